@@ -10,6 +10,17 @@ const ARROWS = {
   activities: { value: ['domain/', 'quota/', 'contract/', 'cloud/[^/]+/port[.]ts$', 'cloud/abort[.]ts$'] },
   cloud: { value: ['domain/'] },
   worker: { value: ['domain/', 'contract/', 'activities/', 'cloud/'] },
+  // The HTTP server: JobClient behind it, and the pool files as a worker reads them.
+  server: {
+    value: [
+      'domain/',
+      'quota/',
+      'contract/',
+      'cloud/',
+      'client/(?!cli/)',
+      'activities/(pool-file-reader|pool-source|quota-source)[.]ts$',
+    ],
+  },
   client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },
   'client/cli': {
     value: ['client/', 'domain/', 'quota/', 'contract/', 'cloud/'],
@@ -20,7 +31,7 @@ const ARROWS = {
 };
 /** Folders of which one inside is judged apart. */
 const INSIDE = { client: '^client/(?!cli/)', rehearsal: '^rehearsal/(?!test/)' };
-const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|client|rehearsal(?!/test))/';
+const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|rehearsal(?!/test))/';
 /** Helpers of tests that know nothing of the product. */
 const TEST_HELPERS = '^test/(until|built|long/built-by-go)[.]ts$';
 
@@ -63,8 +74,14 @@ module.exports = {
     onlyIn('@kubernetes/client-node', ['cloud', 'test'], 'cloud SDKs stay behind the ports'),
     onlyIn('@google-cloud/tpu|google-gax', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of them"),
     onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
-    onlyIn('selfsigned', ['rehearsal'], 'certificates of the rehearsal'),
-    onlyIn('@grpc/grpc-js|fastify|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
+    onlyIn(
+      'selfsigned',
+      ['rehearsal', 'client/cli/dev'],
+      'certificates of the rehearsal, and of a server that asks who calls',
+    ),
+    onlyIn('@grpc/grpc-js|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
+    onlyIn('fastify|@fastify/[^/]+', ['rehearsal', 'server'], 'servers'),
+    onlyIn('jose|prom-client|fastify-type-provider-zod', ['server'], 'of the HTTP server alone'),
     onlyIn('@temporalio/workflow', ['workflows'], 'it works in the sandbox only'),
     onlyIn('@temporalio/activity', ['activities'], 'it works in an activity only'),
     onlyIn('@temporalio/worker', ['worker'], 'heavy, and nothing else runs workflows'),
@@ -96,7 +113,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^rehearsal/test/' },
       to: {
-        path: '^(domain|quota|contract|workflows|activities|cloud|worker|client|bench|chaos|scripts|test)/',
+        path: '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|bench|chaos|scripts|test)/',
         pathNot: TEST_HELPERS,
       },
     },

@@ -16,6 +16,7 @@ import { setUpHosts } from './attempt/set-up.js';
 import { SetUps } from './attempt/set-ups.js';
 import { stopAttempt } from './attempt/stop.js';
 import { superviseAttempt } from './attempt/supervise.js';
+import { unlessKeyUnknown } from './attempt/without-key.js';
 import { translated } from './failures.js';
 
 /** What is done on the hosts of one attempt. */
@@ -29,14 +30,22 @@ export function attemptActivities(
   const setUps = new SetUps();
   const routes = new Routes();
   const setUp = (input: AttemptInput): Promise<SetUpEnd> =>
-    setUps.run(input, (asked) => unlessEnded(store, input, () => setUpHosts(dependencies, input, asked)));
+    setUps.run(input, (asked) =>
+      unlessEnded(store, input, () =>
+        unlessKeyUnknown(dependencies, input, () => setUpHosts(dependencies, input, asked), asked),
+      ),
+    );
   return {
     setUpHosts: (input: AttemptInput) => timed(dependencies, () => translated(() => setUp(input))),
     // Also of a job that keeps its slices, whose outcome is stored.
     setUpAgain: (input: SetUpAgainInput) => translated(() => setUpHosts(dependencies, input, NEVER)),
     stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
-      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input, routes))),
+      translated(() =>
+        unlessEnded(store, input, () =>
+          unlessKeyUnknown(dependencies, input, () => superviseAttempt(dependencies, input, routes)),
+        ),
+      ),
     stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
     runHook: (input: HookInput) => translated(() => runHook(dependencies, input)),
     holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { SshKey } from '../cloud/hosts/port.js';
-import type { JobSpec } from '../domain/job-spec.js';
+import type { AttemptInput } from '../contract/job-activities.js';
+import { kindOfJob, machineKind } from '../domain/machines.js';
 import { secretNamed } from '../domain/secret-reference.js';
+import { jobKeyObject } from '../domain/store-layout.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 import { secretValue } from './secret-values.js';
@@ -19,13 +21,47 @@ export interface NamedKeyPair {
   readonly publicKey?: string;
 }
 
+/** The hosts of a job let in a key that is neither the installation's nor made from a secret that this worker has. */
+export class JobKeyUnknown extends Error {
+  override readonly name = 'JobKeyUnknown';
+}
+
 /**
- * The key pair that connects to a job's hosts: the installation's, or the submitter's own where the job names one.
- * @throws InvalidJob as `namedKeyPair` does
+ * The key pair that connects to the hosts of a job: the submitter's own where the job names one, else the one that its hosts were
+ * made with: the job's own, or of a job from before, the installation's. Machines that no create request makes let in the
+ * installation's key, whatever the job.
+ * @throws InvalidJob as `namedKeyPair` does; JobKeyUnknown
  */
-export async function connectingKey(installation: Installation, ssh: JobSpec['ssh']): Promise<ConnectingKey> {
-  if (!ssh) return { ...installation.sshKey, publicKey: installation.publicKey };
-  return namedKeyPair(installation, ssh, ['ssh.private_key', 'ssh.public_key']);
+export async function connectingKey(
+  installation: Installation,
+  { spec, job, settings }: Pick<AttemptInput, 'spec' | 'job' | 'settings'>,
+): Promise<ConnectingKey> {
+  if (spec.ssh) return submittersKey(installation, spec.ssh);
+  const ofInstallation = { ...installation.sshKey, publicKey: installation.publicKey };
+  if (!machineKind(kindOfJob(spec)).takesPublicKey) return ofInstallation;
+  const { keys, jobKeys } = installation;
+  const wanted = keys.publicFingerprint(settings.publicKey);
+  if (wanted === keys.publicFingerprint(installation.publicKey)) return ofInstallation;
+  const key = jobKeys.find(job, settings.publicKey);
+  if (key !== undefined)
+    return { privateKey: key.privateKey, publicKey: key.publicKey, underOsLogin: installation.sshKey };
+  throw new JobKeyUnknown(unknownKeyText(installation, { job, settings, wanted }));
+}
+
+/** The pair of the job's `ssh` section. @throws InvalidJob as `namedKeyPair` does */
+export const submittersKey = (installation: Installation, ssh: NamedKeyPair): Promise<ConnectingKey> =>
+  namedKeyPair(installation, ssh, ['ssh.private_key', 'ssh.public_key']);
+
+function unknownKeyText(
+  { keys, publicKey, jobKeys: { secretIds } }: Installation,
+  { job, settings, wanted }: Pick<AttemptInput, 'job' | 'settings'> & { readonly wanted: string | undefined },
+): string {
+  const has = secretIds.length === 0 ? 'it has none' : `it has ${secretIds.join(', ')}`;
+  return (
+    `its hosts let in the key ${wanted ?? settings.publicKey}, which is neither the installation's own ${keys.publicFingerprint(publicKey)} ` +
+    `nor made from a job-key secret of the worker on ${hostname()} (${has}): nobody watches the job until a worker has the secret that ` +
+    `gs://${settings.bucket}/${jobKeyObject(job.id, job.run)} names, in ssh.formerJobKeySecrets of its configuration`
+  );
 }
 
 /**
@@ -136,7 +172,7 @@ export function refuseOtherKey(
 }
 
 function remedy(path: string, field: string): string {
-  const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the installation's own key" : '';
+  const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the job's own key" : '';
   return (
     `  give the worker yours: jobctl secret put my-key --from-file ${path}\n` +
     `  and write ${field}: secret:my-key${without}`

@@ -1,9 +1,11 @@
 import type { Builds } from '../cloud/builds/port.js';
 import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
+import type { Trust } from './authorization.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
 import type { WorkMeter } from './work-meter.js';
@@ -30,14 +32,17 @@ export interface Installation {
   readonly googleProject: string;
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
+  /** Opens own machines, and the hosts of jobs that have no key of their own. */
   readonly sshKey: SshKey;
+  readonly jobKeys: JobKeys;
   readonly keys: KeyReader;
   /** Whether a job may name a key by a path on this worker's computer. */
   readonly readsKeyFiles: boolean;
-  /** OpenSSH line. */
+  /** OpenSSH line of `sshKey`. */
   readonly publicKey: string;
   /** Absent: none is configured, and jobs that name secrets are refused. */
   readonly secrets?: SecretStore;
+  readonly trust: Trust;
   readonly taskQueue: string;
   /** The queue that this worker alone polls. */
   readonly claimedQueue: string;

@@ -1,8 +1,9 @@
 import { userInfo } from 'node:os';
-import { log } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { askedMachines, askedSize, formatSlices, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
+import { loginNameOf } from '../domain/login-name.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { formatProblems } from '../domain/problem.js';
@@ -10,6 +11,7 @@ import {
   attemptObject,
   attemptSpecObject,
   jobLogPrefix,
+  jobOwnerObject,
   outcomeObject,
   runObject,
   specObject,
@@ -17,22 +19,28 @@ import {
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../contract/job.js';
-import { connectingKey, refuseOtherKey } from './connecting-key.js';
+import { type Submitter, submitterOf } from './authorization.js';
+import { refuseOtherKey, submittersKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { rememberAccount } from './accounts.js';
-import type { PoolSource } from './pool-source.js';
+import { acceptedPublicKey } from './job-key-record.js';
+import { ofJob } from './job-secrets.js';
+import { underPoolRules } from './pool-rules.js';
+import type { LoadedPool, PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
+import { UserJobsBook } from './user-jobs.js';
 
 type JobRecordActivities = Pick<JobActivities, 'acceptJob' | 'claimWorker' | 'recordAttempt' | 'recordOutcome'>;
 
 export function jobRecordActivities(dependencies: ActivityDependencies): JobRecordActivities {
   const { store, installation } = dependencies;
+  const userJobs = new UserJobsBook(store);
   return {
-    acceptJob: (input) => translated(() => acceptJob(dependencies, input)),
+    acceptJob: (input) => translated(() => acceptJob({ ...dependencies, userJobs }, input)),
     claimWorker: async () => ({ taskQueue: installation.claimedQueue }),
     recordAttempt: ({ job, record, events, source }) =>
       translated(async () => {
@@ -51,26 +59,39 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
 }
 
 async function acceptJob(
-  { store, installation, quota, pools }: ActivityDependencies,
-  { job, spec, input }: AcceptJobInput,
+  { store, installation, quota, pools, userJobs }: ActivityDependencies & { readonly userJobs: UserJobsBook },
+  question: AcceptJobInput,
 ): Promise<AcceptedJob> {
-  const user = spec.user ?? input.user ?? 'unknown';
+  const { job, spec, input } = question;
+  // First: of a job that is not its user's nothing else is looked at.
+  const submitter = submitterOf(installation.trust, question);
+  const { user } = submitter;
   const { config, problem } = await quota.inForce(spec.pool);
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
-  const machines = await completeMachines(pools, spec.pool, job, input);
-  const project = projectOf(config, user, spec, askedMachines(machines).zones);
-  const key = await connectingKey(installation, spec.ssh);
-  if (spec.ssh) {
+  const pool = await loadPool(pools, spec.pool);
+  const machines = completeMachines(pool, job, input);
+  const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
+  const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
+  const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });
+  const key = spec.ssh && (await submittersKey(own, spec.ssh));
+  if (spec.ssh && key) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
     refuseOtherKey(installation, named, key, input.sshKey);
   }
   // For the refusal alone: each start of the command reads them anew.
-  await secretVariables(installation, spec);
-  await checkSetUpInputs(installation, spec, input);
+  await secretVariables(own, spec);
+  await checkSetUpInputs(own, spec, input);
+  const { limits = {} } = pool;
+  const refusal = await userJobs.enter({ pool: spec.pool, user, job, limits, client: Context.current().client });
+  if (refusal !== undefined) throw invalidJob(refusal);
+  // Before the id is taken: a job whose id is taken and that has no record is from before there were keys of jobs.
+  const publicKey = key?.publicKey ?? (await acceptedPublicKey({ store, installation }, job, spec));
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
+  const owned = { user, project, pool: spec.pool };
+  await store.write(jobOwnerObject(job.id), toJson(owned), 'absent', 'application/json');
   // Before any slice is asked for: from now on somebody looks for what is ours there.
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
@@ -79,26 +100,30 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey: key.publicKey,
-    loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
+    publicKey,
+    loginUser: spec.remoteUser ?? installation.loginUser ?? loginOf(input.user),
     user,
+    ...(submitter.isVerified ? { isVerified: true as const } : {}),
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
+    ...rules,
     machines,
   };
 }
 
+type GoodPool = LoadedPool & Required<Pick<LoadedPool, 'defaults'>>;
+
+/** Rejects, and is tried again, until a good file was read. */
+async function loadPool(pools: PoolSource, name: string): Promise<GoodPool> {
+  const { defaults, problem, ...rest } = await pools.load(name);
+  if (!defaults) throw new Error(`pool ${name}: no job can be accepted while its pool file is wrong: ${problem}`);
+  if (problem !== undefined) log.warn(`pool ${name}: the last good pool file holds: ${problem}`);
+  return { defaults, ...rest };
+}
+
 /** The job's section of machines with its pool's defaults, checked again as a whole. */
-async function completeMachines(
-  pools: PoolSource,
-  pool: string,
-  job: JobRef,
-  input: JobInput,
-): Promise<MachineRequest> {
-  const { defaults, problem } = await pools.load(pool);
-  if (!defaults) throw new Error(`pool ${pool}: no job can be accepted while its pool file is wrong: ${problem}`);
-  if (problem !== undefined) log.warn(`pool ${pool}: the last good pool file holds: ${problem}`);
+function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput): MachineRequest {
   const resolved = resolveJob(input.job, { pool: defaults });
   if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
   return machineRequestOf(bindJobName(resolved.spec, job.id));
@@ -119,8 +144,8 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
 }
 
 /** @throws InvalidJob where the pool would never start it, or not for this user */
-function projectOf(config: QuotaConfig, user: string, spec: JobSpec, zones: readonly string[]): string {
-  const { project, slices, namedPricing: pricing } = spec;
+function projectOf(config: QuotaConfig, { user, project }: Submitter, spec: JobSpec, zones: readonly string[]): string {
+  const { slices, namedPricing: pricing } = spec;
   const ask = { units: askedSize(spec).units, slices, zones, ...(pricing !== undefined && { pricing }) };
   const verdict = judgeSubmission(config, { user, project, ask, shown: formatSlices(spec) });
   if (!verdict.ok) throw invalidJob(verdict.message);
@@ -132,5 +157,8 @@ async function writeJobLog(store: StorePort, job: JobRef, events: readonly JobEv
   const lines = events.map(({ at, text }) => `${new Date(at).toISOString()} ${text}\n`);
   await store.replace(`${jobLogPrefix(job.id)}0`, lines.join(''), 'text/plain');
 }
+
+/** Of a service that names nobody: whoever runs this worker. */
+const loginOf = (user: string | undefined): string => (user === undefined ? userInfo().username : loginNameOf(user));
 
 const toJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -1,8 +1,11 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../quota/access-roles.js';
 import { parsePoolFile } from '../quota/files/pool-file.js';
 import type { ParsedPoolFile } from '../quota/files/pool-file.js';
+import type { PoolChoices } from '../quota/allow/allowed.js';
+import type { PoolLimits } from '../quota/pool-limits.js';
 import { messageOf } from './failures.js';
 import { type ReadFile, unlessSame } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
@@ -12,6 +15,11 @@ export interface LoadedPool {
   readonly defaults?: PoolDefaults;
   /** Machines of one's own, of the last good file. */
   readonly machines?: readonly OwnMachine[];
+  /** Who may do what, of the last good file. */
+  readonly access?: AccessRules;
+  /** What the last good file says of the choices of jobs. Absent: there is no file. */
+  readonly choices?: PoolChoices;
+  readonly limits?: PoolLimits;
   /** What is wrong with the file as it is now. */
   readonly problem?: string;
 }
@@ -26,13 +34,14 @@ export interface PoolSource {
  * of this process stays in force.
  */
 export function poolSource(files: PoolFileReader): PoolSource {
-  const lastGood = new Map<string, Pick<LoadedPool, 'defaults' | 'machines'>>();
+  const lastGood = new Map<string, LoadedPool>();
   const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
       const read = await readDefaults(files, pool, parse);
       if (read.problem === undefined) lastGood.set(pool, read);
-      return { ...lastGood.get(pool), ...read };
+      // A limit of the file before is none of this one's.
+      return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
     },
   };
 }
@@ -42,11 +51,11 @@ type Parse = (pool: string, file: ReadFile) => ParsedPoolFile;
 async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): Promise<LoadedPool> {
   try {
     const file = await files.read(pool, 'pool');
-    if (file === undefined) return { defaults: { pool }, machines: [] };
+    if (file === undefined) return { defaults: { pool }, machines: [], access: NO_ACCESS_RULES };
     const parsed = parse(pool, file);
-    return parsed.ok
-      ? { defaults: parsed.defaults, machines: parsed.machines }
-      : { problem: formatProblems(parsed.problems) };
+    if (!parsed.ok) return { problem: formatProblems(parsed.problems) };
+    const { defaults, machines, access, choices, limits } = parsed;
+    return { defaults, machines, access, choices, ...(limits && { limits }) };
   } catch (error) {
     return { problem: messageOf(error) };
   }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
+import { JOB_KINDS, type JobKind } from './stack/sections.js';
 
-export const USAGE = `Usage: npm run chaos -- --tier model|stack|full --seeds A..B [--jobs N] [--at-once N] [--output json]
+export const USAGE = `Usage: npm run chaos -- --tier model|stack|full --seeds A..B [--jobs N] [--of KIND] [--at-once N] [--output json]
        npm run chaos -- --sweep model|real [--points A..B] [--seeds A..B] [--at-once N] [--api-down] [--output json]
 
 Jobs under disasters that a seed draws, judged by an oracle that shares no code with jobctl: docs/chaos.md.
@@ -10,6 +11,7 @@ Jobs under disasters that a seed draws, judged by an oracle that shares no code 
                    full: the same with production's times
   --seeds A..B     these seeds, one after the other; a seed that failed runs again alone as N..N
   --jobs N         of a seed of stack and full, 20 without it
+  --of KIND        jobs of stack and full: tpu, pods, vms or machines alone, and no faults of the others; all of them without it
   --at-once N      seeds of stack and full side by side, each on a stack of its own; 1 without it.
                    Of a sweep for real: jobs side by side on its one stack; 24 without it
   --sweep WHERE    the end of a program from 60 s before to 60 s after a preemption.
@@ -35,6 +37,8 @@ export interface TierArguments extends Asked {
   readonly tier: 'model' | 'stack' | 'full';
   readonly seeds: Range;
   readonly jobs: number;
+  /** Absent: of each kind. */
+  readonly kind?: JobKind;
 }
 export interface SweepArguments extends Asked {
   readonly sweep: 'model' | 'real';
@@ -47,7 +51,7 @@ const TEXT = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 const MOST_SEED = 2 ** 31 - 1;
 const OPTIONS = {
-  ...{ tier: TEXT, seeds: TEXT, sweep: TEXT, points: TEXT, jobs: TEXT, 'at-once': TEXT },
+  ...{ tier: TEXT, seeds: TEXT, sweep: TEXT, points: TEXT, jobs: TEXT, of: TEXT, 'at-once': TEXT },
   ...{ 'api-down': FLAG, keep: FLAG },
   output: { ...TEXT, default: 'text' },
 } as const;
@@ -68,6 +72,7 @@ export function readArguments(argv: readonly string[]): TierArguments | SweepArg
     if (sweep !== 'model' && sweep !== 'real') throw new Error(`--sweep ${sweep}: wanted model or real`);
     if (tier !== undefined) throw new Error('--sweep and --tier: wanted one of them');
     if (values.jobs !== undefined) throw new Error('--jobs: a sweep has one job for each point');
+    if (values.of !== undefined) throw new Error('--of: only with --tier');
     return {
       ...{ ...asked, sweep, isApiDown: values['api-down'] === true },
       ...(seeds === undefined ? {} : { seeds: rangeOf('seeds', seeds) }),
@@ -77,7 +82,9 @@ export function readArguments(argv: readonly string[]): TierArguments | SweepArg
   if (tier !== 'model' && tier !== 'stack' && tier !== 'full')
     throw new Error(`--tier ${tier ?? 'is missing'}: wanted model, stack or full`);
   for (const flag of OF_SWEEP) if (values[flag] !== undefined) throw new Error(`--${flag}: only with --sweep`);
-  return { ...asked, tier, seeds: rangeOf('seeds', seeds), jobs: countOf('jobs', values.jobs) ?? 20 };
+  const kind = kindOf(tier, values.of);
+  const jobs = countOf('jobs', values.jobs) ?? 20;
+  return { ...asked, tier, seeds: rangeOf('seeds', seeds), jobs, ...(kind !== undefined && { kind }) };
 }
 
 function rangeOf(flag: 'seeds' | 'points', given: string | undefined): Range {
@@ -85,6 +92,14 @@ function rangeOf(flag: 'seeds' | 'points', given: string | undefined): Range {
   if (first === '' || Number(first) > Number(last) || Number(last) > MOST_SEED)
     throw new Error(`--${flag} ${given ?? 'is missing'}: wanted A..B, whole numbers, A not above B, such as 1..60`);
   return { first: Number(first), last: Number(last) };
+}
+
+function kindOf(tier: TierArguments['tier'], given: string | undefined): JobKind | undefined {
+  if (given === undefined) return undefined;
+  if (tier === 'model') throw new Error('--of: only with --tier stack or full');
+  const kind = JOB_KINDS.find((known) => known === given);
+  if (kind === undefined) throw new Error(`--of ${given}: wanted ${JOB_KINDS.join(', ')}`);
+  return kind;
 }
 
 function countOf(flag: 'jobs' | 'at-once', given: string | undefined): number | undefined {

@@ -65,11 +65,11 @@ async function playSeed(wanted: TierArguments, seed: number): Promise<SeedReport
 }
 
 async function played(
-  { tier, jobs, isKept }: TierArguments,
+  { tier, jobs, isKept, kind }: TierArguments,
   seed: number,
 ): Promise<Omit<SeedReport, 'seed' | 'seconds'>> {
   const { findings, evidence, directory } =
-    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, { jobs, isKept });
+    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, { jobs, isKept, ...(kind && { kind }) });
   const figures = figuresOf(evidence);
   // Neither shows anything: that nothing was found is then no result.
   if (figures.starts === 0) throw new Error(`seed ${seed}: no command began at all`);

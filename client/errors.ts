@@ -86,7 +86,7 @@ export class JobEncrypted extends Error {
 
 export const REMEDY_OF_MISSING_KEY = 'name where the key is: --codec-key, JOBCTL_CODEC_KEY or TemporalOptions.codec';
 
-abstract class TemporalFailure extends Error {
+abstract class WithRemedy extends Error {
   /** What to do; absent where the message says it, or nothing better is known than to try again. */
   readonly remedy: string | undefined;
 
@@ -97,11 +97,46 @@ abstract class TemporalFailure extends Error {
 }
 
 /** Temporal cannot be reached, or did not answer in time. */
-export class TemporalUnreachable extends TemporalFailure {
+export class TemporalUnreachable extends WithRemedy {
   override readonly name = 'TemporalUnreachable';
 }
 
 /** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
-export class TemporalRefused extends TemporalFailure {
+export class TemporalRefused extends WithRemedy {
   override readonly name = 'TemporalRefused';
+}
+
+/** `jobctl serve` cannot be reached, or what it needs itself does not answer. */
+export class ServerUnreachable extends WithRemedy {
+  override readonly name = 'ServerUnreachable';
+}
+
+/** `jobctl serve` answers, and not as was wanted; or its address is none to which a token may be sent. */
+export class ServerRefused extends WithRemedy {
+  override readonly name = 'ServerRefused';
+}
+
+/** There is no token, or the server does not accept it: the message says which issuer, audience or time is wrong, never the token. */
+export class NotLoggedIn extends WithRemedy {
+  override readonly name = 'NotLoggedIn';
+}
+
+/** The server knows who asks, and does not let them. */
+export class Forbidden extends WithRemedy {
+  override readonly name = 'Forbidden';
+}
+
+/** The caller asked too often; nothing was done. */
+export class TooManyRequests extends WithRemedy {
+  override readonly name = 'TooManyRequests';
+  /** When to ask again; undefined where the server does not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, retryAfterMs: number | undefined, remedy?: string) {
+    super(
+      message,
+      remedy ?? (retryAfterMs === undefined ? undefined : `try again in ${Math.ceil(retryAfterMs / 1000)} s`),
+    );
+    this.retryAfterMs = retryAfterMs;
+  }
 }

@@ -1,6 +1,7 @@
 /** `import { JobClient } from 'jobctl'`: what other services start, watch and cancel jobs with. */
 export { JobClient } from './job-client.js';
-export type { JobClientOptions } from './job-client.js';
+export type { HttpJobClientOptions, JobClientOptions } from './job-client.js';
+export type { VerifiedCaller } from './job-port.js';
 export type { Submission, Submitted } from './submissions.js';
 export type { JobEdit } from './job-calls.js';
 export type { LocalContents, UploadProgress } from './uploads.js';

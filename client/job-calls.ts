@@ -26,6 +26,8 @@ export interface JobEdit {
   readonly source?: string;
   /** Content of each local file that the new file names, by its path as written. */
   readonly files?: LocalContents;
+  /** Of files that are in the store already: path -> SHA-256. */
+  readonly uploaded?: Readonly<Record<string, string>>;
   /** As of `Submission`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
@@ -98,8 +100,8 @@ export class JobCalls {
     return names.filter((_, index) => open[index]);
   }
 
-  async #editCall(by: string, { files, ...edit }: JobEdit): Promise<EditCall> {
-    const uploaded = await this.#options.upload(files ?? {});
+  async #editCall(by: string, { files, uploaded: before, ...edit }: JobEdit): Promise<EditCall> {
+    const uploaded = { ...before, ...(await this.#options.upload(files ?? {})) };
     return { v: 1, by, ...edit, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
   }
 

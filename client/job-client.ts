@@ -1,122 +1,86 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import type { StorePort } from '../cloud/store/port.js';
-import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
-import type { JobActivities } from '../contract/job-activities.js';
-import { requestNameOf } from '../domain/machines.js';
-import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
-import { TASK_QUEUE } from '../domain/task-queue.js';
-import { connectTemporal, type TemporalOptions } from './connect.js';
-import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
-import { JobCalls, type JobEdit } from './job-calls.js';
-import { failingTaskOf } from './failing-task.js';
-import { describeJob, isAttended, readable } from './job-executions.js';
-import { countJobs, findJobs, type JobCounts } from './job-finding.js';
+import type { JobView, SetUpCall } from '../contract/job.js';
+import type { Asker, Outcome } from '../domain/job-state.js';
+import { HttpJobs } from './http/http-jobs.js';
+import type { ServerOptions } from './http/server-options.js';
+import type { JobEdit } from './job-calls.js';
+import type { JobCounts } from './job-finding.js';
+import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobFilter } from './job-query.js';
-import { type JobPage, type JobRow, rowOf } from './job-rows.js';
-import { MachinesClient } from './machines-client.js';
-import { PoolClient } from './pool-client.js';
-import { type Submission, Submissions, type Submitted } from './submissions.js';
-import { isPolled, type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
-import { TemporalCalls } from './temporal-calls.js';
-import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
+import type { JobPage, JobRow } from './job-rows.js';
+import type { MachinesClient } from './machines-client.js';
+import type { PoolClient } from './pool-client.js';
+import type { Submission, Submitted } from './submissions.js';
+import { isPolled, type TaskQueuePolls } from './task-queue-polls.js';
+import { TemporalJobs, type TemporalJobsOptions } from './temporal-jobs.js';
+import type { UploadProgress } from './uploads.js';
 
-export interface JobClientOptions {
-  /** A Temporal Client that the caller has already; it stays the caller's to close. */
-  readonly client?: Client;
-  /** Where to connect otherwise; absent fields come from @temporalio/envconfig. */
-  readonly temporal?: TemporalOptions;
-  readonly taskQueue?: string;
-  /** Needed for jobs that name local files. */
-  readonly store?: Pick<StorePort, 'upload'>;
+/** By Temporal itself, or by `jobctl serve`, which needs neither Temporal nor a bucket here. */
+export type JobClientOptions = (TemporalJobsOptions & { readonly server?: undefined }) | HttpJobClientOptions;
+
+export interface HttpJobClientOptions extends ServerOptions {
   /** Told of files on their way to the store, many times a second. */
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
 /**
  * Submits, describes, waits for and cancels jobs: what `jobctl` is made on, for other services to import.
- * Every call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if it
- * lets nobody in, has not the namespace, or is not set up for jobctl; both say what to do.
+ * By Temporal, every call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if
+ * it lets nobody in, has not the namespace, or is not set up for jobctl. By `jobctl serve` these are `ServerUnreachable`,
+ * `ServerRefused`, `NotLoggedIn`, `Forbidden` and `TooManyRequests`; who asks is whom the token names, and `by` and `asker` are not
+ * read. All say what to do.
  */
 export class JobClient {
-  readonly #temporal: Client;
-  readonly #taskQueue: string;
-  readonly #close: () => Promise<void>;
-  readonly #where: string;
-  readonly #calls: TemporalCalls;
-  readonly #submissions: Submissions;
-  readonly #people: JobCalls;
+  readonly #jobs: JobPort;
 
-  private constructor(temporal: Client, options: JobClientOptions, server: string, close: () => Promise<void>) {
-    this.#temporal = temporal;
-    this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
-    this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
-    this.#calls = new TemporalCalls(temporal, server);
-    this.#close = close;
-    const means = { temporal, calls: this.#calls, where: this.#where };
-    const { store, onUpload } = options;
-    const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
-    this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#people = new JobCalls({ ...means, upload });
+  private constructor(jobs: JobPort) {
+    this.#jobs = jobs;
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {
-    if (options.client) return new JobClient(options.client, options, 'Temporal', async () => undefined);
-    const { client, address, close } = await connectTemporal(options.temporal ?? {});
-    return new JobClient(client, options, `Temporal at ${address}`, close);
+    if (options.server !== undefined) return new JobClient(new HttpJobs(options));
+    return new JobClient(await TemporalJobs.connect(options));
   }
 
   /** @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was submitted then. */
   submit(submission: Submission): Promise<Submitted> {
-    return this.#submissions.submit(submission);
+    return this.#jobs.submit(submission);
   }
 
   /** The first `limit` jobs, 100 without it: open ones first, the newest of them first, then those that ended last. And how many there are. */
-  async list({ limit = 100, ...filter }: JobFilter & { readonly limit?: number } = {}): Promise<JobPage> {
-    const [{ total, open }, rows] = await Promise.all([this.count(filter), this.find(filter, limit)]);
-    return { rows, total, open };
+  list({ limit = 100, ...filter }: JobFilter & { readonly limit?: number } = {}): Promise<JobPage> {
+    return this.#jobs.list(filter, limit);
   }
 
   /** The same without counting; @param most absent: all, in pages of 1,000 */
   find(filter: JobFilter, most?: number): Promise<readonly JobRow[]> {
-    return findJobs({ temporal: this.#temporal, calls: this.#calls }, filter, most);
+    return this.#jobs.find(filter, most);
   }
 
   /** How many jobs match. One call of the server, whatever their number. */
   count(filter: JobFilter = {}): Promise<JobCounts> {
-    return countJobs({ temporal: this.#temporal, calls: this.#calls }, filter);
+    return this.#jobs.count(filter);
   }
 
   /** One job's row, strongly consistent; needs no worker. @throws JobNotFound */
-  async row(id: string): Promise<JobRow> {
-    const execution = await this.#describe(id);
-    const failingTask = await failingTaskOf({ temporal: this.#temporal, calls: this.#calls }, execution);
-    const row = rowOf(execution);
-    const isSettingUp = row.phase === JobPhase.SettingUp;
-    return {
-      ...row,
-      taskQueue: execution.taskQueue,
-      ...(failingTask && { failingTask }),
-      ...(isSettingUp && { isSetUpAttended: isAttended(execution, SET_UP) }),
-    };
+  row(id: string): Promise<JobRow> {
+    return this.#jobs.row(id);
   }
 
   /** Whether workers ask for the jobs of a task queue: the one that this client submits to, unless another is named. */
-  polls(taskQueue = this.#taskQueue): Promise<TaskQueuePolls> {
-    return taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, taskQueue);
+  polls(taskQueue?: string): Promise<TaskQueuePolls> {
+    return this.#jobs.polls(taskQueue);
   }
 
   /** The polls of an open job's own task queue if nobody polls it: nothing of the job goes on then. One call. */
   async unattended({ endedAt, taskQueue }: JobRow): Promise<TaskQueuePolls | undefined> {
     if (endedAt !== undefined) return undefined;
-    const polls = await this.polls(taskQueue);
+    const polls = await this.#jobs.polls(taskQueue);
     return isPolled(polls, Date.now()) ? undefined : polls;
   }
 
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
-  async describe(id: string): Promise<JobView> {
-    await this.#describe(id);
-    return readable(id, await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery)));
+  describe(id: string): Promise<JobView> {
+    return this.#jobs.describe(id);
   }
 
   /**
@@ -124,32 +88,16 @@ export class JobClient {
    * closes.
    * @throws JobInvalid if the job was refused, JobTerminated if its workflow was ended from outside, JobNotFound.
    */
-  async wait(id: string): Promise<Outcome> {
-    const known = await this.#outcomeOfOpen(id);
-    if (known !== undefined) return known;
-    try {
-      return readable(id, (await this.#temporal.workflow.getHandle(id).result()) as Outcome);
-    } catch (error) {
-      return this.#outcomeOf(id, error);
-    }
+  wait(id: string): Promise<Outcome> {
+    return this.#jobs.wait(id);
   }
 
   /**
    * Asks the job to stop its command, give its slices back and end as cancelled. Returns at once, needs no worker; repeating is
    * safe. `asker` is kept in the outcome; its word is believed.
    */
-  async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
-    const execution = await this.#describe(id);
-    if (execution.status.name !== 'RUNNING') return 'done';
-    const { WorkflowNotFoundError } = await import('@temporalio/common');
-    try {
-      await this.#people.cancel(id, asker);
-      return 'cancelling';
-    } catch (error) {
-      // It has ended in between.
-      if (error instanceof WorkflowNotFoundError) return 'done';
-      throw error;
-    }
+  cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    return this.#jobs.cancel(id, asker);
   }
 
   /**
@@ -159,124 +107,56 @@ export class JobClient {
    * @throws JobRefused where the job has ended or its state makes no sense of it; nothing was changed then. JobNotFound,
    * TemporalUnreachable (no worker answered; it may still be done).
    */
-  async stop(
+  stop(
     id: string,
     by: string,
     { release = false, from }: { readonly release?: boolean; readonly from?: string } = {},
   ): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
+    return this.#jobs.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
   }
 
   /** A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it again. */
-  async resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.resume(id, by, edit);
+  resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
+    return this.#jobs.resume(id, by, edit);
   }
 
   /** Makes modules ready once more on the hosts that it holds, beside its command; returns once it is noted. @throws JobRefused, JobNotFound */
-  async setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'> = {}): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.setUp(id, by, wish);
+  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'> = {}): Promise<string> {
+    return this.#jobs.setUp(id, by, wish);
   }
 
   /** Slices and lease go back, and the job asks again, with its first submit time. */
-  async requeue(id: string, by: string): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.requeue(id, by);
+  requeue(id: string, by: string): Promise<string> {
+    return this.#jobs.requeue(id, by);
   }
 
   /** The command ends and begins again on the same slices, by the same or a changed job file. */
-  async restart(id: string, by: string, edit: JobEdit = {}): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.restart(id, by, edit);
+  restart(id: string, by: string, edit: JobEdit = {}): Promise<string> {
+    return this.#jobs.restart(id, by, edit);
   }
 
   /** Names of the job's slices whose workflows still have them to delete; none of a job that was never accepted. */
-  async openSlices(id: string): Promise<readonly string[]> {
-    const { attempts } = ((await this.#describe(id)).memo ?? {}) as Partial<JobMemo>;
-    if (attempts === undefined) return [];
-    const { slices } = await this.describe(id);
-    const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => requestNameOf(ref));
-    return this.#people.openSlices([...new Set(names)]);
+  openSlices(id: string): Promise<readonly string[]> {
+    return this.#jobs.openSlices(id);
   }
 
   /** What people tell a pool: files, freeze and drain, priorities. */
   quota(pool = 'default'): PoolClient {
-    return new PoolClient(pool, {
-      temporal: this.#temporal,
-      calls: this.#calls,
-      taskQueue: this.#taskQueue,
-      where: this.#where,
-    });
+    return this.#jobs.quota(pool);
   }
 
   /** What operators ask of a pool's own machines. */
   machines(pool = 'default'): MachinesClient {
-    return new MachinesClient(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
+    return this.#jobs.machines(pool);
+  }
+
+  /** Whom the server knows the caller as. Undefined by Temporal: there nobody verifies it. */
+  whoAmI(): Promise<VerifiedCaller | undefined> {
+    return this.#jobs.whoAmI();
   }
 
   /** Closes the connection if this client made it. */
   close(): Promise<void> {
-    return this.#close();
-  }
-
-  // ----------------------------------------------------------------------------------------------------------------
-
-  /** Of a job that keeps its slices, or undefined once it is closed; of another, undefined at once. */
-  async #outcomeOfOpen(id: string): Promise<Outcome | undefined> {
-    for (let look = 0; ; look++) {
-      const { memo, closeTime } = await this.#describe(id);
-      const { outcome, keeps, contentHash: accepted } = (memo ?? {}) as Partial<JobMemo>;
-      if (closeTime !== undefined || (accepted !== undefined && keeps !== true)) return undefined;
-      if (outcome !== undefined) return readable(id, outcome);
-      await sleep(look < EARLY_LOOKS ? EARLY_LOOK_MS : LOOK_MS);
-    }
-  }
-
-  async #mustBeOpen(id: string): Promise<void> {
-    const { status } = await this.#describe(id);
-    if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
-  }
-
-  #describe(id: string): Promise<WorkflowExecutionDescription> {
-    return describeJob({ temporal: this.#temporal, calls: this.#calls, where: this.#where }, id);
-  }
-
-  async #outcomeOf(id: string, error: unknown): Promise<Outcome> {
-    const { WorkflowFailedError } = await import('@temporalio/client');
-    const { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } =
-      await import('@temporalio/common');
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const { cause } = error;
-    if (cause instanceof TerminatedFailure) throw new JobTerminated(id, 'terminated');
-    if (cause instanceof TimeoutFailure) throw new JobTerminated(id, 'timed out');
-    if (cause instanceof ApplicationFailure) {
-      const outcome = readable(id, cause.details?.[0] as Outcome | undefined);
-      if (outcome) return outcome;
-      const { encryptedWith } = await this.row(id);
-      throw encryptedWith === undefined ? new JobInvalid(cause.message) : new JobEncrypted(id, encryptedWith);
-    }
-    const { outcome, encryptedWith } = await this.row(id);
-    if (outcome) return outcome;
-    if (encryptedWith !== undefined) throw new JobEncrypted(id, encryptedWith);
-    if (cause instanceof CancelledFailure) return CANCELLED_BEFORE_ACCEPTED;
-    throw error;
+    return this.#jobs.close();
   }
 }
-
-const SET_UP: keyof JobActivities = 'setUpHosts';
-
-/** Looks at the row of a job whose outcome comes before its end. */
-const LOOK_MS = 2_000;
-const EARLY_LOOK_MS = 250;
-const EARLY_LOOKS = 20;
-
-const CANCELLED_BEFORE_ACCEPTED: Outcome = {
-  result: 'cancelled',
-  cause: { by: 'user', message: 'cancelled before a worker took it' },
-  attempts: 0,
-  preemptions: 0,
-  submittedAt: 0,
-  endedAt: 0,
-};

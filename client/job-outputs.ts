@@ -1,4 +1,4 @@
-import type { StoreReader } from '../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../cloud/store/port.js';
 import { outputManifestsPrefix } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 
@@ -63,6 +63,6 @@ async function readOne(
     return [{ attempt, host, manifest: readManifest(content) }];
   } catch (error) {
     if (!(error instanceof ManifestWrong)) throw error;
-    throw new ManifestWrong(`gs://${store.bucket}/${name} ${error.message}`);
+    throw new ManifestWrong(`${objectPlace(store, name)} ${error.message}`);
   }
 }

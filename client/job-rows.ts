@@ -16,6 +16,8 @@ export interface JobRow {
   readonly id: string;
   readonly project: string;
   readonly user: string;
+  /** Whether a server has verified who the user is. Absent: no worker has taken the job. */
+  readonly isVerified?: boolean;
   readonly slice: string;
   /** Of all its slices; absent for a type that is no Cloud TPU's. */
   readonly chips?: number;
@@ -69,6 +71,7 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     id: execution.workflowId,
     project: attribute('JobProject'),
     user: attribute('JobUser'),
+    ...(memo.isVerified === undefined ? {} : { isVerified: memo.isVerified }),
     slice,
     ...(chips === undefined ? {} : { chips }),
     pool: attribute('JobPool'),

@@ -24,7 +24,12 @@ export interface MachinesCall {
  * What operators ask of a pool's own machines, which a worker reaches. Rejects with `PoolRefused` (nothing was changed),
  * `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
  */
-export class MachinesClient {
+export interface MachinesClient {
+  readonly pool: string;
+  call(call: MachinesCall): Promise<MachinesAnswer>;
+}
+
+export class TemporalMachines implements MachinesClient {
   readonly pool: string;
   readonly #temporal: Client;
   readonly #calls: TemporalCalls;

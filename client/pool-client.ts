@@ -30,7 +30,17 @@ export type Admission = AdmissionCall['admission'];
  * file's `admins` are compared with it. Each call answers with a sentence once it is done, and repeating it is safe. Rejects with
  * `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
  */
-export class PoolClient {
+export interface PoolClient {
+  readonly pool: string;
+  /** Puts files in force; one that is left out stays as it is. Starts the pool where it never ran. */
+  apply(files: AppliedFiles, by: string): Promise<string>;
+  /** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
+  setAdmission(admission: Admission, by: string, reason?: string): Promise<string>;
+  /** @param priority 1 (first) to 5 */
+  setPriority(job: string, priority: number, by: string): Promise<string>;
+}
+
+export class TemporalPool implements PoolClient {
   readonly pool: string;
   readonly #temporal: Client;
   readonly #calls: TemporalCalls;
@@ -46,7 +56,6 @@ export class PoolClient {
     this.#where = options.where;
   }
 
-  /** Puts files in force; one that is left out stays as it is. Starts the pool where it never ran. */
   async apply(files: AppliedFiles, by: string): Promise<string> {
     const { WithStartWorkflowOperation: WithStart } = await import('@temporalio/client');
     const start = { ...quotaStart(this.pool, this.#taskQueue), workflowIdConflictPolicy: 'USE_EXISTING' as const };
@@ -59,13 +68,11 @@ export class PoolClient {
     );
   }
 
-  /** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
   setAdmission(admission: Admission, by: string, reason?: string): Promise<string> {
     const call: AdmissionCall = { v: 1, by, admission, ...(reason === undefined ? {} : { reason }) };
     return this.#answer(() => this.#handle().executeUpdate(admissionUpdate, { args: [call] }));
   }
 
-  /** @param priority 1 (first) to 5 */
   setPriority(job: string, priority: number, by: string): Promise<string> {
     return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [{ v: 1, by, job, priority }] }));
   }

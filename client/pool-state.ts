@@ -1,4 +1,4 @@
-import type { StoreReader } from '../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../cloud/store/port.js';
 import { notJson } from '../domain/error-words.js';
 import { poolLineObject, poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
@@ -18,9 +18,18 @@ export async function readPoolState(store: ObjectReader, pool: string): Promise<
  * Where the pool's waiting jobs stood when it was published last, small and made for lists. Undefined: nothing was published.
  * @throws RangeError where it cannot be read; the store's errors
  */
-export function readWaitingLine(store: ObjectReader, pool: string): Promise<WaitingLine | undefined> {
-  return readJson<WaitingLine>(store, poolLineObject(pool));
+export async function readWaitingLine(store: ObjectReader, pool: string): Promise<WaitingLine | undefined> {
+  const name = poolLineObject(pool);
+  const line = await readJson<Partial<WaitingLine> | null>(store, name);
+  // Whoever may write the bucket may have put anything there; of another version only its reader can say.
+  if (line === undefined || isLine(line)) return line;
+  throw new RangeError(
+    `gs://${store.bucket}/${name}: is not what a worker publishes of a pool: it has no lines of jobs`,
+  );
 }
+
+const isLine = (line: Partial<WaitingLine> | null): line is WaitingLine =>
+  line !== null && (line.v !== 1 ? line.v !== undefined : Array.isArray(line.rows) && Array.isArray(line.sentences));
 
 type ObjectReader = Pick<StoreReader, 'bucket' | 'read'>;
 
@@ -31,7 +40,7 @@ async function readJson<Content>(store: ObjectReader, name: string): Promise<Con
   try {
     return JSON.parse(text) as Content;
   } catch (error) {
-    const where = `gs://${store.bucket}/${name}`;
+    const where = objectPlace(store, name);
     const message = `${where}: is not what a worker publishes of a pool: ${notJson(error, text)}`;
     throw new RangeError(message, { cause: error });
   }

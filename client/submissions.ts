@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { contentHash } from '../domain/content-hash.js';
-import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
+import { isValidJobId, isValidUser, jobIdFor, JOB_ID_RULE, USER_RULE } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
-import { formatProblems } from '../domain/problem.js';
+import { inputSizeProblem } from '../domain/job-input-size.js';
+import { formatProblems, showValue } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
@@ -21,6 +23,10 @@ export interface Submission {
   readonly source?: string;
   readonly user?: string;
   readonly files?: LocalContents;
+  /** Of files that are in the store already: path -> SHA-256. */
+  readonly uploaded?: Readonly<Record<string, string>>;
+  /** Signs the input under the id that the job will have; of `jobctl serve` (docs/adr/0080). */
+  readonly authorize?: (id: string, input: JobInput) => JobAuthorization;
   /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
   readonly sshKey?: string;
   /** The same of identities: path as the job has it -> fingerprint. */
@@ -57,8 +63,11 @@ export class Submissions {
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
+    // It becomes a search attribute, which people's terminals print, before a worker has checked it.
+    if (submission.user !== undefined && !isValidUser(submission.user))
+      throw new JobInvalid(`user: ${showValue(submission.user)} is no user\n  ${USER_RULE}`);
     await this.#parts.calls.refuseOldServer();
-    const files = await this.#parts.upload(submission.files ?? {});
+    const files = { ...submission.uploaded, ...(await this.#parts.upload(submission.files ?? {})) };
     const input: JobInput = {
       v: 1,
       job: submission.job,
@@ -68,11 +77,16 @@ export class Submissions {
       ...(submission.identityKeys === undefined ? {} : { identityKeys: submission.identityKeys }),
       ...(Object.keys(files).length === 0 ? {} : { files }),
     };
+    const size = inputSizeProblem(input);
+    if (size !== undefined) throw new JobInvalid(size);
     const hash = contentHash({ job: submission.job, files });
-    if (submission.name !== undefined) return this.#startNamed(submission.name, spec, input, hash);
+    const inputOf = (id: string): JobInput =>
+      submission.authorize === undefined ? input : { ...input, authorization: submission.authorize(id, input) };
+    const { name } = submission;
+    if (name !== undefined) return this.#startNamed(name, spec, inputOf(name), hash);
     for (;;) {
       const id = jobIdFor(spec, randomSuffix());
-      if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+      if (await this.#start(id, spec, inputOf(id), hash)) return { id, spec, isNew: true };
     }
   }
 

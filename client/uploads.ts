@@ -62,7 +62,7 @@ async function uploadOne(path: string, source: FileSource, { store, onProgress }
   }
 }
 
-function sourceOf(content: Uint8Array | FileSource): FileSource {
+export function sourceOf(content: Uint8Array | FileSource): FileSource {
   if (!(content instanceof Uint8Array)) return content;
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -74,7 +74,11 @@ function sourceOf(content: Uint8Array | FileSource): FileSource {
   };
 }
 
-function watchedSource(path: string, source: FileSource, onProgress: (progress: UploadProgress) => void): FileSource {
+export function watchedSource(
+  path: string,
+  source: FileSource,
+  onProgress: (progress: UploadProgress) => void,
+): FileSource {
   const { size, sha256 } = source;
   return {
     ...{ size, sha256 },

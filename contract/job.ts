@@ -1,5 +1,6 @@
 /** The job workflow: its input, its memo, and the signals, queries and updates that it takes. All values are plain JSON. */
 import { type HumanCall, query, signal, update } from './define.js';
+import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
@@ -9,6 +10,8 @@ import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+import type { AllowedChoices } from '../quota/allow/allowed.js';
+import type { PoolLimits } from '../quota/pool-limits.js';
 import type { Preemption } from '../quota/quota-config.js';
 
 /** What a list row shows beside the search attributes. */
@@ -20,6 +23,8 @@ export interface JobMemo {
   readonly contentHash: string;
   /** First run id of the job's chain: which job of this id it is. */
   readonly run?: string;
+  /** Set by the worker that took the job: whether a server has verified who its user is. Absent: no worker has taken it. */
+  readonly isVerified?: boolean;
   /** Set by the worker that took the job; REHEARSAL where nothing of it is real. */
   readonly label?: string;
   /** Of the chain's first run: a run that continues as new begins later. */
@@ -49,6 +54,8 @@ export interface JobInput {
   readonly sshKey?: string;
   /** The same of the private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
+  /** Of `jobctl serve`: who the submitter is. Wanted in a pool in verified mode, ignored in others. */
+  readonly authorization?: JobAuthorization;
   /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */
   readonly carry?: unknown;
 }
@@ -85,11 +92,17 @@ export interface JobSettings {
   readonly loginUser: string;
   /** Who submitted, for quota and lists. */
   readonly user: string;
+  /** A server has verified it. Absent: it is the submitter's own word. */
+  readonly isVerified?: true;
   /** The quota project. */
   readonly project: string;
   /** What the quota file says of this job, in one sentence. */
   readonly quotaNote: string;
   readonly timings: Timings;
+  /** Of the pool's `[limits]`; absent: none. */
+  readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes'>;
+  /** What an edit of the job may choose; absent: anything. */
+  readonly allowed?: AllowedChoices;
 }
 
 /** One slice of a job, as its job knows it. */
@@ -117,6 +130,8 @@ export interface HostLogin {
 }
 export interface JobView {
   readonly id: string;
+  /** First run id of its chain. Absent: a worker of an older jobctl answers. */
+  readonly run?: string;
   readonly spec: JobSpec;
   readonly project: string;
   readonly label?: string;

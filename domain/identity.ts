@@ -38,6 +38,11 @@ export const JOB_ID_RULE = nameRule(MAX_JOB_ID);
 export const QUOTA_NAME = /^[\w.@+-]{1,100}$/;
 export const QUOTA_NAME_RULE = 'letters, digits and . _ - + @; 100 at most';
 
+/** Who submits: a login name may be anything on some systems, and a search attribute has to take it. */
+const USER = /^\P{Cc}{1,100}$/u;
+export const isValidUser = (user: string): boolean => USER.test(user);
+export const USER_RULE = '1 to 100 characters, none of them a control character';
+
 /** A name made from any text: what is not allowed becomes a dash. `job` where nothing is left. */
 export function jobNameFrom(text: string): string {
   const dashed = text.toLowerCase().replace(/[^a-z0-9]+/g, '-');

@@ -1,3 +1,5 @@
+import { visibleText } from './visible-text.js';
+
 /** Where a value stands in a job or quota file: keys and list indexes, from the top. */
 export type Path = readonly (string | number)[];
 
@@ -43,7 +45,8 @@ export function formatProblem(problem: Problem): string {
   const isPlaceExact = line !== undefined && (problem.value !== undefined || problem.at === 'key');
   const key = isPlaceExact ? lastKey(path) : formatPath(path);
   const head = [place, key, message].filter((part) => part !== undefined && part !== '').join(': ');
-  return [head, ...(hint?.split('\n') ?? []).map((text) => `  ${text}`)].join('\n');
+  // Keys and values are whatever somebody wrote.
+  return [visibleText(head), ...(hint?.split('\n') ?? []).map((text) => `  ${visibleText(text)}`)].join('\n');
 }
 
 /** All problems, each as `formatProblem` shows it. */

@@ -1,7 +1,18 @@
 /** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
 
+/**
+ * Whether an object decides something: who owns an installation, a pool's files and state, whose a job is, its key and its end, what was
+ * done. With a second bucket these lie in it, out of reach of hosts (docs/adr/0082).
+ */
+export const isSystemObject = (name: string): boolean =>
+  /^(system|quota|audit)\//.test(name) || /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|job-keys\/.*)$/.test(name);
+
 /** First run id of the one job that all objects under this id are of. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
+/** Whose the job is, as the worker that accepted it knows: user, project, pool. Written once. */
+export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
+/** Which key the hosts of the job let in, by its first run id: `JobKeyRecord` of activities/job-key-record.ts. */
+export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
@@ -54,6 +65,13 @@ export const accountOfObject = (prefix: string, name: string): string => name.sl
 /** Which of a pool's own machines are claimed, and how they are: `PoolRecord` of cloud/machines/own/pool-record.ts. */
 export const machinePoolObject = (pool: string): string => `system/machines/${pool}.json`;
 
+/** Of `jobctl serve`: one object for the lines that were written together. @param at milliseconds since 1970 */
+export const auditObject = (at: number, replica: string, count: number): string =>
+  `${auditDayPrefix(at)}${new Date(at).toISOString().slice(11, 23).replaceAll(':', '-')}-${replica}-${count}.jsonl`;
+export const AUDIT_PREFIX = 'audit/';
+/** `audit/<YYYY-MM-DD>/`, in UTC. */
+export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
+
 // Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
 
 /** What people look at: written by workers, `PackedPoolState` of quota/published-state.ts. */
@@ -69,6 +87,8 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
 /** The pool's files as they were good last (activities/last-good-files.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
+/** The open jobs of one user, where the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user as a hash: names hold anything */
+export const userJobsObject = (pool: string, user: string): string => `quota/${pool}/users/${user}.json`;
 /** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
 export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;
 

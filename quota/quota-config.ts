@@ -1,6 +1,7 @@
 import type { Demand } from '../domain/lease.js';
 import type { Pricing } from '../domain/slice.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
+import type { PriorityFloors } from './pool-limits.js';
 
 /** One project of a quota file. */
 export interface QuotaProject {
@@ -57,6 +58,8 @@ export interface PoolRules {
   readonly requireProject: boolean;
   /** Users who may apply files, freeze, drain, and change priorities of others' jobs; empty: everybody (docs/quota.md, "The verbs"). */
   readonly admins: readonly string[];
+  /** Absent: every project may have any priority. */
+  readonly priorityFloors?: PriorityFloors;
 }
 
 const MINUTE = 60_000;

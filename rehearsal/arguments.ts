@@ -10,7 +10,8 @@ export const USAGE = `Usage: cloud-tpu-rehearsal [OPTIONS]        serve, until i
        cloud-tpu-rehearsal env [--state-dir DIR] [--project P] [--zone Z]
 
 A local Cloud TPU with its TPU VMs and a Cloud Storage, in one process, on this computer alone. Linux.
-When it is ready it prints its endpoints as one line of JSON.
+When it is ready it prints its endpoints as one line of JSON. Calls need the token in DIR/access, which is this login's alone;
+no web page can make any.
 
   --state-dir DIR      what outlives the process: resources, VM disks, objects, the journal
                        (default: cloud-tpu-rehearsal in $XDG_STATE_HOME or ~/.local/state)
@@ -22,7 +23,9 @@ When it is ready it prints its endpoints as one line of JSON.
   --kubernetes-port N  a thin Kubernetes           none unless given; 0: any free port
   --ssh-port N         of every TPU VM             22 where this user may listen on it, else from 2222 on
   --subnet-octet N     VMs have the addresses 127.N.a.b, 1 to 254 (default: 77)
+  --callers WHO        token: who sends the token (default). login: also every process of this login
   --auth               TLS on every API, and each call needs a token
+  --host-name NAME     a name of this computer that callers may use beside localhost; repeatable
   --seed N             queue times and ids that are drawn follow from it; a state folder keeps its own
   --time-scale X       seconds that pass in the cloud in one of yours, 0.001 to 10000000
   --settings FILE      YAML or JSON, as POST /admin/configure takes it: how long states last, capacity, quota
@@ -55,6 +58,8 @@ const SERVE = {
   'ssh-port': TEXT,
   'subnet-octet': TEXT,
   'metadata-port': TEXT,
+  callers: { ...TEXT, default: 'token' },
+  'host-name': { ...TEXT, multiple: true },
   seed: TEXT,
   'time-scale': TEXT,
   settings: TEXT,
@@ -97,11 +102,17 @@ function serveOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Rehearsa
     metadataPort: port('metadata-port'),
     kubernetesPort: port('kubernetes-port'),
     sshPort: port('ssh-port', 1),
+    hostNames: values['host-name'],
     subnetOctet: integer('--subnet-octet', values['subnet-octet'], 1, 254),
   };
   const given = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
   const stateDir = values['state-dir'] ?? defaultStateDir(env);
-  return { stateDir, ...given, ...(values.auth && { authentication: {} }) };
+  return { stateDir, callers: callersOf(values.callers), ...given, ...(values.auth && { authentication: {} }) };
+}
+
+function callersOf(text: string): 'token' | 'login' {
+  if (text === 'token' || text === 'login') return text;
+  throw new UsageError(`--callers ${text}: wanted token or login`);
 }
 
 function integer(flag: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -10,8 +10,8 @@ export interface ClientPlace {
    */
   readonly gcloudConfig?: string;
   /**
-   * With authentication: a file with an access token (POST /admin/token), which gcloud sends. Its other way,
-   * CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE with the credentials file, was tried with SDK 528: `invalid_token`.
+   * With authentication: a file with an access token (POST /admin/token), which gcloud sends; without, it sends the rehearsal's
+   * own. Its other way, CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE with the credentials file, was tried with SDK 528: `invalid_token`.
    */
   readonly gcloudTokenFile?: string;
 }
@@ -32,10 +32,11 @@ export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPl
 
 /** Every API that a TPU user's gcloud calls, so that none of its calls reaches Google by accident. */
 function gcloud(
-  { rest, store, caFile, credentialsFile }: RehearsalEndpoints,
+  { rest, store, caFile, credentialsFile, tokenFile }: RehearsalEndpoints,
   place: ClientPlace,
 ): Record<string, string> {
-  const { project, zone, gcloudConfig, gcloudTokenFile } = place;
+  const { project, zone, gcloudConfig } = place;
+  const gcloudTokenFile = place.gcloudTokenFile ?? (credentialsFile === undefined ? tokenFile : undefined);
   // An override that does not end in a slash loses its last segment.
   const overrides = {
     TPU: `${rest}/`,
@@ -54,7 +55,6 @@ function gcloud(
     CLOUDSDK_CORE_DISABLE_USAGE_REPORTING: 'true',
     CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK: 'true',
     ...(Object.fromEntries(endpoints) as Record<string, string>),
-    ...(credentialsFile === undefined && { CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true' }),
     ...(gcloudTokenFile !== undefined && { CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: gcloudTokenFile }),
     ...(caFile !== undefined && { CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: caFile }),
   };

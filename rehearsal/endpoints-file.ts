@@ -7,7 +7,7 @@ import type { RehearsalEndpoints } from './index.js';
 const fileIn = (stateDir: string): string => join(resolve(stateDir), 'endpoints.json');
 
 export function writeEndpoints(stateDir: string, endpoints: RehearsalEndpoints): void {
-  writeFileSync(fileIn(stateDir), JSON.stringify(endpoints));
+  writeFileSync(fileIn(stateDir), JSON.stringify(endpoints), { mode: 0o600 });
 }
 
 export function removeEndpoints(stateDir: string): void {
@@ -33,7 +33,8 @@ export function shellLines(stateDir: string, place: { readonly project: string; 
   const endpoints = readEndpoints(stateDir);
   const variables = clientEnvironment(endpoints, { ...place, gcloudConfig: join(resolve(stateDir), 'gcloud') });
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}`);
-  const { sshPort } = endpoints;
+  const { sshPort, headerFile } = endpoints;
+  lines.push(`# curl: -H @${shellWord(headerFile)}`);
   if (sshPort !== 22) lines.push(`# TPU VMs listen on port ${sshPort}: gcloud .. ssh --ssh-flag='-p ${sshPort}'`);
   return lines.join('\n');
 }

@@ -14,6 +14,7 @@ import type { RefusalOf } from './kubernetes/server.js';
 import { addNeighbours } from './neighbours/server.js';
 import type { ProjectFacts } from './project/facts.js';
 import { RehearsedProject } from './project/rehearsed-project.js';
+import type { Guard } from './loopback-server.js';
 import { pickSshPort } from './ssh-port.js';
 import { lockStateDir } from './state-lock.js';
 import { storeRights } from './store/authorization.js';
@@ -56,7 +57,15 @@ export interface RehearsalOptions {
   readonly seed?: number | undefined;
   /** Cloud ms per wall ms, 0.001 to 10,000,000; 1 if it was never set. */
   readonly timeScale?: number | undefined;
-  /** Given, and be it empty: TLS on every API, and each call needs a token whose principal may do it. Absent: neither. */
+  /** Names of this computer that callers may use beside loopback's: calls under any other name are refused. */
+  readonly hostNames?: readonly string[] | undefined;
+  /**
+   * Whose calls are taken. `token`: who sends the rehearsal's token, or one that it gave out. `login`: also whoever is a process of
+   * this login, by the kernel's word. The store takes both in either case: Google's libraries send it no token.
+   * `login` if not given.
+   */
+  readonly callers?: 'token' | 'login' | undefined;
+  /** Given, and be it empty: TLS on every API, and each call needs a token whose principal may do it. Absent: neither TLS nor rights. */
   readonly authentication?: AuthenticationOptions;
 }
 
@@ -68,6 +77,9 @@ export interface RehearsalEndpoints {
   readonly store: string;
   readonly admin: string;
   readonly sshPort: number;
+  /** The rehearsal's token, and the header with it for `curl -H @FILE`: mode 0600, another one after each start. */
+  readonly tokenFile: string;
+  readonly headerFile: string;
   /** Of the rehearsed Kubernetes, where there is one: its API server, and a file with what kubectl needs. */
   readonly kubernetes?: string;
   readonly kubeconfig?: string;
@@ -114,6 +126,7 @@ interface Site {
   readonly journal: Journal;
   readonly record: Journal['record'];
   readonly access: OpenedAccess;
+  readonly guard: Guard;
   readonly project: RehearsedProject;
   readonly facts: () => ProjectFacts;
 }
@@ -152,20 +165,25 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     sshPort,
   };
   const kubernetes = await openKubernetes(site, core.cloud, subnetOctet, store.url);
-  const admin = await startAdminServer({ ...core, ...site, facts, kubernetes }, options.adminPort ?? 0);
+  // Plain HTTP in any case: Google has no such interface.
+  const guard = { hostNames: site.guard.hostNames };
+  const admin = await startAdminServer({ ...core, ...site, guard, facts, kubernetes }, options.adminPort ?? 0);
   closers.push(admin.close);
   const cluster = kubernetes && { kubernetes: kubernetes.url, kubeconfig: kubernetes.kubeconfig };
-  const endpoints = { ...api, store: store.url, admin: admin.url, sshPort, ...cluster };
+  const { tokenFile, headerFile } = site.access.own;
+  const endpoints = { ...api, store: store.url, admin: admin.url, sshPort, tokenFile, headerFile, ...cluster };
   return { ...endpoints, ...(await startCredentials(site, api.rest)) };
 }
 
 async function openSite(stateDir: string, options: RehearsalOptions, closers: Closers): Promise<Site> {
   const journal = new Journal(join(stateDir, 'journal.jsonl'));
   closers.push(() => journal.close());
-  const access = await openAccess(join(stateDir, 'access'), options.authentication);
+  const { authentication, callers, hostNames = [] } = options;
+  const access = await openAccess(join(stateDir, 'access'), authentication, callers !== 'token');
+  const guard = { hostNames: hostNames.map((name) => name.toLowerCase()), tls: access.tls };
   const project = new RehearsedProject(join(stateDir, 'project'));
   const record = journal.record.bind(journal);
-  return { stateDir, options, closers, journal, record, access, project, facts: () => project.facts };
+  return { stateDir, options, closers, journal, record, access, guard, project, facts: () => project.facts };
 }
 
 /** What TPU VMs see of the project. A service account that no principal is has the rights of the current one. */
@@ -180,7 +198,7 @@ function surroundings({ access: { control }, record, facts }: Site): FleetSurrou
 }
 
 /** It takes calls before there is a cloud whose refusals it could know. */
-async function openStore({ stateDir, options, closers, record, access }: Site): Promise<{
+async function openStore({ stateDir, options, closers, record, access, guard }: Site): Promise<{
   readonly url: string;
   readonly refuseAs: (cloud: TpuCloud) => void;
 }> {
@@ -190,17 +208,17 @@ async function openStore({ stateDir, options, closers, record, access }: Site): 
     refusal: (method, name) => refusal(method, name),
     rights: storeRights(access.control),
   };
-  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, hooks, access.tls);
+  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, hooks, guard);
   closers.push(store.close);
   return { url: store.url, refuseAs: (cloud) => (refusal = storeRefusals(cloud)) };
 }
 
 /** Cloud TPU on both wires, and what stands beside it. */
 async function startApi(
-  { options, closers, record, access, facts }: Site,
+  { options, closers, record, access, guard, facts }: Site,
   { cloud, compute, fleet, listHistory, changed }: Core,
 ): Promise<Pick<RehearsalEndpoints, 'tpu' | 'rest'>> {
-  const { control, tls } = access;
+  const { control } = access;
   const gateway = createGateway({
     cloud,
     site: {
@@ -212,13 +230,13 @@ async function startApi(
     record,
     changed,
   });
-  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0, tls);
+  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0, guard);
   closers.push(grpc.close);
   const rest = await startRestServer(gateway, {
     port: options.restPort ?? 0,
-    tls,
-    addOthers(app) {
-      addTokenService(app, { access: control, record });
+    guard,
+    async addOthers(app) {
+      await addTokenService(app, { access: control, record });
       addNeighbours(app, {
         access: control,
         facts,
@@ -237,7 +255,7 @@ async function startApi(
 }
 
 async function openKubernetes(
-  { stateDir, options, closers, record }: Site,
+  { stateDir, options, closers, record, guard: { hostNames } }: Site,
   cloud: TpuCloud,
   subnetOctet: number,
   storeUrl: string,
@@ -256,21 +274,24 @@ async function openKubernetes(
     if (refusal === undefined) return undefined;
     return { error: rehearsedRefusal(refusal.status, refusal.message), afterEffect: refusal.afterEffect };
   };
-  const kubernetes = await startKubernetes({ folder, port, subnetOctet, environment, record, refusalOf });
+  const kubernetes = await startKubernetes({ folder, port, subnetOctet, hostNames, environment, record, refusalOf });
   closers.push(() => kubernetes.close());
   return kubernetes;
 }
 
 /** Where clients find what to trust and whom to be; nothing without authentication. */
 async function startCredentials(
-  { stateDir, options, closers, record, access, facts }: Site,
+  { stateDir, options, closers, record, access, guard, facts }: Site,
   tokenService: string,
 ): Promise<Pick<RehearsalEndpoints, 'caFile' | 'metadataHost' | 'credentialsFile'>> {
   if (access.tls === undefined) return {};
-  const metadata = await startMetadataServer({ access: access.control, record }, facts, options.metadataPort ?? 0);
+  const metadata = await startMetadataServer({ access: access.control, record }, facts, {
+    port: options.metadataPort ?? 0,
+    hostNames: guard.hostNames,
+  });
   closers.push(metadata.close);
   const credentialsFile = join(stateDir, 'access', 'credentials.json');
-  writeCredentialsFile(credentialsFile, tokenService);
+  writeCredentialsFile(credentialsFile, tokenService, access.control.state.key);
   return { caFile: access.tls.caFile, metadataHost: metadata.host, credentialsFile };
 }
 

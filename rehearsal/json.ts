@@ -1,3 +1,6 @@
+/** Whether a content-type says JSON. */
+export const isJsonType = (type: string): boolean => /^application\/json\s*(;|$)/i.test(type);
+
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;

@@ -2,7 +2,7 @@ import type { Journal } from './journal.js';
 import type { JsonObject } from './json.js';
 import type { CloudState } from './tpu/state.js';
 
-type Kind = 'node' | 'queued-resource' | 'operation';
+type Kind = 'node' | 'queued-resource' | 'operation' | 'vm';
 
 const KINDS: Readonly<Record<string, Kind>> = {
   'node-state': 'node',
@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'queued-resource-state': 'queued-resource',
   'queued-resource-change': 'queued-resource',
   operation: 'operation',
+  'vm-state': 'vm',
 };
 
 /**
@@ -37,5 +38,7 @@ function imageOf(state: CloudState, of: Kind, name: string): JsonObject | undefi
       return state.queuedResources[name]?.resource;
     case 'operation':
       return state.operations[name] as JsonObject | undefined;
+    case 'vm':
+      return state.compute.vms[name]?.resource;
   }
 }

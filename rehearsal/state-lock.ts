@@ -8,7 +8,7 @@ import { identityOf, isAlive } from './vm/processes.js';
  * @returns gives it back.
  */
 export function lockStateDir(stateDir: string): () => void {
-  mkdirSync(stateDir, { recursive: true });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const file = join(stateDir, 'owner.json');
   const owner = existsSync(file) ? readOwner(file) : undefined;
   if (owner !== undefined && isAlive(owner)) {

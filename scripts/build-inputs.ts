@@ -39,6 +39,7 @@ const FOLDERS_OF_SOURCES = [
   'activities',
   'cloud',
   'worker',
+  'server',
   'client',
   'rehearsal',
   'types',

@@ -36,11 +36,13 @@ export const PACKAGES: readonly PackageLayout[] = [
       'worker/config',
       'worker/run-worker',
       'worker/kubernetes-library',
+      'server/config',
+      'server/run-server',
       'workflows/failure-converter',
       'workflows/payload-converter',
     ],
     typed: [],
-    owns: ['worker', 'activities'],
+    owns: ['worker', 'server', 'activities'],
   },
 ];
 

@@ -24,9 +24,11 @@ const SHORT: Suite = {
 };
 
 const LIVE: Suite = {
-  isMeant: (file) => /^test\/long\/(jobs\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
+  isMeant: (file) =>
+    /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
   first: [
     'test/long/web-ui.test.ts',
+    'test/long/server/submit.test.ts',
     'test/long/jobs/crash.test.ts',
     'test/long/jobs/terminate-reset.test.ts',
     'test/long/jobs/lost-worker.test.ts',

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
-import { poolFileJsonSchema } from '../quota/files/pool-file.js';
+import { poolFileJsonSchema } from '../quota/files/pool-file-form.js';
 import { quotaFileJsonSchema } from '../quota/files/quota-file-schema.js';
 
 /** docs/schemas: JSON Schemas for editors, as the code has them (test/quota/file-schemas.test.ts compares). */

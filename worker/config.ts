@@ -34,6 +34,20 @@ function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): voi
   }
 }
 
+/** The token goes in the clear: never beyond this computer. */
+function refineOwnToken(
+  cloud: Readonly<Partial<Record<'accessTokenFile' | 'tpuEndpoint' | 'tpuRestEndpoint', string | undefined>>>,
+  { addIssue }: z.RefinementCtx,
+): void {
+  if (cloud.accessTokenFile === undefined) return;
+  for (const name of ['tpuEndpoint', 'tpuRestEndpoint'] as const) {
+    const host = cloud[name]?.replace(/^https?:\/\//, '').replace(/:\d+(\/.*)?$/, '') ?? 'localhost';
+    if (/^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)) continue;
+    const message = `is sent in the clear, so only to this computer; ${name} is '${cloud[name]}'`;
+    addIssue({ code: 'custom', path: ['accessTokenFile'], message });
+  }
+}
+
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
@@ -48,10 +62,25 @@ const timings = z.strictObject(
  */
 const configShape = z.strictObject({
   temporal: z
-    .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
+    .strictObject({
+      address: z.string().optional(),
+      namespace: z.string().optional(),
+      profile: z.string().optional(),
+      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. */
+      tlsCaFile: z.string().min(1).optional(),
+      tlsServerName: z.string().min(1).optional(),
+      apiKeyFile: z.string().min(1).optional(),
+    })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
-  store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }).prefault({} as never),
+  store: z
+    .strictObject({
+      endpoint: z.url().optional(),
+      bucket: z.string().min(3),
+      /** Of what decides (docs/adr/0082): only workers and servers write it. Absent: it lies in `bucket`. */
+      systemBucket: z.string().min(3).optional(),
+    })
+    .prefault({} as never),
   cloud: z
     .strictObject({
       /** host:port of another Cloud TPU API than Google's. */
@@ -63,11 +92,14 @@ const configShape = z.strictObject({
       tpuRestEndpoint: z.url().optional(),
       /** No TLS, no credentials. */
       insecure: z.boolean().default(false),
+      /** A file with an access token for those two, where they are in the clear and of this computer: the local stack's. */
+      accessTokenFile: z.string().min(1).optional(),
       /** Calls a second to the Cloud TPU API, and as many to Compute Engine, per Google project; absent = the adapter's own. */
       callsPerSecond: z.number().positive().optional(),
       /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
+    .superRefine(refineOwnToken)
     .prefault({}),
   /** The cluster of jobs that name no context (docs/kubernetes.md). */
   kubernetes: z
@@ -103,6 +135,10 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
+      /** Reference of the secret that the keys of new jobs are made from (docs/adr/0077). Absent: they get the pair above. */
+      jobKeySecret: keyReference.optional(),
+      /** Older ones, for jobs that were accepted with them; in a rotation the next one too. */
+      formerJobKeySecrets: keyReferences.optional(),
       /** Jobs may name keys by paths on this computer, which are then read for whoever submits (docs/adr/0044). */
       readsKeyFiles: z.boolean().default(false),
       /** Which of a host's addresses is dialled: its external one where it has one, or the one inside its network. */
@@ -118,6 +154,21 @@ const configShape = z.strictObject({
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
   secretStore: z.string().min(1).optional(),
   label: z.string().optional(),
+  /**
+   * Verified mode (docs/adr/0080): a job is taken only with the signature of a server. Absent: every pool is in trusted mode,
+   * where the user is what the client says.
+   */
+  verified: z
+    .strictObject({
+      /** Public keys of servers, by id: the PEM text, or file:///PATH. */
+      serverKeys: z.record(
+        z.string().regex(/^[\w.-]{1,64}$/, 'a key id: letters, digits, . _ and -'),
+        z.string().min(1),
+      ),
+      /** Pools that stay in trusted mode. A pool that nobody named is not among them, so that no job can choose one. */
+      trustedPools: z.array(poolName).default([]),
+    })
+    .optional(),
   /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
   pool: poolName.default('default'),
   quotaFile: operatorFile.optional(),
@@ -167,6 +218,7 @@ export class WorkerConfigError extends Error {
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_BUCKET: 'store.bucket',
   JOBCTL_STORE_ENDPOINT: 'store.endpoint',
+  JOBCTL_SYSTEM_BUCKET: 'store.systemBucket',
   JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
   JOBCTL_GOOGLE_PROJECT: 'googleProject',
   JOBCTL_KUBE_CONTEXT: 'kubernetes.context',
@@ -174,6 +226,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_POOL_FILE: 'poolFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
+  JOBCTL_SSH_JOB_KEY_SECRET: 'ssh.jobKeySecret',
+  JOBCTL_SSH_FORMER_JOB_KEY_SECRETS: 'ssh.formerJobKeySecrets',
   JOBCTL_SSH_USER: 'ssh.user',
   JOBCTL_SSH_PORT: 'ssh.port',
   JOBCTL_SSH_ADDRESS: 'ssh.address',

@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
+import { openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { modeForOthers } from '../domain/file-mode.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';
 
@@ -32,6 +34,13 @@ export function readInstallationKey({ privateKeyFile, publicKeyFile }: WorkerCon
     );
   }
   return { sshKey: { privateKey }, publicKey };
+}
+
+/** The secrets that the keys of jobs are made from. @throws JobKeySecretError naming the reference and the remedy */
+export async function readJobKeys({ ssh, secretStore }: Pick<WorkerConfig, 'ssh' | 'secretStore'>): Promise<JobKeys> {
+  const references = { current: ssh.jobKeySecret, former: ssh.formerJobKeySecrets };
+  refuseStoredSecrets(references, secretStore);
+  return openJobKeys(references);
 }
 
 function readKeyFile(file: string, field: string): string {

@@ -17,6 +17,8 @@ export function openMachines(
   readonly 'cloud-tpu': CloudTpuMachines;
   readonly 'compute-engine': ComputeEngineMachines;
 } {
+  const { accessTokenFile } = cloud;
+  const token = accessTokenFile === undefined ? {} : { accessTokenFile };
   const pods = {
     cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
     ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
@@ -28,12 +30,14 @@ export function openMachines(
   return {
     'cloud-tpu': createCloudTpu({
       onCall: meter.cloudCalls('tpu'),
-      ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
+      ...(cloud.tpuEndpoint === undefined
+        ? {}
+        : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...token } }),
       ...rates,
     }),
     'compute-engine': createComputeEngine({
       onCall: meter.cloudCalls('compute'),
-      ...(cloud.tpuRestEndpoint === undefined ? {} : { endpoint: cloud.tpuRestEndpoint }),
+      ...(cloud.tpuRestEndpoint === undefined ? {} : { endpoint: cloud.tpuRestEndpoint, ...token }),
       ...rates,
     }),
     kubernetes: createKubernetes(pods),

@@ -3,14 +3,17 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
+import type { Trust } from '../activities/authorization.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
+import { splitStore, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
@@ -20,13 +23,14 @@ import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
-import { type InstallationKey, readInstallationKey } from './installation-key.js';
+import { type InstallationKey, readInstallationKey, readJobKeys } from './installation-key.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
 import { openBuilds, openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
+import { trustOf } from './trust.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, workflowCode } from './workflow-code.js';
 
@@ -37,6 +41,8 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const key = readInstallationKey(config.ssh);
+  const trust = trustOf(config);
+  const jobKeys = await readJobKeys(config);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -45,7 +51,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
-    const run: WorkerRun = { config, codec, key, temporal, ports, changes, meter, health, log, stop };
+    const run: WorkerRun = { config, codec, key, jobKeys, trust, temporal, ports, changes, meter, health, log, stop };
     do await untilComplete(run);
     while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
@@ -65,6 +71,8 @@ interface WorkerRun {
   readonly config: WorkerConfig;
   readonly codec: AesGcmPayloadCodec;
   readonly key: InstallationKey;
+  readonly trust: Trust;
+  readonly jobKeys: JobKeys;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly changes: WorkerChanges;
@@ -81,7 +89,8 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
       createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
       meter.cloudCalls('storage'),
     );
-  const store = openBucket(place.bucket);
+  const jobs = openBucket(place.bucket);
+  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const { secretStore } = config;
   const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
   const ofProviders = openMachines(config, meter);
@@ -93,6 +102,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };
   return {
     store,
+    strays: () => (jobs === store ? Promise.resolve([]) : strayObjects(jobs)),
     secrets,
     machines,
     operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
@@ -116,13 +126,20 @@ async function untilComplete({ config, temporal, ports, changes, health, log, st
       taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
     });
-    if (reasons.length === 0) return;
+    if (reasons.length === 0) return warnOfStrays(ports, log);
     if (health) health.reasons = reasons;
     const now = reasons.join('; ');
     if (now !== before) log.warn(`not ready: ${now}`);
     before = now;
     await sleep(LOOK_AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
   }
+}
+
+/** They decide nothing. Who put them there, if no move left them behind, is for a person to ask. */
+async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<void> {
+  const names = await strays().catch(() => []);
+  if (names.length > 0)
+    log.warn(`bucket ${store.bucket} holds what belongs into the system bucket, and is not read: ${names.join(', ')}`);
 }
 
 const LOOK_AGAIN_MS = 1_000;
@@ -153,6 +170,8 @@ async function poll({
   config,
   codec,
   key,
+  trust,
+  jobKeys,
   temporal,
   ports,
   changes,
@@ -173,9 +192,11 @@ async function poll({
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
       ...key,
+      jobKeys,
       keys: keyReader,
       readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),
+      trust,
       taskQueue: config.taskQueue,
       claimedQueue,
       timings: config.timings,

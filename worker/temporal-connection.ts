@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import { readLogin } from '../cloud/temporal/login-files.js';
 import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
 import { whyUnreachable } from '../cloud/temporal/why-unreachable.js';
 import type { WorkerConfig } from './config.js';
@@ -16,7 +17,7 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
   const { connectionOptions, namespace: configured } = loadClientConnectConfig(profile);
   const namespace = temporal.namespace ?? configured ?? 'default';
   const address = temporal.address ?? connectionOptions.address ?? '127.0.0.1:7233';
-  const options = { ...connectionOptions, address } as NativeConnectionOptions;
+  const options = { ...connectionOptions, ...readLogin(temporal), address } as NativeConnectionOptions;
   try {
     const connection = await NativeConnection.connect(options);
     return { connection, namespace, address };
@@ -25,7 +26,7 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
     if (refusal?.kind === 'refused') {
       throw new Error(`Temporal at ${address}: ${refusal.why}\n  ${refusal.remedy}`, { cause: error });
     }
-    const tls = connectionOptions.tls ?? connectionOptions.apiKey !== undefined;
+    const tls = options.tls ?? options.apiKey !== undefined;
     const found = await whyUnreachable({ address, tls });
     const { why = (error as Error).message, remedy = ASK } = found ?? {};
     throw new Error(`Temporal at ${address} cannot be reached: ${why}\n  ${remedy}`, { cause: error });

@@ -12,6 +12,7 @@ import { leaseMessagesSignal, type QuotaInput, wakeSignal } from '../contract/qu
 import { leaseKey, type LeaseMessage } from '../domain/lease.js';
 import { pool as poolActivities } from './activity-options.js';
 import { Inbox } from './inbox.js';
+import { notAhead } from './plausible.js';
 import { carryState, inputOf, type QuotaCarry, restoreState } from './quota/carried-state.js';
 import { deliverySummary } from './quota/deliveries.js';
 import { PoolDetails } from './quota/details.js';
@@ -82,7 +83,7 @@ class QuotaLoop {
       wake: () => this.#wake(),
     });
     this.#inbox
-      .onEach(leaseMessagesSignal, leaseMessageForm, (messages) => this.#hear(messages))
+      .onEach(leaseMessagesSignal, LEASE_MESSAGE, (messages) => this.#hear(messages))
       .onBare(wakeSignal, () => {
         this.#reconciler.hurry();
         this.#wake();
@@ -188,6 +189,8 @@ class QuotaLoop {
   }
 }
 
+/** Of one sender the highest sequence counts. */
+const LEASE_MESSAGE = notAhead(leaseMessageForm, 'sequence', ({ sequence }) => sequence);
 /** A batch must fit one activity's input and time; the rest is told right after. */
 const NEWS_PER_BATCH = 200;
 /** A time that has just passed must not make a loop of it. */

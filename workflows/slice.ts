@@ -22,6 +22,7 @@ import type { MachinePlan, MachineRef } from '../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
 import { Inbox } from './inbox.js';
+import { ofThisTime } from './plausible.js';
 import { checkedInput, refOf } from './slice/check-input.js';
 import { sliceDetails, type SliceStage } from './slice/details.js';
 import { SliceMail } from './slice/mail.js';
@@ -71,7 +72,7 @@ class SliceOwner {
     this.#inbox = new Inbox(carry?.kept)
       .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
       .onBare(attachSignal, () => void this.#mail.repeatNews())
-      .on(leaseAnswerSignal, leaseAnswerForm, (answer) => this.#onLeaseAnswer(answer));
+      .on(leaseAnswerSignal, ofThisTime(leaseAnswerForm), (answer) => this.#onLeaseAnswer(answer));
   }
 
   async run(): Promise<'gone' | 'history is long'> {

@@ -3,6 +3,7 @@ import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { WorkMeter } from '../work-meter.js';
+import type { LogLimit } from './log-limit.js';
 import { StorePatience } from './store-patience.js';
 
 /** Where a log goes, and who is told how late it came. */
@@ -11,12 +12,17 @@ export interface Shipping {
   readonly meter: Pick<WorkMeter, 'logLag'>;
   /** Absent: one of the stream's own, which tells nobody. */
   readonly patience?: StorePatience;
+  /** Absent: all of the output is stored. */
+  readonly limit?: LogLimit;
 }
 
 /**
  * Ships one host's output into the store, as objects named by the offset of their first byte. What is stored is an exact
  * prefix of the output, never a hole, never a double (DESIGN.md 5): an object is only ever created, at the offset where the
  * stored bytes end, so of two workers that ship the same run at one time the later finds its name taken and goes on behind.
+ *
+ * With a limit the prefix ends at exactly that byte, wherever objects are cut and whoever ships. The rest is taken and dropped,
+ * so that whoever reads the host goes on as before, and a line behind the stored output says so.
  *
  * What enters: `append`, in order. What leaves: one object at a time. `append` answers with a promise when more than
  * `CUT_BYTES` are held back; the caller reads nothing more until it is settled.
@@ -27,6 +33,7 @@ export class LogStream {
   readonly #prefix: string;
   readonly #host: string;
   readonly #patience: StorePatience;
+  readonly #limit: LogLimit | undefined;
   readonly #openedAt = Date.now();
   /** Offset of the first byte held back. */
   #offset = 0;
@@ -34,6 +41,9 @@ export class LogStream {
   #storedTo = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
+  /** Bytes behind the limit that came in, or that nobody needs to read. */
+  #dropped = 0;
+  #hasSaidLimit = false;
   /** When the first byte held back came in. */
   #heldSince = 0;
   #storedSince: EpochMs | undefined;
@@ -41,11 +51,12 @@ export class LogStream {
   #writing: Promise<void> = Promise.resolve();
   #endsLine = true;
 
-  private constructor({ store, meter, patience }: Shipping, prefix: string, host: string, signal: AbortSignal) {
+  private constructor({ store, meter, patience, limit }: Shipping, prefix: string, host: string, signal: AbortSignal) {
     this.#store = store;
     this.#meter = meter;
     this.#prefix = prefix;
     this.#host = host;
+    this.#limit = limit;
     this.#patience = patience ?? new StorePatience(signal);
   }
 
@@ -60,7 +71,25 @@ export class LogStream {
 
   /** Offset of the next byte wanted. */
   get position(): number {
+    return this.#end + this.#dropped;
+  }
+
+  /** Of what is stored, or held back to be. */
+  get #end(): number {
     return this.#offset + this.#heldBytes;
+  }
+
+  get #room(): number {
+    return Math.max(0, (this.#limit?.bytes ?? Infinity) - this.#end);
+  }
+
+  /**
+   * A log that has reached its limit needs nothing that the host had printed when this worker came: days of output would cross the
+   * network once more at each change of workers.
+   * @param printed bytes of output that there are on the host
+   */
+  skipBeyondLimit(printed: number): void {
+    if (this.#room === 0) this.#dropped = Math.max(this.#dropped, printed - this.#end);
   }
 
   /** When the first byte came in that is not stored; undefined: all that came in is. */
@@ -73,13 +102,27 @@ export class LogStream {
     return this.#storedSince;
   }
 
-  append(chunk: Buffer): void | Promise<void> {
+  append(output: Buffer): void | Promise<void> {
+    const chunk = output.subarray(0, this.#room);
+    if (chunk.length > 0) this.#hold(chunk);
+    this.#dropped += output.length - chunk.length;
+    if (this.#mustSayLimit || this.#heldBytes >= CUT_BYTES) return this.flush();
+    if (this.#heldBytes > 0)
+      this.#timer ??= setTimeout(
+        () => void this.flush().catch(() => undefined),
+        cutAfterMs(Date.now() - this.#openedAt),
+      );
+  }
+
+  #hold(chunk: Buffer): void {
     if (this.#heldBytes === 0) this.#heldSince = Date.now();
     this.#held.push(chunk);
     this.#endsLine = chunk.at(-1) === NEW_LINE;
     this.#heldBytes += chunk.length;
-    if (this.#heldBytes >= CUT_BYTES) return this.flush();
-    this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), cutAfterMs(Date.now() - this.#openedAt));
+  }
+
+  get #mustSayLimit(): boolean {
+    return this.#dropped > 0 && !this.#hasSaidLimit;
   }
 
   /** Stores everything held back. Rejects only when the signal ends the tries. */
@@ -104,6 +147,13 @@ export class LogStream {
       this.#meter.logLag((Date.now() - this.#heldSince) / 1000);
       this.#forget(this.#storedTo);
     }
+    if (this.#limit !== undefined && this.#mustSayLimit) await this.#sayLimit(this.#limit.text);
+  }
+
+  /** The same object as a lost tail's: a log that ends at its limit has no other end. */
+  async #sayLimit(text: string): Promise<void> {
+    await this.#patience.through(() => this.lostTail(text));
+    this.#hasSaidLimit = true;
   }
 
   /** @returns the end of what is stored then, by us or by another worker */

@@ -6,11 +6,13 @@ import { besideCommand, commandContainer } from '../../domain/modules/command.js
 import { runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
+import { logLimitOf } from './log-limit.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 
@@ -80,13 +82,15 @@ async function untilEnded(
   host: AttemptHost,
   signal: AbortSignal,
 ): Promise<RunStatus> {
-  const { hosts, installation } = dependencies;
+  const { hosts } = dependencies;
+  const installation = ofJob(dependencies.installation, input.settings);
   const runId = `${input.job.id}.${input.hook}`;
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const secrets = await secretVariables(installation, input.spec);
   const request = hookRequest(input, runId, host, secrets);
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
-  const stream = await LogStream.open(dependencies, prefix, host.number, signal);
+  const shipping = { ...dependencies, ...logLimitOf(input, hookHosts(input).length) };
+  const stream = await LogStream.open(shipping, prefix, host.number, signal);
   for (;;) {
     let connection: HostConnection | undefined;
     try {

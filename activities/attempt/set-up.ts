@@ -3,6 +3,7 @@ import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import { CONNECT } from '../../domain/setup-record.js';
 import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
@@ -10,6 +11,7 @@ import type { ActivityDependencies } from '../dependencies.js';
 import { submittersKeys } from '../set-up-inputs.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
+import { logLimitOf } from './log-limit.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
 import { numberHosts, saysAnother } from './number-hosts.js';
@@ -30,12 +32,13 @@ export async function setUpHosts(
   input: AttemptInput & Partial<Pick<SetUpAgainInput, 'again'>>,
   asked: AbortSignal,
 ): Promise<SetUpEnd> {
-  const { installation, store, machinesOf } = dependencies;
+  const { store, machinesOf } = dependencies;
+  const installation = ofJob(dependencies.installation, input.settings);
   const keys = await submittersKeys(installation, input.spec, input.identityKeys);
   const files = await readPatiently(input, () => submittedFiles(store, input.files));
   const all = modulePlans(input.spec, { files, keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();
@@ -54,7 +57,10 @@ export async function setUpHosts(
     modules: plans.map(({ name }) => name),
     tell: tellWorkflow(input),
   });
-  const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
+  const shipping = {
+    ...{ ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) },
+    ...logLimitOf(input, hostsOf(input).length),
+  };
   const isMisnumbered =
     input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
   const context = {

@@ -3,6 +3,7 @@ import type { HostsPort, SshKey } from '../../cloud/hosts/port.js';
 import type { StopInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import { messageOf } from '../failures.js';
 import { beating } from './activity-end.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
@@ -15,7 +16,7 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
   // A host takes up to the whole grace to answer; a worker that dies meanwhile is noticed before.
   const beat = beating();
   try {
-    await stopOnHosts(hosts, await connectingKey(installation, input.spec.ssh), input);
+    await stopOnHosts(hosts, await connectingKey(ofJob(installation, input.settings), input), input);
   } finally {
     clearInterval(beat);
   }

@@ -11,12 +11,14 @@ import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js'
 import type { ActivityDependencies } from '../dependencies.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
+import { logLimitOf } from './log-limit.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
@@ -42,7 +44,7 @@ export async function superviseAttempt(
   input: AttemptInput,
   routes: Routes,
 ): Promise<AttemptEnd> {
-  const key = await connectingKey(dependencies.installation, input.spec.ssh);
+  const key = await connectingKey(ofJob(dependencies.installation, input.settings), input);
   const end = new ActivityEnd();
   const guard = new SliceGuard(
     dependencies.machinesOf,
@@ -116,10 +118,13 @@ class Supervision {
     this.#caller = callerUntil(signal);
     this.#guard = guard;
     this.#signal = signal;
-    this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
+    this.#shipping = {
+      ...{ ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) },
+      ...logLimitOf(input, this.#hosts.length),
+    };
     const leader = leadingHost(input.spec, this.#hosts);
     this.#deciding = leader === undefined ? this.#hosts : [leader];
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
@@ -292,6 +297,7 @@ class Supervision {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
+    if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
     this.warnings.attached(host, started);
@@ -319,7 +325,7 @@ class Supervision {
   }
 
   readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>
-    (this.#secrets ??= secretVariables(this.#dependencies.installation, this.#input.spec));
+    (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */

@@ -30,7 +30,17 @@ export async function startBenchRehearsal(settings: Partial<Settings>): Promise<
   const stateDir = mkdtempSync(join(tmpdir(), 'jobctl-bench-'));
   const child = spawn(
     process.execPath,
-    [MAIN, '--state-dir', stateDir, '--ssh-port', `${SSH_PORT}`, '--subnet-octet', `${SUBNET_OCTET}`],
+    [
+      MAIN,
+      '--state-dir',
+      stateDir,
+      '--ssh-port',
+      `${SSH_PORT}`,
+      '--subnet-octet',
+      `${SUBNET_OCTET}`,
+      '--callers',
+      'login',
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const line = await new Promise<string>((resolve, reject) => {

@@ -1,7 +1,8 @@
 import { deletions, wasLost } from './cloud.js';
-import { attemptsOf, type CommandProcess, endedByItself, placeOf, processesOf } from './commands.js';
+import { attemptsOf, type CommandProcess, endedByItself, placeOf, placesOf, processesOf } from './commands.js';
 import type { AskedJob, Evidence, SeenJob } from './evidence.js';
 import type { Finding } from './verdict.js';
+import { isVmName } from './vms.js';
 
 /** Deeds after which a new attempt of that job is right. */
 export const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
@@ -55,14 +56,22 @@ function isExplained(evidence: Evidence, job: AskedJob, of: readonly CommandProc
   const nodes = new Set(of.map(({ node }) => node));
   if ([...nodes].some((node) => wasLost(evidence.cloud, node, from, to))) return true;
   if (of.some((each) => wasKilled(each, evidence, to))) return true;
+  const where = placesOf(of);
   return evidence.deeds.some(({ at, kind, job: ofJob, resource }) => {
     if (at > to) return false;
-    // Announced to the guest before the API says it.
-    if (kind === 'preempt' && resource !== undefined && nodes.has(resource) && at >= from) return true;
-    if (kind === 'killed-processes' && resource !== undefined && nodes.has(resource)) return true;
+    const isThere = resource !== undefined && isPartOf(resource, where);
+    // Announced to the guest before the API says it. A machine serves other slices before and after.
+    if (LOSES_SINCE.has(kind) && isThere && at >= from) return true;
+    if (kind === 'killed-processes' && isThere) return true;
     return ofJob === job.id && ASKED_FOR.has(kind);
   });
 }
+
+const LOSES_SINCE: ReadonlySet<string> = new Set(['preempt', 'power-cut', 'forgot']);
+
+/** Whether a deed's resource is one of these, or a VM of one of these slices. */
+export const isPartOf = (resource: string, where: ReadonlySet<string>): boolean =>
+  where.has(resource) || [...where].some((slice) => isVmName(resource, slice));
 
 /** It ended without having heard a SIGTERM, which jobctl sends first, and before anybody asked for its slice's end: a host died. */
 function wasKilled({ goneAt, term, end, node }: CommandProcess, { cloud }: Evidence, to: number): boolean {

@@ -1,5 +1,6 @@
 import type { AskedJob, CloudEvent, Deed, Evidence } from './evidence.js';
 import { cpusOvercommitted, isChange, isDeletionOfJob, isLossOfPods, objectsAtEnd } from './cluster.js';
+import { isDeletionOfVm, isLossOfVm, isVmChange, vmsAtEnd, vmStory } from './vms.js';
 import type { Finding } from './verdict.js';
 
 const STATES = { 'queued-resource-state': 'queued resource', 'node-state': 'node' } as const;
@@ -65,7 +66,10 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
     ...{ subject, name: lastPart(subject), state: details.to },
     kind: subject.split('/').at(-2) ?? 'object',
   }));
-  return [...places.values(), ...objects]
+  const vms = vmsAtEnd(cloud).map(({ subject, details }) => ({
+    ...{ subject, name: lastPart(subject), state: details.to, kind: 'VM' },
+  }));
+  return [...places.values(), ...objects, ...vms]
     .filter(({ subject }) => !foreign.some((resource) => isOf(subject, resource)))
     .map(({ kind, name, state }) => ({
       count: 'leaked resources',
@@ -76,7 +80,24 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
 
 /** Each rise above what the pool has is one finding. */
 export function overcommitted(evidence: Evidence): readonly Finding[] {
-  return [...chipsOvercommitted(evidence), ...cpusOvercommitted(evidence)];
+  return [...chipsOvercommitted(evidence), ...cpusOvercommitted(evidence), ...vmsOvercommitted(evidence)];
+}
+
+/** From its create on, a VM counts until it is gone: one that is TERMINATED is still to be paid for, and to be deleted. */
+function vmsOvercommitted({ cloud, deeds, vmUnits }: Evidence): readonly Finding[] {
+  if (vmUnits === undefined) return [];
+  const foreign = foreignOf(deeds);
+  const findings: Finding[] = [];
+  let isAbove = false;
+  for (const { event, living } of vmStory(cloud)) {
+    const own = [...living.keys()].filter((subject) => !foreign.some((resource) => isOf(subject, resource)));
+    if (own.length > vmUnits && !isAbove) {
+      const text = `${own.length} VMs at once from journal line ${event.seq} on, the pool has ${vmUnits}: ${own.map(lastPart).join(', ')}`;
+      findings.push({ count: 'chips overcommitted', subject: lastPart(event.subject), text });
+    }
+    isAbove = own.length > vmUnits;
+  }
+  return findings;
 }
 
 function chipsOvercommitted({ cloud, deeds, poolUnits, jobs }: Evidence): readonly Finding[] {
@@ -128,14 +149,16 @@ function touchedAcross({ cloud, jobs, theirHost }: Evidence): readonly Finding[]
 
 /** One finding for each planted resource that somebody changed, or that is gone and was not taken by chaos itself. */
 function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
-  const there = [...livingAtEnd(cloud), ...objectsAtEnd(cloud)].map(({ subject }) => subject);
+  const there = [...livingAtEnd(cloud), ...objectsAtEnd(cloud), ...vmsAtEnd(cloud)].map(({ subject }) => subject);
   const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
   return foreignOf(deeds).flatMap((resource): Finding[] => {
     const name = lastPart(resource);
     const call = cloud.find(
       (event) =>
         isOf(event.subject, resource) &&
-        (isChange(event) || (event.kind === 'api-call' && CHANGES_SOMETHING.test(event.details.method ?? ''))),
+        (isChange(event) ||
+          isVmChange(event) ||
+          (event.kind === 'api-call' && CHANGES_SOMETHING.test(event.details.method ?? ''))),
     );
     if (call !== undefined) {
       const text = `${call.details.method} of ${name}, which is none of ours (answer: ${call.details.code})`;
@@ -151,6 +174,7 @@ export const deletions = (cloud: readonly CloudEvent[], name: string): readonly 
   cloud.filter(
     (event) =>
       isDeletionOfJob(event, name) ||
+      isDeletionOfVm(event, name) ||
       (event.kind === 'api-call' &&
         lastPart(event.subject) === name &&
         event.details.method?.startsWith('Delete') === true),
@@ -158,13 +182,14 @@ export const deletions = (cloud: readonly CloudEvent[], name: string): readonly 
 
 /** Whether the provider, and not a call of ours, took the slice of that name between these times. */
 export function wasLost(cloud: readonly CloudEvent[], name: string, from: number, to: number): boolean {
-  const own = cloud.filter((event) => lastPart(event.subject) === name || isLossOfPods(event, name));
+  const isLoss = (event: CloudEvent): boolean => isLossOfPods(event, name) || isLossOfVm(event, name);
+  const own = cloud.filter((event) => lastPart(event.subject) === name || isLoss(event));
   // By the journal's order: what came first within a millisecond is told by it alone.
   const [deletion] = deletions(cloud, name);
   return own.some((event) => {
     const { seq, kind, wall, details } = event;
     if (wall < from || wall > to || (deletion !== undefined && seq > deletion.seq)) return false;
-    if (kind === 'vm-failure' || isLossOfPods(event, name)) return true;
+    if (kind === 'vm-failure' || isLoss(event)) return true;
     if (kind === 'node-state') return LOST_NODE.has(details.to ?? '');
     return kind === 'queued-resource-state' && LOST_REQUEST.has(details.to ?? '');
   });

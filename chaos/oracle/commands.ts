@@ -10,6 +10,8 @@ export interface CommandProcess {
   readonly begunAt: number;
   /** The slice's name in the cloud. */
   readonly node: string;
+  /** As its kernel calls itself; empty if it came to no word of it. */
+  readonly hostName: string;
   readonly lines: readonly string[];
   /** When it first heard SIGTERM, and the notice that lay there. */
   readonly term?: { readonly at: number; readonly notice: string };
@@ -47,6 +49,7 @@ function processOf(told: readonly Told[]): readonly CommandProcess[] {
       ...{ job, attempt, slice, host, process },
       begunAt: begin.at,
       node: begin.kind === 'BEGIN' ? begin.text : '',
+      hostName: inOrder.find(({ kind }) => kind === 'HOST')?.text ?? '',
       lines: inOrder.filter(({ kind }) => kind === 'LINE').map(({ text }) => text),
       ...(term === undefined ? {} : { term: { at: term.at, notice: term.text } }),
       ...(end === undefined ? {} : { end: endOf(end) }),
@@ -59,6 +62,10 @@ function endOf({ at, text }: Told): { readonly at: number; readonly code: number
   const [code, how] = text.split(' ');
   return { at, code: Number(code), isEarly: how !== 'all' };
 }
+
+/** The names by which deeds and the journal know where these ran: slices, and machines of the pool's own. */
+export const placesOf = (processes: readonly CommandProcess[]): ReadonlySet<string> =>
+  new Set(processes.flatMap(({ node, hostName }) => (hostName === '' ? [node] : [node, hostName])));
 
 /** By attempt, in order of numbers. */
 export function attemptsOf(

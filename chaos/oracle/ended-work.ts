@@ -1,8 +1,9 @@
-import { ASKED_FOR } from './attempts.js';
+import { ASKED_FOR, isPartOf } from './attempts.js';
 import { deletions, lastPart } from './cloud.js';
-import { attemptsOf, type CommandProcess, processesOf } from './commands.js';
+import { attemptsOf, type CommandProcess, placesOf, processesOf } from './commands.js';
 import { isLossOfPods } from './cluster.js';
-import type { AskedJob, CloudEvent, DeedKind, Evidence } from './evidence.js';
+import { isEndOfVm } from './vms.js';
+import type { AskedJob, CloudEvent, Deed, DeedKind, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 const SERVES_NO_MORE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
@@ -71,15 +72,14 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
       // It was not whole any more as the last of it ended.
       if (takes.some((at) => at <= endedAt)) return [];
       // The guest had the provider's notice: a program may look for it, save, and end with 0 though no signal came (ADR 0040).
-      if (
-        evidence.deeds.some(({ at, kind, resource = '' }) => kind === 'preempt' && nodes.has(resource) && at <= endedAt)
-      )
-        return [];
+      const where = placesOf(attempt.processes);
+      const isThere = ({ resource }: Deed): boolean => resource !== undefined && isPartOf(resource, where);
+      if (evidence.deeds.some((deed) => deed.kind === 'preempt' && isThere(deed) && deed.at <= endedAt)) return [];
       const mayRunAgain = evidence.deeds.some(
-        ({ at, kind, job: ofJob, resource }) =>
-          at <= to &&
-          ((ofJob === job.id && ASKED_FOR.has(kind)) ||
-            (resource !== undefined && nodes.has(resource) && LOSES_EXITS.has(kind))),
+        (deed) =>
+          deed.at <= to &&
+          ((deed.job === job.id && ASKED_FOR.has(deed.kind)) ||
+            (isThere(deed) && (LOSES_EXITS.has(deed.kind) || isCutBefore(deed, endedAt, evidence)))),
       );
       if (mayRunAgain) return [];
       const taken = takes.filter((at) => at <= to).toSorted((a, b) => a - b)[0];
@@ -94,6 +94,10 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
  * (rehearsal/vm/full-disk.sh). A real one keeps what fits into blocks that a file has.
  */
 const LOSES_EXITS: ReadonlySet<DeedKind> = new Set(['killed-processes', 'full-disk']);
+
+/** A machine keeps its disk, so that only an exit which was not on it yet may be lost with its power. */
+const isCutBefore = ({ kind, at }: Deed, endedAt: number, { readWithinMs = Infinity }: Evidence): boolean =>
+  kind === 'power-cut' && at <= endedAt + readWithinMs;
 
 /** When the work was done: each host's command ended with 0, by itself, and had heard no SIGTERM. Undefined: it was not. */
 function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[]): number | undefined {
@@ -111,7 +115,7 @@ function takenAt(cloud: readonly CloudEvent[], node: string): number | undefined
   return cloud.find(
     (event) =>
       (deletion === undefined || event.seq < deletion.seq) &&
-      (isLossOfPods(event, node) || (lastPart(event.subject) === node && isLossOfVms(event))),
+      (isLossOfPods(event, node) || isEndOfVm(event, node) || (lastPart(event.subject) === node && isLossOfVms(event))),
   )?.wall;
 }
 

@@ -9,6 +9,10 @@ export interface Evidence {
   readonly poolUnits: number;
   /** CPUs that the pool has for pods. Absent: no job has pods. */
   readonly podCpus?: number;
+  /** VMs of Compute Engine, each of one unit, that the pool has. Absent: no job has any. */
+  readonly vmUnits?: number;
+  /** The pool's own machines, as they were left. Absent: it has none. */
+  readonly machines?: readonly LeftMachine[];
   readonly jobs: readonly AskedJob[];
   readonly deeds: readonly Deed[];
   readonly cloud: readonly CloudEvent[];
@@ -27,6 +31,14 @@ export interface Evidence {
   readonly theirHost?: string;
   /** Of the stack's processes. Absent: there are none. */
   readonly lives?: readonly ProcessLife[];
+}
+
+/** One of the pool's own machines when all was over, read on its disk. */
+export interface LeftMachine {
+  /** As its kernel calls it. */
+  readonly name: string;
+  /** Absent: nobody holds it. */
+  readonly claim?: string;
 }
 
 /** From one start of a process to its end. */
@@ -58,7 +70,10 @@ export interface Deed {
   readonly at: number;
   readonly kind: DeedKind;
   readonly job?: string;
-  /** Last part of a resource's name; of a foreign one `zone/nodes/name`, since a slice of ours may have that name elsewhere. */
+  /**
+   * Last part of a resource's name, a machine's name; of a foreign one `zone/nodes/name` or `zone/instances/name`, since a slice of
+   * ours may have that name elsewhere.
+   */
   readonly resource?: string;
   /** Of `signalled`: the process of a command that was. Of `ended-process`: the process of the stack. */
   readonly process?: string;
@@ -86,6 +101,14 @@ export type DeedKind =
   | 'killed-processes'
   /** Disks of a resource's hosts were full for a while. */
   | 'full-disk'
+  /** One of the pool's own machines was switched off or restarted, orderly or not; its disk is kept. */
+  | 'power-cut'
+  /** An operator said that a machine is off for good. */
+  | 'forgot'
+  /** An operator drained a machine. */
+  | 'drained'
+  /** What keeps a machine from being used, or from answering, for a while. */
+  | 'unwell'
   /** A process of the stack was killed or told to end. */
   | 'ended-process'
   | 'fault'
@@ -109,8 +132,8 @@ export interface CloudEvent {
 }
 
 /**
- * What a command said of itself, to the listener or in its file on the host. BEGIN's text is the slice's name in the cloud, TERM's
- * the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next.
+ * What a command said of itself, to the listener or in its file on the host. BEGIN's text is the slice's name in the cloud, HOST's
+ * its kernel's name, TWO's the process that holds the lock which it did not get, TERM's the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next.
  * GONE: its connection ended without an END.
  */
 export interface Told {
@@ -123,7 +146,7 @@ export interface Told {
   readonly process: string;
   /** Order in which the process said it, from 1. */
   readonly number: number;
-  readonly kind: 'BEGIN' | 'LINE' | 'TERM' | 'END' | 'GONE';
+  readonly kind: 'BEGIN' | 'HOST' | 'TWO' | 'LINE' | 'TERM' | 'END' | 'GONE';
   readonly text: string;
 }
 

@@ -1,3 +1,4 @@
+import { lastPart } from './cloud.js';
 import { sliceOfObject } from './cluster.js';
 import { processesOf } from './commands.js';
 import type { Evidence } from './evidence.js';
@@ -17,17 +18,23 @@ export interface Figures {
   readonly podsRun: number;
   /** Deeds that took a pod or its Job. */
   readonly podsLost: number;
+  readonly vmsRun: number;
+  /** That ended by somebody else's hand than jobctl's. */
+  readonly vmsLost: number;
+  /** Starts of commands on machines of the pool's own. */
+  readonly onMachines: number;
   readonly journal: number;
 }
 
 const NO_DEEDS: ReadonlySet<string> = new Set(['submit', 'note', 'foreign']);
 
-export function figuresOf({ deeds, told, stored, results, cloud }: Evidence): Figures {
+export function figuresOf({ deeds, told, stored, results, cloud, machines = [] }: Evidence): Figures {
   const processes = processesOf(told);
   const jobs: Record<string, number> = {};
   for (const { phase } of results) jobs[phase] = (jobs[phase] ?? 0) + 1;
   const pods = cloud.filter(({ kind, subject }) => kind === 'kubernetes-state' && subject.includes('/pods/'));
   const slices = new Set(pods.map(sliceOfObject));
+  const vms = new Set(cloud.flatMap(({ kind, subject }) => (kind === 'vm-state' ? [lastPart(subject)] : [])));
   const nodes = cloud.filter(({ kind }) => kind === 'node-state');
   return {
     deeds: deeds.filter(({ kind }) => !NO_DEEDS.has(kind)).length,
@@ -42,6 +49,11 @@ export function figuresOf({ deeds, told, stored, results, cloud }: Evidence): Fi
     podsRun: pods.filter(({ details }) => details.to === 'Running').length,
     podsLost: deeds.filter(({ kind, resource }) => kind === 'preempt' && resource !== undefined && slices.has(resource))
       .length,
+    vmsRun: cloud.filter(({ kind, details }) => kind === 'vm-state' && details.to === 'RUNNING').length,
+    vmsLost: new Set(
+      deeds.flatMap(({ kind, resource }) => (kind === 'preempt' && resource && vms.has(resource) ? [resource] : [])),
+    ).size,
+    onMachines: processes.filter(({ hostName }) => machines.some(({ name }) => name === hostName)).length,
     journal: cloud.length,
   };
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { CloudEvent, SeenJob, StoredLog, Told } from './evidence.js';
+import type { CloudEvent, LeftMachine, SeenJob, StoredLog, Told } from './evidence.js';
 import { parseTold } from './told.js';
 
 /** Where the things lie that the oracle reads for itself. */
@@ -16,6 +16,24 @@ export interface Sources {
   /** `jobctl` as its user starts it: program and first arguments, and the environment. */
   readonly jobctl: { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv };
   readonly pool: string;
+  /** Of the pool's own machines. */
+  readonly machines: readonly MachineDisk[];
+}
+
+export interface MachineDisk {
+  readonly name: string;
+  /** The login user's, as this computer sees it. */
+  readonly home: string;
+}
+
+/** Where jobctl keeps who holds a machine (docs/adr/0070). */
+const CLAIM = '.jobctl/machine/claim';
+
+export function readMachines({ machines }: Sources): readonly LeftMachine[] {
+  return machines.map(({ name, home }) => {
+    const claim = textOf(join(home, CLAIM));
+    return { name, ...(claim !== undefined && { claim }) };
+  });
 }
 
 export async function readJournal({ admin }: Sources): Promise<readonly CloudEvent[]> {
@@ -63,8 +81,8 @@ async function contentOf({ store, bucket }: Sources, name: string): Promise<stri
   return (await fetch(`${store}/storage/v1/b/${bucket}/o/${encodeURIComponent(name)}?alt=media`)).text();
 }
 
-/** What commands wrote on the disks of VMs and pods that are there now. The disks of slices that are gone are gone too. */
-export function readHostRecords({ cloudDirectory }: Sources): readonly Told[] {
+/** What commands wrote on the disks of VMs, pods and machines that are there now. The disks of slices that are gone are gone too. */
+export function readHostRecords({ cloudDirectory, machines: own }: Sources): readonly Told[] {
   const vms = join(cloudDirectory, 'vms');
   const pods = join(cloudDirectory, 'kubernetes', 'pods');
   const machines = [
@@ -76,7 +94,7 @@ export function readHostRecords({ cloudDirectory }: Sources): readonly Told[] {
     join(disk, 'root'),
     ...entriesOf(join(disk, 'home')).map((user) => join(disk, 'home', user)),
   ]);
-  return homes.flatMap((home) => recordsIn(join(home, 'chaos-told')));
+  return [...homes, ...own.map(({ home }) => home)].flatMap((home) => recordsIn(join(home, 'chaos-told')));
 }
 
 /** A VM may go while its disk is read. */
@@ -89,12 +107,14 @@ function entriesOf(folder: string): readonly string[] {
 }
 
 function recordsIn(file: string): readonly Told[] {
+  return (textOf(file) ?? '').split('\n').flatMap((line) => parseTold(line) ?? []);
+}
+
+function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .flatMap((line) => parseTold(line) ?? []);
+    return readFileSync(file, 'utf8');
   } catch {
-    return [];
+    return undefined;
   }
 }
 

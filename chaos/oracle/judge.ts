@@ -2,6 +2,7 @@ import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes }
 import { foreignTouched, leaked, overcommitted } from './cloud.js';
 import { endedWorkRunAgain } from './ended-work.js';
 import type { Evidence } from './evidence.js';
+import { leftOnMachines, twoAtOnce } from './hosts.js';
 import { endedByThemselves } from './lives.js';
 import { logFindings } from './logs.js';
 import { withOwnEnds } from './own-ends.js';
@@ -17,9 +18,11 @@ export function judge(records: Evidence): readonly Finding[] {
     ...falseSuccesses(evidence),
     ...endedWorkRunAgain(evidence),
     ...begunTwice(evidence),
+    ...twoAtOnce(evidence),
     ...wrongOutcomes(evidence),
     ...logFindings(evidence),
     ...evidence.leases.map((text): Finding => ({ count: 'leases left', subject: 'the pool', text })),
+    ...leftOnMachines(evidence),
     ...overcommitted(evidence),
     ...foreignTouched(evidence),
     ...endedByThemselves(evidence),

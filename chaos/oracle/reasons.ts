@@ -1,6 +1,7 @@
 import { lastPart, wasLost } from './cloud.js';
 import { sliceOfObject } from './cluster.js';
 import type { Evidence, SeenJob } from './evidence.js';
+import { isAboutMachines, untrueOfMachines } from './machine-reasons.js';
 import type { Finding } from './verdict.js';
 
 /** Of clocks of two processes, and of what is written a moment after it was seen. */
@@ -48,16 +49,18 @@ const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
 };
 
 const REFUSED =
-  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*|; trying again \(\d+ of \d+\))?$/u;
+  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: |the create of VM \S+ failed: )?(?<words>.*?)(?:; \S+ is asked again in .*|; trying again \(\d+ of \d+\))?$/u;
 
 /** The cloud's own words, or those about a resource of that name which is somebody else's. */
 /** jobctl's words for Google's `Permission denied on 'locations/Z' (or it may not exist).` */
 const NO_ZONE = /^zone (?<zone>\S+) does not exist, or this project may not use it/u;
 
-const refused: Test = ({ at, text }, job, { cloud, deeds }) => {
+const refused: Test = ({ at, text }, job, evidence) => {
+  const { cloud, deeds } = evidence;
   const words = REFUSED.exec(text)?.groups?.['words'];
   if (words === undefined) return undefined;
-  if (/of this name belongs to /u.test(words)) {
+  if (isAboutMachines(words)) return untrueOfMachines(words, at + SLACK_MS, evidence);
+  if (/(?:of this name|^the VM \S+) belongs to /u.test(words)) {
     const isTaken = deeds.some(({ kind, resource = '' }) => kind === 'foreign' && resource.includes(`-${job}-g`));
     return isTaken ? undefined : 'no such name was taken';
   }

@@ -2,7 +2,7 @@ import type { Told } from './evidence.js';
 
 /** Of GONE, which the listener says: behind all that the process said itself. */
 const LAST_NUMBER = Number.MAX_SAFE_INTEGER;
-const KINDS: ReadonlySet<string> = new Set(['BEGIN', 'LINE', 'TERM', 'END']);
+const KINDS: ReadonlySet<string> = new Set(['BEGIN', 'HOST', 'TWO', 'LINE', 'TERM', 'END']);
 
 /**
  * One line of a command's own account: `us-since-1970 job attempt slice host process number kind text`, by tabs. Undefined for
@@ -38,7 +38,8 @@ export const goneAfter = (last: Told, at: number): Told => ({
 /**
  * The opening of a chaos command, in bash: `tell KIND TEXT` to the listener and into `~/chaos-told`, the host's own record; `say LINE`
  * tells and then prints. Told before it is printed, so what is stored can never be more. A host whose disk is full tells the
- * listener alone. `rest SECONDS` waits; `TERM` from the listener is a SIGTERM to this process, and to no other.
+ * listener alone. `rest SECONDS` waits; `TERM` from the listener is a SIGTERM to this process, and to no other. Its host it knows
+ * from the kernel, and that it is alone there by a lock which the kernel takes back with the process: jobctl knows of neither.
  */
 export const TELLING = (port: number): string => `exec 9<>/dev/tcp/127.0.0.1/${port} || exit 97
 told=0
@@ -58,4 +59,9 @@ rest() {
 chaos_process=$JOBCTL_NODE_NAME.$JOBCTL_HOST_INDEX.$BASHPID.$SRANDOM
 exec 8<> <(:)
 tell BEGIN "$JOBCTL_NODE_NAME"
+tell HOST "$(< /proc/sys/kernel/hostname)"
+if { exec 7>>~/chaos-lock; } 2>/dev/null; then
+  flock -n 7 || tell TWO "$(cat ~/chaos-holder 2>/dev/null)"
+  printf '%s\\n' "$chaos_process" 2>/dev/null >~/chaos-holder || :
+fi
 `;

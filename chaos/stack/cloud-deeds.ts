@@ -1,5 +1,5 @@
 import type { Draws } from '../random.js';
-import { GENERATION, ZONES } from './jobs.js';
+import { GENERATION, ZONES } from './sections.js';
 import type { Stage } from './stage.js';
 import { SPANS } from './tier.js';
 
@@ -61,7 +61,21 @@ export async function configured(
   return true;
 }
 
-/** What the API, the zones and the bucket do. */
+/** Of one of these methods: calls take effect, and nobody hears of it. */
+export async function answersLost(
+  stage: Stage,
+  draws: Draws,
+  methods: readonly string[],
+  message = 'connection reset',
+): Promise<boolean> {
+  const method = draws.pick(methods);
+  const times = draws.between(1, 4);
+  await stage.admin.post('refuse', { method, code: 'UNAVAILABLE', message, afterEffect: true, times });
+  stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
+  return true;
+}
+
+/** What the API of TPUs and its zones do. */
 export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is down': async (stage, draws) => {
     const forMs = lasting(stage, draws);
@@ -88,28 +102,7 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     stage.note('fault', `lists show what was ${seconds(lagMs)} ago, for ${seconds(forMs)}`);
     return true;
   },
-  'the API is slow': async (stage, draws) => {
-    const { rehearsal } = stage.stack;
-    if (!rehearsal.isRunning) return false;
-    const forMs = lasting(stage, draws);
-    rehearsal.signal('SIGSTOP');
-    stage.endAfter(forMs, async () => rehearsal.signal('SIGCONT'));
-    stage.note('fault', `cloud, store and SSH stand still for ${seconds(forMs)}`);
-    return true;
-  },
-  'an answer is lost after its effect': async (stage, draws) => {
-    const method = draws.pick(['Create*', 'Create*', 'Delete*']);
-    const times = draws.between(1, 3);
-    await stage.admin.post('refuse', {
-      method,
-      code: 'UNAVAILABLE',
-      message: 'connection reset',
-      afterEffect: true,
-      times,
-    });
-    stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
-    return true;
-  },
+  'an answer is lost after its effect': (stage, draws) => answersLost(stage, draws, ['Create*', 'Create*', 'Delete*']),
   'a create is refused': async (stage, draws) => {
     const zone = draws.pick(ZONES);
     const [code, text] = draws.pick(REFUSALS);
@@ -170,6 +163,19 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
       { guestAttributes: [] },
       'guest attributes are forbidden',
     ),
+};
+
+/** What the cloud does to jobs of each kind. */
+export const STORE_DEEDS: Readonly<Record<string, DeedDo>> = {
+  'the API is slow': async (stage, draws) => {
+    const { rehearsal } = stage.stack;
+    if (!rehearsal.isRunning) return false;
+    const forMs = lasting(stage, draws);
+    rehearsal.signal('SIGSTOP');
+    stage.endAfter(forMs, async () => rehearsal.signal('SIGCONT'));
+    stage.note('fault', `cloud, store and SSH stand still for ${seconds(forMs)}`);
+    return true;
+  },
   'the clock of the cloud jumps': async (stage, draws) => {
     const stepMs = draws.between(60_000, 3_600_000);
     await stage.admin.post('clock', { stepMs });

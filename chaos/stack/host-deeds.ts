@@ -3,19 +3,19 @@ import type { Draws } from '../random.js';
 import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { Stage } from './stage.js';
 
-/** On hosts of one node, of all, or on one host; ended by the opposite. */
+/** On hosts of one node or VM, of all, or on one host; ended by the opposite. */
 async function onHosts(
   stage: Stage,
   draws: Draws,
   { action, end, extra = {}, kind = 'fault' }: HostFault,
 ): Promise<boolean> {
-  const nodes = await stage.readyNodes();
+  const nodes = await stage.readyHosts();
   if (nodes.length === 0) return false;
   const scope = draws.pick(['one host', 'one slice', 'one slice', 'all slices'] as const);
   const some = scope === 'all slices' ? nodes : [draws.pick(nodes)];
   const forMs = lasting(stage, draws);
-  for (const { name, hosts } of some) {
-    const host = scope === 'one host' ? draws.between(0, hosts.length - 1) : 'all';
+  for (const { name, count } of some) {
+    const host = scope === 'one host' ? draws.between(0, count - 1) : 'all';
     await stage.admin.post('hosts', { name, host, action, ...extra });
     // A slice that is gone by then has no fault any more.
     stage.endAfter(forMs, () => stage.admin.post('hosts', { name, host, ...end }).catch(() => undefined));
@@ -43,10 +43,10 @@ export const HOST_DEEDS: Readonly<Record<string, DeedDo>> = {
   'a disk is full': (stage, draws) =>
     onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' }, kind: 'full-disk' }),
   'processes of a host are killed': async (stage, draws) => {
-    const nodes = await stage.readyNodes();
+    const nodes = await stage.readyHosts();
     if (nodes.length === 0) return false;
-    const { name, hosts } = draws.pick(nodes);
-    const host = draws.between(0, hosts.length - 1);
+    const { name, count } = draws.pick(nodes);
+    const host = draws.between(0, count - 1);
     await stage.admin.post('hosts', { name, host, action: 'kill-processes' });
     stage.note('killed-processes', `all processes of ${name}, host ${host} are killed`, { resource: name });
     return true;

@@ -1,13 +1,8 @@
 import type { AskedJob } from '../oracle/evidence.js';
 import { TELLING } from '../oracle/told.js';
 import type { Draws } from '../random.js';
+import { drawSection, type JobKind } from './sections.js';
 import { spanOf, type Tier } from './tier.js';
-
-export const ZONES = ['us-central1-a', 'us-west4-a'] as const;
-export const POOL_UNITS = 64;
-export const GENERATION = 'v5litepod';
-/** Of the pool, for jobs of pods. */
-export const POD_CPUS = 10;
 
 /** A job of a seed: what is submitted, when and by whom, and what the oracle is told of it. */
 export interface DrawnJob extends AskedJob {
@@ -22,25 +17,18 @@ export interface DrawnJob extends AskedJob {
 const ENDS = ['ok', 'ok', 'ok', 'ok', 'fails', 'fails once', 'one host fails'] as const;
 /** What it does at SIGTERM, which all of them tell: dies of it, saves and exits with 0, tells and exits with 143, or goes on. */
 const ON_TERM = ['dies', 'saves', 'saves', 'tells', 'ignores'] as const;
-const TPU_SHAPES = [
-  { accelerator: 'v5litepod-4', hosts: 1, slices: 1 },
-  { accelerator: 'v5litepod-4', hosts: 1, slices: 1 },
-  { accelerator: 'v5litepod-8', hosts: 1, slices: 1 },
-  { accelerator: 'v5litepod-16', hosts: 4, slices: 1 },
-  { accelerator: 'v5litepod-4', hosts: 1, slices: 2 },
-] as const;
-/** Of pods; the second installation has none. */
-const POD_SHAPES = [
-  { workers: 1, cpus: 2, slices: 1 },
-  { workers: 4, cpus: 1, slices: 1 },
-  { workers: 2, cpus: 1, slices: 2 },
-] as const;
 /** More than chaos can spend: no job of it may end for want of a retry. */
 const PLENTY = 50;
 
-export function drawJobs(draws: Draws, { seed, count, tier, port, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
+export function drawJobs(draws: Draws, { seed, count, tier, port, kind, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
   return Array.from({ length: count }, (_, index): DrawnJob => {
-    const job = drawJob(draws.part(index), { id: `${prefix}${seed}-${index}`, tier, port, hasPods: prefix === 'c' });
+    const job = drawJob(draws.part(index), {
+      id: `${prefix}${seed}-${index}`,
+      tier,
+      port,
+      kind,
+      isOfSecond: prefix !== 'c',
+    });
     return prefix === 'c' ? job : { ...job, isTheirs: true };
   });
 }
@@ -51,6 +39,8 @@ interface JobDraw {
   readonly tier: Tier;
   /** Of the listener. */
   readonly port: number;
+  /** Of all of them. Absent: each draws its own. */
+  readonly kind?: JobKind | undefined;
   /** Of their names: `t` for those of the second installation. */
   readonly prefix?: 'c' | 't';
 }
@@ -65,11 +55,12 @@ interface OneDraw {
   readonly id: string;
   readonly tier: Tier;
   readonly port: number;
-  readonly hasPods: boolean;
+  readonly kind: JobKind | undefined;
+  readonly isOfSecond: boolean;
 }
 
-function drawJob(draws: Draws, { id, tier, port, hasPods }: OneDraw): DrawnJob {
-  const { machines, hosts, slices, shape } = hasPods && draws.chance(0.3) ? drawPods(draws, tier) : drawTpu(draws);
+function drawJob(draws: Draws, { id, tier, port, kind, isOfSecond }: OneDraw): DrawnJob {
+  const { machines, hosts, slices, shape } = drawSection(draws, { tier, isOfSecond, kind });
   const end = draws.pick(ENDS);
   const onTerm = draws.pick(ON_TERM);
   const lines = draws.between(1, 40);
@@ -90,33 +81,6 @@ function drawJob(draws: Draws, { id, tier, port, hasPods }: OneDraw): DrawnJob {
       command: { run },
     },
   };
-}
-
-/** The section of a job file that asks for machines, and what comes of it. */
-interface DrawnMachines {
-  readonly machines: Readonly<Record<string, unknown>>;
-  readonly hosts: number;
-  readonly slices: number;
-  readonly shape: string;
-}
-
-function drawTpu(draws: Draws): DrawnMachines {
-  const { accelerator, hosts, slices } = draws.pick(TPU_SHAPES);
-  const tpu = {
-    accelerator,
-    zones: draws.chance(0.5) ? ZONES : ZONES.toReversed(),
-    allocation_mode: draws.pick(['queued-resources', 'tpu-vm']),
-    pricing: 'spot',
-  };
-  return { machines: { tpu }, hosts, slices, shape: accelerator };
-}
-
-function drawPods(draws: Draws, tier: Tier): DrawnMachines {
-  const { workers, cpus, slices } = draws.pick(POD_SHAPES);
-  // As short as it may be: what does not start is given back several times in a seed.
-  const gangSeconds = Math.max(10, Math.round(spanOf(tier, 'gang') / 1_000));
-  const kubernetes = { image: 'chaos:1', workers, cpus, gang_timeout: `${gangSeconds}s` };
-  return { machines: { kubernetes }, hosts: workers, slices, shape: `${workers} pods of ${cpus} CPUs` };
 }
 
 interface CommandDraw {

@@ -57,6 +57,7 @@ export function rehearsalPart(
     'rest-port': ports.rest,
     'store-port': ports.store,
     'admin-port': ports.admin,
+    callers: 'login',
     'kubernetes-port': ports.kubernetes,
     'ssh-port': SSH_PORT,
     'subnet-octet': octet,
@@ -107,17 +108,20 @@ export interface WorkerPlace {
   readonly proxyCommand?: string;
   /** Absent: its pool is without limits. */
   readonly quotaFile?: string;
+  /** Absent: its pool has no machines of its own. */
+  readonly poolFile?: string;
   readonly keys: { readonly privateKeyFile: string; readonly publicKeyFile: string };
 }
 
 export function workerPart(directory: string, ports: Ports, tier: Tier, place: WorkerPlace): Part {
-  const { name, namespace, bucket, healthPort, cloudHost, kubeconfig, proxyCommand, quotaFile, keys } = place;
+  const { name, namespace, bucket, healthPort, cloudHost, kubeconfig, proxyCommand, quotaFile, poolFile, keys } = place;
   const listingPeriods = { urgentMs: Math.round(2_000 / tier.factor), quietMs: Math.round(10_000 / tier.factor) };
   const config = {
     temporal: { address: `${LOOPBACK}:${ports.temporal}`, namespace },
     store: { endpoint: `http://${LOOPBACK}:${ports.store}`, bucket },
     cloud: {
       tpuEndpoint: `${cloudHost}:${ports.tpu}`,
+      tpuRestEndpoint: `http://${cloudHost}:${ports.rest}`,
       insecure: true,
       callsPerSecond: 10 * tier.factor,
       listingPeriods,
@@ -129,6 +133,7 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
     label: 'REHEARSAL',
     pool: POOL,
     ...(quotaFile !== undefined && { quotaFile }),
+    ...(poolFile !== undefined && { poolFile }),
     healthPort,
     timings: timingsOf(tier),
   };

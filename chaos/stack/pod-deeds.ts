@@ -1,5 +1,5 @@
 import type { Draws } from '../random.js';
-import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
+import { answersLost, type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { RunningPod } from './pods.js';
 import type { Stage } from './stage.js';
 
@@ -68,13 +68,9 @@ export const POD_DEEDS: Readonly<Record<string, DeedDo>> = {
       ...{ method: 'kubernetes.exec', code: 'INTERNAL', message: 'error dialing backend: EOF' },
       text: 'no command can be run in a pod',
     }),
-  'an answer of Kubernetes is lost': async (stage, draws) => {
-    const method = draws.pick(['kubernetes.create', 'kubernetes.create', 'kubernetes.delete']);
-    const times = draws.between(1, 3);
-    const fault = { method, code: 'UNAVAILABLE', message: 'http2: client connection lost', afterEffect: true, times };
-    await stage.admin.post('refuse', fault);
-    stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
-    return true;
+  'an answer of Kubernetes is lost': (stage, draws) => {
+    const methods = ['kubernetes.create', 'kubernetes.create', 'kubernetes.delete'];
+    return answersLost(stage, draws, methods, 'http2: client connection lost');
   },
   'no node has room': async (stage, draws) => {
     const forMs = lasting(stage, draws);

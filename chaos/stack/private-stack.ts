@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -29,6 +29,7 @@ import {
   workerPart,
 } from './parts.js';
 import { PodsOfStack } from './pods.js';
+import { Rack } from './rack/rack.js';
 import { type SecondInstallation, startSecond } from './second-installation.js';
 import type { Tier } from './tier.js';
 
@@ -41,6 +42,8 @@ export interface StackExtras {
   /** A second worker, which reaches hosts through a gate alone. */
   readonly secondWorker?: boolean;
   readonly secondInstallation?: boolean;
+  /** Machines of the pool's own. */
+  readonly rack?: boolean;
 }
 
 /** Server, rehearsal with its store, and workers, each a process of its own, used by nobody else. */
@@ -53,6 +56,7 @@ export class PrivateStack {
   /** Of its second worker, if there is one. */
   readonly gate: Gate | undefined;
   readonly second: SecondInstallation | undefined;
+  readonly rack: Rack | undefined;
   readonly client: Client;
   readonly jobs: JobClient;
   readonly sources: Sources;
@@ -65,7 +69,17 @@ export class PrivateStack {
   private constructor(
     parts: Pick<
       PrivateStack,
-      'directory' | 'server' | 'rehearsal' | 'workers' | 'gate' | 'second' | 'client' | 'jobs' | 'sources' | 'restUrl'
+      | 'directory'
+      | 'server'
+      | 'rehearsal'
+      | 'workers'
+      | 'gate'
+      | 'second'
+      | 'rack'
+      | 'client'
+      | 'jobs'
+      | 'sources'
+      | 'restUrl'
     >,
     connection: Connection,
     reservations: Reservations,
@@ -76,6 +90,7 @@ export class PrivateStack {
     this.workers = parts.workers;
     this.gate = parts.gate;
     this.second = parts.second;
+    this.rack = parts.rack;
     this.client = parts.client;
     this.jobs = parts.jobs;
     this.sources = parts.sources;
@@ -103,14 +118,19 @@ export class PrivateStack {
     await ensureBucket(store);
     await ensureOwner(createStore(store));
     const gate = extras.secondWorker === true ? new Gate(directory) : undefined;
-    const sources = sourcesOf(directory, ports, store);
+    const keys = writeKeyPair(directory);
+    const rack =
+      extras.rack === true ? await Rack.start(directory, readFileSync(keys.publicKeyFile, 'utf8')) : undefined;
+    const poolFile = join(directory, 'pool.toml');
+    writeFileSync(poolFile, rack?.poolFile ?? '');
+    const sources = sourcesOf(directory, ports, store, rack);
     const second =
       extras.secondInstallation === true
         ? await startSecond({ directory, ports, tier, sources }, connection)
         : undefined;
     const place = {
-      ...{ namespace: DEV_NAMESPACE, bucket: store.bucket, cloudHost: LOOPBACK, keys: writeKeyPair(directory) },
-      ...{ quotaFile: join(directory, 'quota.toml'), kubeconfig: kubeconfigFile(directory) },
+      ...{ namespace: DEV_NAMESPACE, bucket: store.bucket, cloudHost: LOOPBACK, keys },
+      ...{ quotaFile: join(directory, 'quota.toml'), poolFile, kubeconfig: kubeconfigFile(directory) },
     };
     const workers = [workerPart(directory, ports, tier, { ...place, name: 'worker', healthPort: ports.health })];
     if (gate !== undefined) {
@@ -124,7 +144,7 @@ export class PrivateStack {
     const client = new Client({ connection, namespace: DEV_NAMESPACE, dataConverter: await jobDataConverter({}) });
     const jobs = await JobClient.connect({ client });
     const restUrl = `http://${LOOPBACK}:${ports.rest}`;
-    const parts = { directory, server, rehearsal, workers, gate, second, client, jobs, sources, restUrl };
+    const parts = { directory, server, rehearsal, workers, gate, second, rack, client, jobs, sources, restUrl };
     return new PrivateStack(parts, connection, reservations);
   }
 
@@ -155,6 +175,7 @@ export class PrivateStack {
     const workers = this.parts.filter((part) => part !== this.server && part !== this.rehearsal);
     await Promise.all(workers.map((worker) => worker.end('SIGTERM')));
     this.gate?.end();
+    await this.rack?.end();
     await Promise.all([this.server.end('SIGTERM'), this.rehearsal.end('SIGTERM')]);
     this.#reservations.release();
     if (!keep) rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });
@@ -165,6 +186,7 @@ function sourcesOf(
   directory: string,
   ports: Ports,
   { endpoint, bucket }: { readonly endpoint: string; readonly bucket: string },
+  rack: Rack | undefined,
 ): Sources {
   const env = {
     ...withoutConfiguration(),
@@ -180,6 +202,7 @@ function sourcesOf(
     cloudDirectory: join(directory, 'rehearsal'),
     jobctl: { command: [process.execPath, ...programArguments('client/cli/main')], env },
     pool: POOL,
+    machines: rack?.machines ?? [],
   };
 }
 

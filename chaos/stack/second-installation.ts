@@ -48,7 +48,7 @@ export async function startSecond(
     worker,
     client,
     jobs: await JobClient.connect({ client }),
-    sources: { ...sources, bucket: place.bucket, jobctl: { ...sources.jobctl, env } },
+    sources: { ...sources, bucket: place.bucket, jobctl: { ...sources.jobctl, env }, machines: [] },
     host: `${CLOUD_HOST}:${ports.tpu}`,
   };
 }

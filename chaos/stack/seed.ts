@@ -3,17 +3,27 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/until.js';
 import type { Evidence, Told } from '../oracle/evidence.js';
-import { readHostRecords, readJournal, readLeases, readLogs, readResults, type Sources } from '../oracle/gather.js';
+import {
+  readHostRecords,
+  readJournal,
+  readLeases,
+  readLogs,
+  readMachines,
+  readResults,
+  type Sources,
+} from '../oracle/gather.js';
 import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
 import { plantForeign } from './neighbours.js';
-import { askedOf, drawJobs, POD_CPUS, POOL_UNITS } from './jobs.js';
+import { askedOf, drawJobs } from './jobs.js';
+import { type JobKind, POD_CPUS, POOL_UNITS, VM_UNITS } from './sections.js';
 import { resumeAll } from './own-deeds.js';
 import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
 import { PrivateStack } from './private-stack.js';
+import { Operator } from './rack/operator.js';
 import { Stage } from './stage.js';
 import { settleMs, spanOf, type Tier } from './tier.js';
 
@@ -33,14 +43,14 @@ const THEIR_JOBS = 3;
 export async function runSeed(
   tier: Tier,
   seed: number,
-  { jobs: count, isKept }: { readonly jobs: number; readonly isKept: boolean },
+  { jobs: count, isKept, kind }: { readonly jobs: number; readonly isKept: boolean; readonly kind?: JobKind },
 ): Promise<SeedResult> {
   const draws = new Draws(seed);
   const listener = await Listener.open();
-  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
+  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port, kind });
   const theirs = drawJobs(draws.part(4), { seed, count: THEIR_JOBS, tier, port: listener.port, prefix: 't' });
-  const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'));
-  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan));
+  const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'), kind);
+  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan, jobs));
   let result: SeedResult | undefined;
   try {
     const stage = new Stage({ stack, tier, jobs, listener, theirs });
@@ -77,7 +87,8 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
   // A job that is stuck already keeps nobody waiting.
   const deadline = Date.now() + settleMs(stage.tier) / 2;
   try {
-    while (!(await deedOf(kind)(stage, draws))) {
+    const isDone = (): Promise<boolean> => deedOf(kind)(stage, draws).catch(notWhileDown);
+    while (!(await isDone())) {
       if (Date.now() > deadline || (await isAllOver(stage)))
         return stage.note('note', `${kind}: there was nobody to do it to`);
       await sleep(LOOK_AGAIN_MS);
@@ -85,6 +96,12 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
   } catch (error) {
     stage.note('note', `${kind}: it was answered ${String(error).split('\n')[0]}`);
   }
+}
+
+/** The rehearsal is down just now: a deed that wants it comes when it is up again. @throws everything else */
+function notWhileDown(error: unknown): false {
+  if (error instanceof TypeError && error.message === 'fetch failed') return false;
+  throw error;
 }
 
 async function isAllOver(stage: Stage): Promise<boolean> {
@@ -115,12 +132,19 @@ async function settle(stage: Stage): Promise<void> {
   const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
     until(claim, look, ms).catch(() => undefined);
   await resumeAll(stage);
-  await hope('all jobs are closed', async () => (await openJobs(stage)) === 0, left());
+  const operator = new Operator(stage);
+  const areClosed = async (): Promise<boolean> => {
+    await operator.tour();
+    return (await openJobs(stage)) === 0;
+  };
+  await hope('all jobs are closed', areClosed, left());
   const isOver = (await openJobs(stage)) === 0;
   const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
   const isClean = async (): Promise<boolean> => {
-    const { nodes, queuedResources } = await stage.admin.status();
-    if (nodes.length + queuedResources.length + (await stage.stack.pods.count()) > foreign) return false;
+    await operator.tour();
+    const { nodes, queuedResources, vms } = await stage.admin.status();
+    const inCloud = nodes.length + queuedResources.length + vms.length + (await stage.stack.pods.count());
+    if (inCloud > foreign || readMachines(stack.sources).some(({ claim }) => claim !== undefined)) return false;
     return (await allOf(stack, readLeases)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);
@@ -135,6 +159,8 @@ async function gather(stage: Stage, seed: number, told: () => readonly Told[]): 
     seed,
     poolUnits: POOL_UNITS,
     podCpus: POD_CPUS,
+    vmUnits: VM_UNITS,
+    machines: readMachines(stack.sources),
     // A host stores how its command ended, and tries again while the bucket refuses.
     readWithinMs: spanOf(tier, 'longestFault') + STORED_MS,
     jobs: [...jobs.map(askedOf), ...theirs.filter(({ id }) => submitted.has(id)).map(askedOf)],

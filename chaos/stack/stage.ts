@@ -6,9 +6,17 @@ import type { Deed, DeedKind } from '../oracle/evidence.js';
 import type { Listener } from '../oracle/listener.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
+import type { RackMachine } from './rack/machine.js';
 import { settleMs, type Tier } from './tier.js';
 
 type Node = CloudStatus['nodes'][number];
+
+export interface RunningVm {
+  readonly name: string;
+  readonly zone: string;
+}
+
+const lastOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
 /** Where deeds are done: the stack from behind, what is on it now, and the record of what was done. */
 export class Stage {
@@ -92,18 +100,43 @@ export class Stage {
   }
 
   async #allNodes(): Promise<readonly Node[]> {
-    const foreign = this.deeds.flatMap(({ kind, resource = '' }) => (kind === 'foreign' ? [`/${resource}`] : []));
+    const foreign = this.#foreign();
     const { nodes } = await this.admin.status();
     return nodes
       .filter(({ name }) => !foreign.some((resource) => name.endsWith(resource)))
-      .map((node) => ({ ...node, name: node.name.slice(node.name.lastIndexOf('/') + 1) }))
+      .map((node) => ({ ...node, name: lastOf(node.name) }))
       .toSorted((a, b) => a.name.localeCompare(b.name));
+  }
+
+  #foreign(): readonly string[] {
+    return this.deeds.flatMap(({ kind, resource = '' }) => (kind === 'foreign' ? [`/${resource}`] : []));
   }
 
   readonly #isTheirs = ({ name }: Node): boolean => this.theirs.some(({ id }) => name.includes(`-${id}-`));
 
   async readyNodes(): Promise<readonly Node[]> {
     return (await this.nodes()).filter(({ state }) => state === 'READY');
+  }
+
+  /** Of Compute Engine, that run, and are none of somebody else's: by name, each with the zone that it is in. */
+  async runningVms(): Promise<readonly RunningVm[]> {
+    const foreign = this.#foreign();
+    const { vms } = await this.admin.status();
+    return vms
+      .filter(({ name, state }) => state === 'RUNNING' && !foreign.some((resource) => name.endsWith(resource)))
+      .map(({ name }) => ({ name: lastOf(name), zone: name.split('/')[3] ?? '' }))
+      .toSorted((a, b) => a.name.localeCompare(b.name));
+  }
+
+  /** What has hosts that SSH reaches in the cloud: ready nodes, and VMs of Compute Engine, which are one host each. */
+  async readyHosts(): Promise<readonly { readonly name: string; readonly count: number }[]> {
+    const nodes = (await this.readyNodes()).map(({ name, hosts }) => ({ name, count: hosts.length }));
+    return [...nodes, ...(await this.runningVms()).map(({ name }) => ({ name, count: 1 }))];
+  }
+
+  /** Of the pool's own machines those that a slice holds, as they themselves say. */
+  get heldMachines(): readonly RackMachine[] {
+    return (this.stack.rack?.machines ?? []).filter(({ isOn, claim }) => isOn && claim !== undefined);
   }
 
   /** Open workflows of a type, by the server's list. @param client of another installation than the first */

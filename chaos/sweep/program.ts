@@ -1,6 +1,6 @@
 import { TELLING } from '../oracle/told.js';
 import type { Draws } from '../random.js';
-import { ZONES } from '../stack/jobs.js';
+import { ZONES } from '../stack/sections.js';
 import { ON_TERM } from './points.js';
 
 export interface Program {

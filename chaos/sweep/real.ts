@@ -8,7 +8,7 @@ import { quotaText } from '../stack/pool.js';
 import { PrivateStack } from '../stack/private-stack.js';
 import { Stage } from '../stack/stage.js';
 import { TIERS } from '../stack/tier.js';
-import { GENERATION, ZONES } from '../stack/jobs.js';
+import { GENERATION, ZONES } from '../stack/sections.js';
 import { type Point, pointText } from './points.js';
 import { type Program, programOf, sweptFile } from './program.js';
 

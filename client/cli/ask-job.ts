@@ -1,5 +1,6 @@
-import type { JobClient, JobClientOptions } from '../job-client.js';
-import { asker } from './asker.js';
+import type { JobClient } from '../job-client.js';
+import type { TemporalJobsOptions } from '../temporal-jobs.js';
+import { askerAt } from './asker.js';
 import { withClient } from './connect.js';
 import { contextToChange } from './contexts/told-place.js';
 import type { CliContext, ContextFlags } from './context.js';
@@ -7,6 +8,7 @@ import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
 import { asTyped } from './typed-command.js';
 import { TransferLine } from './render/transfer-line.js';
+import { printOut } from './print.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
   /** Who asks. */
@@ -16,7 +18,7 @@ export interface AskFlags extends ContextFlags, OutputFlag {
 export interface AskOptions {
   readonly context?: CliContext;
   /** For local files that a change of the job names. */
-  readonly store?: JobClientOptions['store'] | undefined;
+  readonly store?: TemporalJobsOptions['store'] | undefined;
 }
 
 /** Asks an open job for something, and prints its answer. */
@@ -27,15 +29,15 @@ export async function askJob(
   options: AskOptions = {},
 ): Promise<number> {
   const { context = contextToChange(flags), store } = options;
-  const { by } = asker(flags.by, context);
   const uploading = new TransferLine('uploading');
   return withClient(
     context,
     async (client) => {
+      const { by } = await askerAt(client, flags.by, context);
       const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
       const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
-      process.stdout.write(`${text}\n`);
+      printOut(`${text}\n`);
       return ExitCode.Done;
     },
     { ...(store && { store }), onUpload: uploading.show },

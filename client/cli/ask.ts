@@ -2,6 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
+import { visibleLines } from '../../domain/visible-text.js';
+import { printErr } from './print.js';
 
 /**
  * A question on the terminal; anything but y or yes is no, the end of the input too.
@@ -25,11 +27,11 @@ export async function answerTo(question: string): Promise<string | undefined> {
   });
   terminal.once('close', () => over.abort());
   try {
-    const answer = await terminal.question(question, { signal: over.signal });
+    const answer = await terminal.question(visibleLines(question), { signal: over.signal });
     return answer.trim();
   } catch (error) {
     if ((error as Error).name !== 'AbortError') throw error;
-    process.stderr.write('\n');
+    printErr('\n');
     if (isInterrupted) throw new CliError(ExitCode.Interrupted, 'interrupted: nothing was changed');
     return undefined;
   } finally {
@@ -53,6 +55,6 @@ export function mustBeAskable(
 
 /** Nobody agreed. @returns the exit code */
 export function nothingChanged(): number {
-  process.stderr.write('Nothing was changed.\n');
+  printErr('Nothing was changed.\n');
   return ExitCode.Refused;
 }

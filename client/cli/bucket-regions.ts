@@ -11,7 +11,7 @@ const MOST_MS = 2_000;
  */
 export async function farBuckets(
   { gcsfuse = [], zones }: Pick<JobSpec, 'gcsfuse'> & { readonly zones: readonly string[] },
-  { store, label }: Pick<CliContext, 'store' | 'label'>,
+  { bucket: own, label }: Pick<CliContext, 'bucket' | 'label'>,
 ): Promise<readonly string[]> {
   // What carries a label costs nothing, and has buckets of its own.
   if (label !== undefined) return [];
@@ -19,7 +19,7 @@ export async function farBuckets(
   if (buckets.length === 0 || zones.length === 0) return [];
   const { bucketPlace } = await import('../../cloud/store/bucket-place.js');
   const deadline = AbortSignal.timeout(MOST_MS);
-  const endpoint = store?.endpoint === undefined ? {} : { endpoint: store.endpoint };
+  const endpoint = own?.endpoint === undefined ? {} : { endpoint: own.endpoint };
   const warningOf = async (bucket: string): Promise<readonly string[]> => {
     const place = await Promise.race([bucketPlace(bucket, { ...endpoint, signal: deadline }), aborted(deadline)]);
     const far = place === undefined ? [] : farRegions(place, zones);

@@ -3,33 +3,52 @@ import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 import { TemporalUnreachable } from '../errors.js';
 import type { JobClient, JobClientOptions } from '../job-client.js';
 import type { TemporalOptions } from '../connect.js';
+import type { TemporalJobsOptions } from '../temporal-jobs.js';
 import { CliError } from './cli-error.js';
 import { serverLogin } from './contexts/server-login.js';
 import { tellReadPlace } from './contexts/told-place.js';
-import { type CliContext, refuseStranger, storeOf } from './context.js';
+import { type BucketPlace, bucketOf, type CliContext, refuseStranger, type StorePlace } from './context.js';
 import { ExitCode } from './exit-codes.js';
+import { explainedBy } from './login/server-failures.js';
+
+type ClientMeans = Pick<TemporalJobsOptions, 'store' | 'onUpload'>;
 
 /** Runs `use` with a connected JobClient and closes it afterwards. */
 export async function withClient<T>(
   context: CliContext,
   use: (client: JobClient) => Promise<T>,
-  options: Pick<JobClientOptions, 'store' | 'onUpload'> = {},
+  options: ClientMeans = {},
 ): Promise<T> {
-  const temporal = temporalOf(context);
+  const connection = await connectionOf(context, options);
   const { JobClient } = await import('../job-client.js');
-  const { taskQueue } = context;
-  const client = await JobClient.connect({
-    temporal,
-    ...(taskQueue === undefined ? {} : { taskQueue }),
-    ...options,
-  }).catch((error: unknown) => {
+  const client = await JobClient.connect(connection).catch((error: unknown) => {
     throw unreachable(error, context);
   });
   try {
     return await use(client);
+  } catch (error) {
+    throw explainedBy(context.server, error);
   } finally {
     await client.close();
   }
+}
+
+async function connectionOf(context: CliContext, { onUpload, store }: ClientMeans): Promise<JobClientOptions> {
+  const told = onUpload === undefined ? {} : { onUpload };
+  if (context.server !== undefined) {
+    refuseStranger(context);
+    tellReadPlace(context);
+    const { serverOptionsOf } = await import('./login/server-access.js');
+    return { ...serverOptionsOf(context.server), ...told };
+  }
+  const temporal = temporalOf(context);
+  const { taskQueue } = context;
+  return {
+    temporal,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...(store === undefined ? {} : { store }),
+    ...told,
+  };
 }
 
 /** @throws CliError if no server is named, or what its context names as login cannot be read */
@@ -54,10 +73,20 @@ function unreachable(error: unknown, { place }: CliContext): unknown {
   );
 }
 
-/** A store that only reads. It loads none of Google's libraries. */
-export async function openReader(store: NonNullable<CliContext['store']>): Promise<StoreReader> {
+/** A store that only reads: a bucket, without Google's libraries, or what a server lets the caller read. */
+export async function openReader(place: StorePlace): Promise<StoreReader> {
+  if ('server' in place) {
+    const [{ createServerReader }, { serverOptionsOf }] = await Promise.all([
+      import('../http/store-reader.js'),
+      import('./login/server-access.js'),
+    ]);
+    return createServerReader(serverOptionsOf(place.server));
+  }
   const { createStoreReader } = await import('../../cloud/store/reader.js');
-  return createStoreReader(store);
+  const { systemBucket, ...own } = place;
+  if (systemBucket === undefined) return createStoreReader(own);
+  const { splitReader } = await import('../../cloud/store/split-store.js');
+  return splitReader(createStoreReader(own), createStoreReader({ ...own, bucket: systemBucket }));
 }
 
 /** Runs `use` with a plain Temporal client, for calls that JobClient does not offer, and closes it afterwards. */
@@ -83,16 +112,31 @@ export async function withTemporal<T>(
  * @throws CliError if no bucket is configured
  */
 export async function openWritableStore(context: CliContext, what: string): Promise<StorePort> {
-  const place = storeOf(context, what);
-  const { createStore } = await import('../../cloud/store/gcs.js');
-  return createStore(place);
+  return openStore(bucketOf(context, what), context);
 }
 
-/** The store to upload these local files of a job to, or undefined if there are none. @throws CliError if no bucket is configured */
+/** The store of a place, over one bucket or two. Google's library is loaded only here. */
+export async function openStore(
+  { systemBucket, ...place }: BucketPlace,
+  { googleProject: projectId }: Pick<CliContext, 'googleProject'>,
+): Promise<StorePort> {
+  const { createStore } = await import('../../cloud/store/gcs.js');
+  const open = (bucket: string): StorePort =>
+    createStore({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
+  if (systemBucket === undefined) return open(place.bucket);
+  const { splitStore } = await import('../../cloud/store/split-store.js');
+  return splitStore(open(place.bucket), open(systemBucket));
+}
+
+/**
+ * The store to upload these local files of a job to. Undefined if there are none, and where a server takes them.
+ * @throws CliError if no bucket is configured
+ */
 export async function storeForFiles(
   files: Readonly<Record<string, unknown>>,
   context: CliContext,
 ): Promise<StorePort | undefined> {
   const [path] = Object.keys(files);
-  return path === undefined ? undefined : openWritableStore(context, `${path} cannot be brought to the hosts`);
+  if (path === undefined || context.server !== undefined) return undefined;
+  return openWritableStore(context, `${path} cannot be brought to the hosts`);
 }

@@ -24,10 +24,12 @@ import { checkSettings } from './settings-check.js';
 export interface ContextFlags {
   /** The name of a context (docs/cli.md, "Contexts"). */
   readonly context?: string;
+  readonly server?: string;
   readonly temporalAddress?: string;
   readonly namespace?: string;
   readonly taskQueue?: string;
   readonly bucket?: string;
+  readonly systemBucket?: string;
   readonly storeEndpoint?: string;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
@@ -41,21 +43,47 @@ export interface Place {
   readonly kind: LayerKind;
   /** Of the context; `local` is the local stack. Absent: flags, the environment or Temporal's profile named it. */
   readonly name?: string;
-  /** Absent: only Temporal's own settings know it. */
+  /** HOST:PORT of Temporal, or the URL of a `jobctl serve`. Absent: only Temporal's own settings know it. */
   readonly address?: string;
 }
+
+/** The bucket, or the two, of an installation, that this computer reads and writes itself. */
+export interface BucketPlace {
+  readonly endpoint?: string;
+  readonly bucket: string;
+  /** Of what decides (docs/adr/0082). Absent: it is in `bucket`. */
+  readonly systemBucket?: string;
+}
+
+/** A `jobctl serve`. */
+export interface ServerPlace {
+  readonly url: string;
+  /** Of the context that names it. */
+  readonly name?: string;
+  /** Certificates of its authority, beside those that Node.js trusts. */
+  readonly caFile?: string;
+}
+
+/** Where the files of jobs are read. */
+export type StorePlace = BucketPlace | { readonly server: ServerPlace };
 
 /** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
 export interface CliContext {
   readonly temporal: TemporalOptions;
   readonly taskQueue?: string;
-  readonly store?: { readonly endpoint?: string; readonly bucket: string };
+  /** Jobs are asked of it, and not of Temporal; `temporal` is then for verbs that need Temporal itself, if it names an address. */
+  readonly server?: ServerPlace;
+  readonly store?: StorePlace;
+  /** The bucket itself, if it is named. */
+  readonly bucket?: BucketPlace;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
+  /** Of the token for that one, if it is the local stack's. */
+  readonly accessTokenFile?: string;
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
   /** Of the local stack's hosts. */
-  readonly ssh?: { readonly port: number; readonly privateKeyFile: string };
+  readonly ssh?: Pick<DevContext['ssh'], 'port' | 'privateKeyFile' | 'jobKeys'>;
   /** Of the local stack's rehearsed Kubernetes. Absent: the user's own. */
   readonly kubeconfig?: string;
   /** REHEARSAL where the local stack is meant. */
@@ -98,14 +126,14 @@ export function refuseStranger({ missingStack, nowhere }: CliContext): void {
   throw new CliError(
     ExitCode.Unavailable,
     `there is no local stack in ${missingStack}`,
-    'start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
+    'start it with `jobctl dev up`, or name another server: --context, --server, --temporal-address, JOBCTL_SERVER, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
   );
 }
 
 /** The local stack alone, for `--local`: what the environment says of another Temporal does not count. */
 export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS.ProcessEnv = process.env): CliContext {
-  // Its own server takes neither key nor TLS; @temporalio/envconfig would read both from here.
-  if (stack.temporal.uiUrl !== null)
+  // Its own server takes neither the key nor the TLS of another one; @temporalio/envconfig would read both from here.
+  if (stack.temporal.uiUrl !== null || stack.temporal.apiKeyFile !== undefined)
     for (const name of Object.keys(env)) if (name.startsWith('TEMPORAL_')) delete env[name];
   const own = stackLayer(stack);
   const queue = given(flags.taskQueue);
@@ -117,18 +145,27 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
 function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
   const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
-  const login = used.find(({ kind }) => kind === 'context')?.settings;
-  const [bucket, endpoint] = [value('bucket'), value('store_endpoint')];
+  const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
+  const [name, endpoint] = [value('bucket'), value('store_endpoint')];
+  const bucket =
+    name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket: value('system_bucket') }) };
+  const url = value('server');
+  const place =
+    url === undefined
+      ? undefined
+      : { url, ...present({ name: contextNameOf(server, flags), caFile: login?.tls_ca_file }) };
   return {
     temporal: {
       ...present({ address: value('address'), namespace: value('namespace'), codec: codecOf(used) }),
       ownSettings: ownSettingsOf(server, flags),
     },
-    ...(bucket === undefined ? {} : { store: { bucket, ...present({ endpoint }) } }),
+    ...(place === undefined ? present({ store: bucket }) : { server: place, store: { server: place } }),
     ...present({
+      bucket,
       taskQueue: value('task_queue'),
       googleProject: value('google_project'),
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
+      accessTokenFile: stack?.cloud.accessTokenFile,
       secretStore: value('secret_store'),
       user: value('user'),
       project: value('project'),
@@ -141,9 +178,14 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   };
 }
 
+/** Of a local stack whose server asks who calls. */
+const ownLoginOf = (server: Layer | undefined): Settings | undefined =>
+  server?.kind === 'stack' && server.settings.api_key !== undefined ? server.settings : undefined;
+
 /** TLS and API keys of Temporal's own settings must not reach a server that they are not for. */
 function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'all' | 'variables' | 'none' {
   if (server?.kind !== 'context' && server?.kind !== 'stack') return 'all';
+  if (ownLoginOf(server) !== undefined) return 'none';
   return context === undefined ? 'variables' : 'none';
 }
 
@@ -159,15 +201,27 @@ function codecOf(used: readonly Layer[]): CodecReferences | undefined {
   return present({ key, decodeKeys: others === undefined ? undefined : splitReferences(others) });
 }
 
-function placeOf({ kind, settings, title }: Layer, { context }: ContextFlags): Place {
-  const name =
-    kind === 'stack' ? LOCAL_CONTEXT : kind === 'context' ? (context ?? title.replace(/^context /, '')) : undefined;
-  return { kind, ...present({ name, address: settings.address }) };
+function placeOf(layer: Layer, flags: ContextFlags): Place {
+  const { kind, settings } = layer;
+  return { kind, ...present({ name: contextNameOf(layer, flags), address: settings.server ?? settings.address }) };
+}
+
+function contextNameOf(layer: Layer | undefined, { context }: ContextFlags): string | undefined {
+  if (layer?.kind === 'stack') return LOCAL_CONTEXT;
+  return layer?.kind === 'context' ? (context ?? layer.title.replace(/^context /, '')) : undefined;
+}
+
+/** @throws CliError where neither a server nor a bucket is known. */
+export function storeOf({ store }: CliContext, what: string): StorePlace {
+  return store ?? noBucket(what);
 }
 
 /** @throws CliError where no bucket is known. */
-export function storeOf({ store }: CliContext, what: string): NonNullable<CliContext['store']> {
-  if (store) return store;
+export function bucketOf({ bucket }: CliContext, what: string): BucketPlace {
+  return bucket ?? noBucket(what);
+}
+
+function noBucket(what: string): never {
   throw new CliError(
     ExitCode.Usage,
     `no bucket is configured, so ${what}`,

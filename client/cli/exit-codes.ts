@@ -9,7 +9,7 @@ export const ExitCode = {
   NotFound: 3,
   /** Refused: the name is in use with other content; a worker or pool refused a job or a call, or nobody agreed. */
   Refused: 4,
-  /** Temporal, the store or the cloud does not answer: nothing is known of the job. */
+  /** Temporal, a `jobctl serve`, the store or the cloud does not answer, or lets nobody in: nothing is known of the job. */
   Unavailable: 5,
   /** `wait --timeout` ran out; the job goes on. */
   TimedOut: 124,
@@ -25,7 +25,7 @@ export const EXIT_CODES_TEXT = `Exit codes:
   2    wrong usage, or a wrong file: nothing was submitted
   3    no such job, or pool
   4    refused: the name is in use with other content, or a pool refused the job
-  5    Temporal, the store or the cloud does not answer
+  5    Temporal, a server of jobctl, the store or the cloud does not answer, or nobody is logged in
   124  the time of wait --timeout is over; the job continues
   130  Ctrl-C: the job continues, and nothing was changed; with --wait also: the job was cancelled
   With --wait, the exit code of a failed command is passed on.`;

@@ -31,6 +31,7 @@ function byName(error: Error): Explained {
     case 'JobInvalid':
     case 'WorkerConfigError':
     case 'CodecKeyError':
+    case 'JobKeySecretError':
       return told(ExitCode.Usage);
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));
@@ -40,6 +41,8 @@ function byName(error: Error): Explained {
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'PoolNotFound':
       return told(ExitCode.NotFound, 'a pool runs from its first job on, or from `jobctl quota apply`');
+    case 'Forbidden':
+      return told(ExitCode.Refused, ...remedyOf(error));
     case 'JobRefused':
     case 'PoolRefused':
       return told(ExitCode.Refused, 'nothing was changed');
@@ -50,6 +53,10 @@ function byName(error: Error): Explained {
         'start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)',
       );
     case 'TemporalRefused':
+    case 'ServerRefused':
+    case 'ServerUnreachable':
+    case 'NotLoggedIn':
+    case 'TooManyRequests':
       return told(ExitCode.Unavailable, ...remedyOf(error));
     case 'SecretsRefused':
       return told(ExitCode.Unavailable);

@@ -1,6 +1,7 @@
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
+import { printErr, printOut } from './print.js';
 
 /** What a good file comes to: as lines, and as JSON. */
 export interface Verdict {
@@ -18,8 +19,8 @@ export async function printVerdict(
 ): Promise<number> {
   if (output === 'json') return printAsJson(judgement);
   const { notes, lines } = await judgement();
-  for (const note of notes) process.stderr.write(`${note}\n`);
-  process.stdout.write(`${named}: ok\n${lines.join('\n')}\n`);
+  for (const note of notes) printErr(`${note}\n`);
+  printOut(`${named}: ok\n${lines.join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -36,4 +37,4 @@ async function printAsJson(judgement: () => Verdict | Promise<Verdict>): Promise
   }
 }
 
-const print = (value: object): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+const print = (value: object): void => printOut(`${JSON.stringify(value, null, 2)}\n`);

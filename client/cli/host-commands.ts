@@ -127,8 +127,9 @@ function withRoute(command: Command): Command {
     .optionsGroup('How hosts are reached:')
     .option(
       '--identity <file>',
-      "JOBCTL_SSH_PRIVATE_KEY_FILE: the private key (default: the job's own, else the local stack's)",
+      "the private key (default: the one that the job's file names, else the job's own, made from the installation's secret)",
     )
+    .option('--login <user>', "the user of that key on the hosts, if they let in a key of yours beside the job's")
     .addOption(
       new Option('--ssh-port <port>', 'JOBCTL_SSH_PORT: the SSH port (default: 22)').argParser(wholeNumber(1, 65_535)),
     )

@@ -72,7 +72,7 @@ export function tellWarnings(file: string, warnings: readonly string[]): void {
   for (const warning of warnings) tellLine(asTyped(`${file}: warning: ${warning}`));
 }
 
-interface WrittenJob {
+export interface WrittenJob {
   readonly file: string;
   readonly source: string;
   readonly set: readonly string[];

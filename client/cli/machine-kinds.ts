@@ -9,7 +9,7 @@ import type { Diagnosis, DoctorFlags } from './doctor/diagnosis.js';
 import { diagnoseKubernetes } from './doctor/kubernetes.js';
 import { listMachinesForAudit } from '../../cloud/machines/own/audit.js';
 import { openReader } from './connect.js';
-import { storeOf } from './context.js';
+import { bucketOf } from './context.js';
 import { kubernetesLibrary } from './kubernetes-cluster.js';
 
 /** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
@@ -36,10 +36,17 @@ function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'
   };
 }
 
+/** Where an auditor asks; empty: at Google. */
+function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) {
+  return {
+    ...(restEndpoint === undefined ? {} : { restEndpoint }),
+    ...(accessTokenFile === undefined ? {} : { accessTokenFile }),
+  };
+}
+
 const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   'cloud-tpu': {
-    audit: (googleProject, { tpuRestEndpoint }) =>
-      listEverything({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+    audit: (googleProject, context) => listEverything({ googleProject, ...restOf(context) }),
     doctor: {
       flag: 'gcp',
       looksAt: 'a Google project, its rights, limits and network',
@@ -56,13 +63,12 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   },
   machines: {
     audit: async (pool, context) =>
-      listMachinesForAudit(await openReader(storeOf(context, 'own machines cannot be audited')), pool),
+      listMachinesForAudit(await openReader(bucketOf(context, 'own machines cannot be audited')), pool),
   },
   // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
   'compute-engine': {
-    audit: (googleProject, { tpuRestEndpoint }) =>
-      listEveryVm({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+    audit: (googleProject, context) => listEveryVm({ googleProject, ...restOf(context) }),
   },
 };
 

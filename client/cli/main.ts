@@ -6,6 +6,7 @@ import { fileErrorWords } from '../../domain/error-words.js';
 import { cacheFolder } from './dev/home.js';
 import { ExitCode } from './exit-codes.js';
 import { explainError } from './explain-error.js';
+import { printErr } from './print.js';
 import { runProgram } from './program.js';
 import { asTyped } from './typed-command.js';
 
@@ -31,7 +32,7 @@ try {
   exitCode = await runProgram(process.argv.slice(2));
 } catch (error) {
   const explained = explainError(error, process.env['JOBCTL_DEBUG'] === '1');
-  process.stderr.write(`${asTyped(explained.text)}\n`);
+  printErr(`${asTyped(explained.text)}\n`);
   ({ exitCode } = explained);
 }
 // What a connection leaves open must not hold the shell.

@@ -6,8 +6,10 @@ import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js'
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
+import { registerServe } from './register-serve.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { SetupFlags } from './verbs/life.js';
+import type { SetupJobKeysFlags } from './verbs/setup-job-keys.js';
 import type { SetupServerFlags } from './verbs/setup-server.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';
@@ -19,6 +21,7 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
   registerAudit(program, invocation);
   registerCodec(program, invocation);
   registerWorker(program, invocation);
+  registerServe(program, invocation);
   registerVersion(program, invocation);
   registerCompletion(program);
 }
@@ -46,7 +49,7 @@ Examples:
 function registerSetup(program: Command, invocation: Invocation): void {
   const setup = program
     .command('setup')
-    .summary("set a job's hosts up again; `setup server` prepares a server for workers")
+    .summary("set a job's hosts up again; `setup server` and `setup job-keys` prepare workers")
     .description(
       'Sets the modules of an open job up again on its hosts, beside its command. Unchanged modules are left alone. Returns at once.',
     )
@@ -85,6 +88,32 @@ function registerSetup(program: Command, invocation: Invocation): void {
     const { setupServer } = await import('./verbs/setup-server.js');
     invocation.exitCode = await setupServer(flags);
   });
+  registerSetupJobKeys(setup, invocation);
+}
+
+const JOB_KEYS_NOTES = `
+Each job has an SSH key of its own, made from this secret; without one all jobs have the installation's key. docs/operations.md ("A key
+for each job") says how workers learn of it, and how it is replaced. The local stack makes its own.
+
+Examples:
+  jobctl setup job-keys --file job-key-secret
+  jobctl setup job-keys | gcloud secrets create my-job-keys --data-file=-
+`;
+
+function registerSetupJobKeys(setup: Command, invocation: Invocation): void {
+  setup
+    .command('job-keys')
+    .summary('make a secret for SSH keys of jobs')
+    .description(
+      'Makes a secret that the SSH keys of jobs are made from, on stdout or in a file that only you can read. Keep a copy.',
+    )
+    .option('--file <file>', 'the file to make; an existing file is not touched')
+    .option('--id <id>', 'its id, readable in the records of jobs (the day and some digits)')
+    .addHelpText('after', JOB_KEYS_NOTES)
+    .action(async (flags: SetupJobKeysFlags) => {
+      const { setupJobKeys } = await import('./verbs/setup-job-keys.js');
+      invocation.exitCode = setupJobKeys(flags);
+    });
 }
 
 const DEFAULT_GRACE_MS = 60_000;

@@ -29,7 +29,7 @@ export function withConnection(command: Command): Command {
 /** For a worker, which has a configuration of its own and no contexts. */
 export function withServer(command: Command): Command {
   command.optionsGroup('Where (else the environment, else its configuration):');
-  for (const option of serverOptions()) command.addOption(option);
+  for (const option of serverOptions()) if (option.attributeName() !== 'server') command.addOption(option);
   return command;
 }
 

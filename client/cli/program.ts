@@ -3,10 +3,12 @@ import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerContext, whereText } from './contexts/register-context.js';
+import { refuseServerAlone } from './contexts/verb-places.js';
 import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
+import { registerLogin } from './login/register-login.js';
 import { isForeign } from './migrating/foreign-words.js';
 import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
@@ -19,6 +21,7 @@ import { registerRehearse } from './rehearse/register-rehearse.js';
 import { registerSecret } from './secret-commands.js';
 import { asTyped } from './typed-command.js';
 import { usageError } from './usage-error.js';
+import { printErr, printOut } from './print.js';
 
 /**
  * Runs one command line.
@@ -29,7 +32,7 @@ import { usageError } from './usage-error.js';
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
   if (args[0] === 'help' && args[1] === 'where') {
-    process.stdout.write(whereText());
+    printOut(whereText());
     return ExitCode.Done;
   }
   const end = args.indexOf('--');
@@ -62,7 +65,7 @@ async function ofJobctl(own: readonly string[], commandWords: readonly string[] 
   const { runs, notes = [] } = answer;
   if (runs === undefined) throw refusalOf(own, answer);
   const lines = [`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(runs)}\``, ...notes];
-  process.stderr.write(`${lines.join('\n  ')}\n`);
+  printErr(`${lines.join('\n  ')}\n`);
   const end = runs.indexOf('--');
   return end === -1 ? { own: runs, commandWords } : { own: runs.slice(0, end), commandWords: runs.slice(end + 1) };
 }
@@ -79,7 +82,7 @@ async function complete(words: readonly string[]): Promise<number> {
   const program = createProgram({ commandWords: undefined, exitCode: 0 });
   // The word that is being typed is no verb yet.
   const before = asVerb(words.slice(0, -1));
-  for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) process.stdout.write(`${word}\n`);
+  for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) printOut(`${word}\n`);
   return ExitCode.Done;
 }
 
@@ -106,11 +109,12 @@ export function createProgram(invocation: Invocation): Command {
     .exitOverride()
     // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
     .enablePositionalOptions()
+    .hook('preAction', (_, verb) => refuseServerAlone(verb))
     // Commander's own words go through `usageError`.
     .configureOutput({
       outputError: () => undefined,
-      writeOut: (text) => void process.stdout.write(asTyped(text)),
-      writeErr: (text) => void process.stderr.write(asTyped(text)),
+      writeOut: (text) => printOut(asTyped(text)),
+      writeErr: (text) => printErr(asTyped(text)),
     })
     .addHelpText(
       'after',
@@ -121,6 +125,7 @@ export function createProgram(invocation: Invocation): Command {
   registerHostVerbs(program, invocation);
   registerOutputsVerbs(program, invocation);
   registerContext(program, invocation);
+  registerLogin(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerMachines(program, invocation);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Invocation, outputOption } from './options.js';
-import type { SecretFlags, SecretPutFlags } from './verbs/secret.js';
+import type { SecretFlags, SecretListFlags, SecretPutFlags } from './verbs/secret.js';
 
 const NOTES = `
 Values come from a file or through a pipe, never as a word of the command line, and no verb shows one. A job names a secret, and
@@ -26,9 +26,11 @@ export function registerSecret(program: Command, invocation: Invocation): void {
     });
   withStore(secret.command('ls'))
     .alias('list')
-    .description('Lists names, fingerprints and times, never values.')
+    .description('Lists names, fingerprints and times, never values. A `jobctl serve` lists those that you may use.')
+    .option('--server <url>', 'JOBCTL_SERVER: ask this `jobctl serve`')
+    .option('--project <project>', 'of this quota project, from a server (default: of the context)')
     .addHelpText('after', '\nExample:\n  jobctl secret ls\n')
-    .action(async (flags: SecretFlags) => {
+    .action(async (flags: SecretListFlags) => {
       const { secretList } = await import('./verbs/secret.js');
       invocation.exitCode = await secretList(flags);
     });

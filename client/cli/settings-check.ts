@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import type { Environment } from './dev/home.js';
+import { addressProblem } from '../http/server-options.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { showValue } from '../../domain/problem.js';
 
 /** Flags of a command line that say where something is. */
 type PlaceFlags = Readonly<
-  Partial<Record<'temporalAddress' | 'bucket' | 'storeEndpoint' | 'tpuRestEndpoint', string | undefined>>
+  Partial<Record<'temporalAddress' | 'server' | 'bucket' | 'storeEndpoint' | 'tpuRestEndpoint', string | undefined>>
 >;
 
 /** Where a setting comes from, and what is wrong with a value of it: the reason and the remedy. */
@@ -19,6 +20,7 @@ interface Setting {
 
 const SETTINGS: readonly Setting[] = [
   { flag: 'temporalAddress', named: '--temporal-address', variable: 'TEMPORAL_ADDRESS', wrong: wrongAddress },
+  { flag: 'server', named: '--server', variable: 'JOBCTL_SERVER', wrong: wrongServer },
   { flag: 'bucket', named: '--bucket', variable: 'JOBCTL_BUCKET', wrong: wrongBucket },
   { flag: 'storeEndpoint', named: '--store-endpoint', variable: 'JOBCTL_STORE_ENDPOINT', wrong: wrongUrl },
   { flag: 'tpuRestEndpoint', named: '--tpu-rest-endpoint', variable: 'JOBCTL_TPU_REST_ENDPOINT', wrong: wrongUrl },
@@ -87,4 +89,9 @@ function wrongBucket(value: string): readonly string[] | undefined {
 
 function wrongUrl(value: string): readonly string[] | undefined {
   return /^https?:/.test(value) && URL.canParse(value) ? undefined : ['is not a URL', 'such as http://127.0.0.1:4443'];
+}
+
+function wrongServer(value: string): readonly string[] | undefined {
+  const problem = addressProblem(value);
+  return problem === undefined ? undefined : [problem, 'such as https://jobctl.example.com'];
 }

@@ -8,8 +8,8 @@ export const typedCommand = (env: Environment = process.env): string =>
 export const VERBS = [
   ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
   ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'cp', 'port-forward'],
-  ...['download', 'outputs', 'import', 'context', 'secret', 'quota', 'machines', 'setup'],
-  ...['doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse', 'help'],
+  ...['download', 'outputs', 'import', 'context', 'login', 'logout', 'whoami', 'secret', 'quota', 'machines', 'setup'],
+  ...['doctor', 'audit', 'codec', 'worker', 'serve', 'version', 'completion', 'dev', 'rehearsal', 'rehearse', 'help'],
 ] as const;
 
 const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|--help)\\b)`, 'g');

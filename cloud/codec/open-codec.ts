@@ -1,8 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { type CodecKey, CodecKeyError, type CodecReferences, parseCodecKey } from './codec-key.js';
+import { type KeyPlaces, loadKey } from '../keys/key-reference.js';
+import { refuseTwins } from '../keys/key-line.js';
+import { CODEC_KEY, type CodecKey, type CodecReferences } from './codec-key.js';
 import { AesGcmPayloadCodec, type CodecOptions } from './payload-codec.js';
-import { accessTokens } from '../access-token.js';
 
 /** Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws CodecKeyError */
 export async function openCodec(
@@ -12,120 +11,11 @@ export async function openCodec(
   const places: KeyPlaces = { environment: process.env, ...options };
   const references = [...(key === undefined ? [] : [key]), ...decodeKeys];
   const keys = await Promise.all(references.map((reference) => loadCodecKey(reference, places)));
-  keys.forEach(({ id, secret }, index) => {
-    const twin = keys.findIndex((other) => other.id === id && !other.secret.equals(secret));
-    if (twin > index)
-      throw new CodecKeyError(
-        `${references[index]} and ${references[twin]}: two different keys of the id '${id}'; a key is known by its id alone`,
-      );
-  });
+  refuseTwins(keys, references, CODEC_KEY);
   const encrypting = key === undefined ? undefined : keys[0];
   return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey: options.onUnknownKey });
 }
 
-/** Where references are resolved. */
-export interface KeyPlaces {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Replaces the address of Google's Secret Manager. */
-  readonly secretManagerEndpoint?: string;
-}
-
-const FORMS = 'wanted file:///PATH, env:NAME or projects/P/secrets/S/versions/V (Secret Manager)';
-
-/** Loads the key that a reference names. Configuration contains references only, never keys. @throws CodecKeyError */
-export async function loadCodecKey(reference: string, places: KeyPlaces): Promise<CodecKey> {
-  return parseCodecKey(await keyText(reference, places), reference);
-}
-
-function keyText(reference: string, { environment, secretManagerEndpoint }: KeyPlaces): string | Promise<string> {
-  if (reference.startsWith('file:')) return keyFile(reference);
-  if (reference.startsWith('env:')) return keyVariable(reference, environment);
-  if (SECRET_VERSION.test(reference)) return readSecret(reference, secretManagerEndpoint);
-  // A user may have given the key itself by mistake, so only text that looks like a path is repeated.
-  const shown = /^(projects\/|\/|\.)/.test(reference) ? `'${reference}' is` : 'what is given is';
-  throw new CodecKeyError(`codec key: ${shown} no reference to a key: ${FORMS}`);
-}
-
-function keyVariable(reference: string, environment: KeyPlaces['environment']): string {
-  const text = environment[reference.slice('env:'.length)];
-  if (text) return text;
-  throw new CodecKeyError(`${reference}: this environment variable is not set; its value is the key, ID:BASE64`);
-}
-
-function keyFile(reference: string): string {
-  const path = pathOf(reference);
-  try {
-    refuseOpenFile(reference, path, statSync(path).mode);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof CodecKeyError) throw error;
-    throw new CodecKeyError(`${reference}: the codec key cannot be read: ${(error as Error).message}`);
-  }
-}
-
-function pathOf(reference: string): string {
-  try {
-    return fileURLToPath(reference);
-  } catch {
-    throw new CodecKeyError(`${reference}: is no address of a file on this machine: file:// and the absolute path`);
-  }
-}
-
-const OTHERS_READ = 0o004;
-const GROUP_OR_OTHERS_WRITE = 0o022;
-
-/** The file's group may read it, because that is how secrets are mounted into containers. @throws CodecKeyError */
-function refuseOpenFile(reference: string, path: string, mode: number): void {
-  const can = mode & OTHERS_READ ? 'read' : mode & GROUP_OR_OTHERS_WRITE ? 'write' : undefined;
-  if (can === undefined) return;
-  const shown = (mode & 0o777).toString(8);
-  throw new CodecKeyError(`${reference}: others can ${can} this key (mode ${shown})\n  chmod 600 ${path}`);
-}
-
-const SECRET_VERSION = /^projects\/[^/]+\/secrets\/[^/]+\/versions\/[^/]+$/;
-
-const GOOGLE = 'https://secretmanager.googleapis.com';
-const TIMEOUT_MS = 30_000;
-
-/** By address. A version of a secret never changes, so each is requested once per process; `latest` may change and is not kept. */
-const known = new Map<string, string>();
-
-/**
- * Reads one version of a secret by Secret Manager's REST method `versions.access`, with the application default credentials.
- * @throws CodecKeyError
- */
-async function readSecret(version: string, endpoint: string = GOOGLE): Promise<string> {
-  const address = `${endpoint}/v1/${version}:access`;
-  const before = known.get(address);
-  if (before !== undefined) return before;
-  const text = await access(version, address, accessTokens(endpoint));
-  if (!version.endsWith('/latest')) known.set(address, text);
-  return text;
-}
-
-async function access(
-  version: string,
-  address: string,
-  accessToken: () => Promise<string | undefined>,
-): Promise<string> {
-  const fail = (why: string): CodecKeyError => new CodecKeyError(`${version}: the codec key cannot be read: ${why}`);
-  try {
-    const token = await accessToken();
-    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const body = (await response.json()) as { payload?: { data?: string }; error?: { message?: string } };
-    if (!response.ok) throw fail(`${body.error?.message ?? ''} (HTTP ${response.status})${remedy(response.status)}`);
-    return Buffer.from(body.payload?.data ?? '', 'base64').toString('utf8');
-  } catch (error) {
-    if (error instanceof CodecKeyError) throw error;
-    const { message, cause } = error as Error;
-    throw fail(cause instanceof Error ? `${message}: ${cause.message}` : message);
-  }
-}
-
-function remedy(status: number): string {
-  if (status === 401 || status === 403)
-    return '\n  the account needs roles/secretmanager.secretAccessor on this secret, and the API has to be enabled';
-  if (status === 404) return '\n  is project, secret and version right? gcloud secrets versions list SECRET';
-  return '';
-}
+/** As `loadKey`. @throws CodecKeyError */
+export const loadCodecKey = (reference: string, places: KeyPlaces): Promise<CodecKey> =>
+  loadKey(reference, places, CODEC_KEY);

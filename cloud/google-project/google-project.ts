@@ -117,11 +117,24 @@ class RestGoogleProject implements GoogleProjectPort {
 
   async regionQuotas(region: string): Promise<readonly RegionQuota[]> {
     const path = `/compute/v1/${this.#project}/regions/${encodeURIComponent(region)}`;
+    return this.#quotasOf(path);
+  }
+
+  projectQuotas(): Promise<readonly RegionQuota[]> {
+    return this.#quotasOf(`/compute/v1/${this.#project}`);
+  }
+
+  async #quotasOf(path: string): Promise<readonly RegionQuota[]> {
     const { quotas = [] } = await this.#rest.get<{ readonly quotas?: readonly Partial<RegionQuota>[] }>(
       'compute',
       path,
     );
     return quotas.map(({ metric = '', limit = 0, usage = 0 }) => ({ metric, limit, usage }));
+  }
+
+  async hasInZone(zone: string, kind: 'machineTypes' | 'acceleratorTypes', name: string): Promise<boolean> {
+    const path = `/compute/v1/${this.#project}/zones/${encodeURIComponent(zone)}/${kind}/${encodeURIComponent(name)}`;
+    return (await orAbsent(this.#rest.get<object>('compute', path))) !== undefined;
   }
 
   async effectivePolicy(constraint: string): Promise<EffectivePolicy> {

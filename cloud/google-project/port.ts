@@ -109,6 +109,10 @@ export interface GoogleProjectPort {
   subnetwork(region: string, subnetwork: string): Promise<SubnetworkFacts | undefined>;
   firewallRules(): Promise<readonly FirewallRule[]>;
   regionQuotas(region: string): Promise<readonly RegionQuota[]>;
+  /** Of Compute Engine, of all regions together, such as GPUS_ALL_REGIONS. */
+  projectQuotas(): Promise<readonly RegionQuota[]>;
+  /** Whether a zone has a machine type, or GPUs that can be attached, of this name. */
+  hasInZone(zone: string, kind: 'machineTypes' | 'acceleratorTypes', name: string): Promise<boolean>;
   /** @param constraint without `constraints/`, such as `compute.vmExternalIpAccess` */
   effectivePolicy(constraint: string): Promise<EffectivePolicy>;
   bucket(bucket: string): Promise<BucketPlace | undefined>;

@@ -1,3 +1,4 @@
+import { tokenInFile } from '../access-token.js';
 import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { GoogleLogin } from './login.js';
 import { GoogleCallFailed, type Identity } from './port.js';
@@ -12,8 +13,9 @@ export type Service =
 
 export interface GoogleRestOptions {
   readonly googleProject: string;
-  /** Stands for every API but Cloud Storage; absent: Google's own addresses. Over `http:` no credentials are sent. */
+  /** Stands for every API but Cloud Storage; absent: Google's own addresses. Over `http:` no credentials are sent, but the token in `accessTokenFile`. */
   readonly apiEndpoint?: string;
+  readonly accessTokenFile?: string;
   /** Stands for Cloud Storage. */
   readonly storeEndpoint?: string;
 }
@@ -72,9 +74,14 @@ export class GoogleRest {
     return this.#baseOf(service).startsWith('http:');
   }
 
+  #ownToken(): Readonly<Record<string, string>> {
+    const token = tokenInFile(this.#options.accessTokenFile);
+    return token === undefined ? {} : { authorization: `Bearer ${token}` };
+  }
+
   async #request<T>(method: 'GET' | 'POST' | 'DELETE', service: Service, path: string, body?: object): Promise<T> {
     const url = `${this.#baseOf(service)}${path}`;
-    const login = this.#isPlain(service) ? {} : await this.#login.headers();
+    const login = this.#isPlain(service) ? this.#ownToken() : await this.#login.headers();
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const headers = { ...login, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);

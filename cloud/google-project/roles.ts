@@ -22,6 +22,16 @@ export const PROJECT_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'tpu.operations.get', role: TPU_ADMIN, use: 'learn why a create call failed' },
 ];
 
+/** On the Google project, for VMs of Compute Engine (docs/compute-engine.md). */
+export const VM_PERMISSIONS: readonly NeededPermission[] = [
+  { permission: 'compute.instances.create', role: COMPUTE_ADMIN, use: 'create VMs' },
+  { permission: 'compute.instances.get', role: COMPUTE_ADMIN, use: 'watch VMs' },
+  { permission: 'compute.instances.list', role: COMPUTE_ADMIN, use: 'watch VMs, find leaks' },
+  { permission: 'compute.instances.delete', role: COMPUTE_ADMIN, use: 'delete VMs' },
+  { permission: 'compute.zoneOperations.get', role: COMPUTE_ADMIN, use: 'learn why a create call failed' },
+  { permission: 'compute.zoneOperations.list', role: COMPUTE_ADMIN, use: 'learn of preemptions' },
+];
+
 /** With a person's login: calls are counted for a project, and this lets the login name it. */
 export const QUOTA_PROJECT_PERMISSION: NeededPermission = {
   permission: 'serviceusage.services.use',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostKeyObject, hostKeysPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { StoreReader } from '../store/port.js';
+import { objectPlace, type StoreReader } from '../store/port.js';
 import { fingerprintOf } from './ssh-key.js';
 
 /** The host key that one TPU VM is held to, how it was learnt, and whom the VM lets in. */
@@ -59,7 +59,7 @@ export async function hostKeysOf(store: StoreReader, uid: string): Promise<Reado
 export async function readHostKey(store: StoreReader, uid: string, index: number): Promise<HostKeyRecord | undefined> {
   const name = hostKeyObject(uid, index);
   const text = await store.read(name);
-  return text && parseHostKey(text.toString(), `gs://${store.bucket}/${name}`);
+  return text && parseHostKey(text.toString(), objectPlace(store, name));
 }
 
 /** `SHA256:..` of a key in the form of a known_hosts file. */

@@ -337,6 +337,11 @@ export type { KeyReader } from './ssh-key.js';
 export interface SshKey {
   /** PEM or OpenSSH private key text. Never logged, never in history. */
   readonly privateKey: string;
+  /**
+   * Connects in its place under OS Login, which lets a key into every host of an account: a job's own key must not be one
+   * (docs/adr/0077). Absent: this key does.
+   */
+  readonly underOsLogin?: SshKey;
 }
 
 export class HostUnreachable extends Error {

@@ -41,9 +41,10 @@ export async function handshake(target: SshTarget, key: SshKey, options: Handsha
     return await verifiedLogin(target, key, options);
   } catch (error) {
     if (!(error instanceof LoginRefused)) throw error;
-    const user = await otherUser(target, key, options, error);
-    if (user === undefined || user === target.user) throw error;
-    return verifiedLogin({ ...target, user }, key, options);
+    const other = key.underOsLogin ?? key;
+    const user = await otherUser(target, other, options, error);
+    if (user === undefined || (user === target.user && other === key)) throw error;
+    return verifiedLogin({ ...target, user }, other, options);
   }
 }
 

@@ -67,6 +67,10 @@ export interface StorePort {
 /** The reading half, for those who start often and only look. */
 export type StoreReader = Pick<StorePort, 'bucket' | 'read' | 'stat' | 'list'>;
 
+/** Where an object is, for people. A reader by a server has its address for a bucket. */
+export const objectPlace = ({ bucket }: Pick<StoreReader, 'bucket'>, name: string): string =>
+  /^https?:/.test(bucket) ? `${name} of ${bucket}` : `gs://${bucket}/${name}`;
+
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }

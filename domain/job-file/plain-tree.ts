@@ -7,10 +7,25 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether sections and lists lie more than `depth` deep in one another. */
-export function isDeeperThan(tree: unknown, depth: number): boolean {
-  if (typeof tree !== 'object' || tree === null) return false;
-  return depth === 0 || Object.values(tree).some((child) => isDeeperThan(child, depth - 1));
+/** Where the first section or list is that lies in more than `depth` others; undefined if none does. */
+export function deeperThan(tree: unknown, depth: number): Path | undefined {
+  if (typeof tree !== 'object' || tree === null) return undefined;
+  if (depth === 0) return [];
+  for (const [key, child] of Object.entries(tree)) {
+    const rest = deeperThan(child, depth - 1);
+    if (rest !== undefined) return [Array.isArray(tree) ? Number(key) : key, ...rest];
+  }
+  return undefined;
+}
+
+/** Whether the tree has more than `most` values, sections and lists among them. The tree is not deep. */
+export function hasMoreThan(tree: unknown, most: number): boolean {
+  let left = most;
+  const count = (value: unknown): boolean => {
+    left -= 1;
+    return left < 0 || (typeof value === 'object' && value !== null && Object.values(value).some(count));
+  };
+  return count(tree);
 }
 
 /** The value at a path; undefined where any part of the way is missing. */
@@ -59,6 +74,7 @@ export function dottedPaths(tree: unknown, prefix = ''): string[] {
 
 /** Compares two paths by where they stand in `tree`; what is not in it comes last. */
 export function inFileOrder(tree: unknown): (a: Path, b: Path) => number {
+  const rankIn = rankOf();
   const ranks = (path: Path): number[] =>
     path.map((segment, depth) => rankIn(valueAt(tree, path.slice(0, depth)), segment));
   return (a, b) => {
@@ -71,8 +87,14 @@ export function inFileOrder(tree: unknown): (a: Path, b: Path) => number {
   };
 }
 
-function rankIn(parent: unknown, segment: string | number): number {
-  if (typeof segment === 'number') return segment;
-  const rank = isMapping(parent) ? Object.keys(parent).indexOf(segment) : -1;
-  return rank === -1 ? Infinity : rank;
+/** Each section is counted once: a file of thousands of wrong keys is sorted by them. */
+function rankOf(): (parent: unknown, segment: string | number) => number {
+  const known = new Map<Mapping, ReadonlyMap<string, number>>();
+  return (parent, segment) => {
+    if (typeof segment === 'number') return segment;
+    if (!isMapping(parent)) return Infinity;
+    const ranks = known.get(parent) ?? new Map(Object.keys(parent).map((key, index) => [key, index]));
+    known.set(parent, ranks);
+    return ranks.get(segment) ?? Infinity;
+  };
 }

@@ -12,7 +12,8 @@ import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
 import { formatPath, showValue } from '../problem.js';
-import type { Problem } from '../problem.js';
+import type { Path, Problem } from '../problem.js';
+import { MOST_LEVELS } from './yaml-words.js';
 import { given, secondsOf } from './fields.js';
 import { foreignKeyHint } from './foreign-keys.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
@@ -20,7 +21,7 @@ import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
-import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
+import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
@@ -67,7 +68,9 @@ export const DEFAULT_POOL = 'default';
  */
 export function resolveJob(raw: unknown, options: ResolveOptions = {}): ResolvedJob {
   if (!isMapping(raw)) return { ok: false, problems: [notAMapping(raw)] };
-  if (isDeeperThan(raw, MAX_DEPTH)) return { ok: false, problems: [{ path: [], message: TOO_DEEP }] };
+  const tooDeep = deeperThan(raw, MOST_LEVELS);
+  if (tooDeep !== undefined) return { ok: false, problems: [tooDeepProblem(raw, tooDeep)] };
+  if (hasMoreThan(raw, MOST_VALUES)) return { ok: false, problems: [TOO_MANY] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
@@ -97,9 +100,20 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
 
 const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
 
-/** Deeper than any job file, and shallow enough for what walks through it. */
-const MAX_DEPTH = 30;
-const TOO_DEEP = `the job file has more than ${MAX_DEPTH} levels`;
+/** More than any job file has. A workflow task has 5 s for all that is wrong with them. */
+const MOST_VALUES = 5_000;
+const TOO_MANY: Problem = {
+  path: [],
+  message: `the job file has more than ${MOST_VALUES} values`,
+  hint: 'put long lists into a file of the job (files:, bundle:)',
+};
+
+/** Named by its first keys: 31 of them would say no more. */
+function tooDeepProblem(raw: unknown, path: Path): Problem {
+  const shown = formatPath(path.slice(0, 3));
+  const message = `sections and lists below ${shown} lie more than ${MOST_LEVELS} levels deep in one another`;
+  return { path, value: valueAt(raw, path), message, hint: `${MOST_LEVELS} levels are the most` };
+}
 
 function notAMapping(raw: unknown): Problem {
   const message = raw === null || raw === undefined ? 'the job file is empty' : `${showValue(raw)} is not a job file`;

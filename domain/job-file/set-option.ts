@@ -5,6 +5,7 @@ import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import type { Mapping } from './plain-tree.js';
+import { MOST_LEVELS } from './yaml-words.js';
 
 /** What the command line says about a job beside its file. A flag wins over `--set`, `--set` over the file. */
 export interface JobOverrides {
@@ -72,9 +73,12 @@ function notASection({ flag }: Assignment, path: Path, value: unknown): Problem 
   return { file: flag, path, value, message: `${showValue(value)} is not a section, so no key can be set below it` };
 }
 
+/** Characters of an option that messages repeat. */
+const MOST_SHOWN = 200;
+
 /** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
 export function parseSetOption(option: string): Assignment | Problem {
-  const flag = `--set ${option}`;
+  const flag = `--set ${option.length > MOST_SHOWN ? `${option.slice(0, MOST_SHOWN)}..` : option}`;
   const equals = option.indexOf('=');
   const key = option.slice(0, Math.max(equals, 0)).trim();
   if (equals === -1 || !/^[\w-]+(\.[\w-]+|\[\d+\])*$/.test(key)) {
@@ -91,6 +95,10 @@ export function parseSetOption(option: string): Assignment | Problem {
   const [error] = document.errors;
   const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
   const text = option.slice(equals + 1);
+  if (path.length > MOST_LEVELS) {
+    const message = `the key has ${path.length} parts, and ${MOST_LEVELS} levels are the most`;
+    return { file: flag, path: [], value: option, message };
+  }
   if (error === undefined) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
   return { file: flag, path, value: text, message: `${showValue(text)} is not a YAML value`, hint: 'put it in quotes' };
 }

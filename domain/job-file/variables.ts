@@ -3,12 +3,15 @@ import type { Path } from '../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secret-reference.js';
 import { textValues } from './fields.js';
 import type { Report } from './report.js';
+import { warnOfSecret } from './secret-looks.js';
 import type { JobFile } from './sections.js';
 
 /** Variables of the command by value: the section `env`. */
 export function resolveEnv({ env }: JobFile, report: Report): Record<string, string> {
   for (const [name, value] of Object.entries(env ?? {})) checkVariableName(['env', name], name, report, value);
-  return textValues(env);
+  const values = textValues(env);
+  for (const [name, value] of Object.entries(values)) warnOfSecret(['env', name], name, value, report);
+  return values;
 }
 
 /**

@@ -1,5 +1,10 @@
 import type { ErrorCode, YAMLError } from 'yaml';
 
+/** Deeper than any job file, and shallow enough for what walks through it. */
+export const MOST_LEVELS = 30;
+/** What is too deep for the parser itself is far too deep for a job file. */
+const tooDeepText = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;
+
 const QUOTES = "put the text in quotes if it is meant as text: 'a: b'";
 
 const WORDS: Readonly<Record<ErrorCode, string>> = {
@@ -22,7 +27,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'more than one document (---); one file is one job',
   MULTIPLE_TAGS: 'two tags (!) at one value',
   NON_STRING_KEY: 'a key must be a text',
-  RESOURCE_EXHAUSTION: 'it is nested too deeply, or its aliases (*) multiply beyond measure',
+  RESOURCE_EXHAUSTION: 'its aliases (*) multiply beyond measure',
   TAB_AS_INDENT: 'a tab as indentation; YAML takes spaces',
   TAG_RESOLVE_FAILED: 'a tag (!) that plain YAML does not have',
   UNEXPECTED_TOKEN: `this does not belong here: is the line indented as it should be? ${QUOTES}`,
@@ -30,6 +35,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
 
 /** What is wrong with a text that is not YAML, in words for people who write job files: the parser's own are for programmers. */
 export function yamlWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {
+  if (code === 'RESOURCE_EXHAUSTION' && /call stack/.test(message)) return tooDeepText;
   const bracket = code === 'BAD_INDENT' ? /^Flow .* end with an? ([\]}])/.exec(message)?.[1] : undefined;
   return bracket === undefined ? WORDS[code] : `a bracket is not closed before this line: ${bracket} is missing`;
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Choice } from '../choices.js';
 import type { PoolDefaults } from '../job-file/pool-defaults.js';
 import type { Report } from '../job-file/report.js';
 import type { Pricing, SliceHost, TierPurchase } from '../slice.js';
@@ -163,6 +164,8 @@ export interface MachineKind<
   readonly devices: AcceleratorDevices;
   /** How its hosts are reached. */
   readonly reach: SliceHost['reach'];
+  /** Whether its create request carries a public key that opens the hosts it makes, so that each job can have another (docs/adr/0077). */
+  readonly takesPublicKey: boolean;
   readonly section: RequestSection<Request, Form>;
 
   asked(spec: Request): AskedMachines;
@@ -177,6 +180,8 @@ export interface MachineKind<
    * @param zone such as us-central1-a; the region's price is taken
    */
   usdPerHour(spec: Request & Slices, zone: string | undefined, pricing: Pricing | 'any'): number | undefined;
+  /** What the job chooses that its pool may not give to everybody (docs/adr/0075): projects, identities, networks, disks, images, places. */
+  choices(spec: Request): readonly Choice[];
   /** Equal for requests whose hosts, in one place, are reached over the same network and through the same firewall. */
   route(spec: Request): string;
   /** Variables of the kind, weaker than the job's own `env`. */

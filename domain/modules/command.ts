@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SliceType } from '../machine-kinds/kind.js';
 import { section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
+import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
 import { hostIndexes } from './host-indexes.js';
@@ -46,6 +47,7 @@ export function resolveCommand(
   if (!run && !report.wasDropped(['command', 'run']) && !report.wasDropped(['command', 'cmd'])) {
     report.missing(['command', 'run'], 'such as run: python3 train.py');
   }
+  if (run) warnOfSecretIn(['command', section.run ? 'run' : 'cmd'], run, report);
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
   if (modules.includes('ray') && section.workers !== null && section.workers !== undefined) {
     const hint = 'leave it out: Ray is on all hosts, and its tasks run where it puts them';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { given, section, text, texts } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
+import { warnOfSecret } from '../job-file/secret-looks.js';
 import type { Path } from '../problem.js';
 import { shellQuote, splitShellWords } from '../shell-quote.js';
 import { APT_FUNCTIONS } from './host-scripts.js';
@@ -104,6 +105,7 @@ function variable(text: string, path: Path, report: Report): readonly [string, s
   if (at === -1) report.wrong(path, text, 'no NAME=value', 'what the command is to have from outside goes into env');
   else if (!/^[A-Za-z_]\w*$/.test(name))
     report.wrong(path, text, 'no NAME=value', 'a name has letters, digits and _; no digit first');
+  else warnOfSecret(path, name, text.slice(at + 1), report);
   return [name, text.slice(at + 1)];
 }
 

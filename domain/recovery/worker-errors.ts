@@ -10,8 +10,8 @@ export interface AfterError {
   readonly pauseMs: number;
 }
 
-/** A call that went on for so long did its work until then: its error is the first of a new row. */
-const HEALTHY_MS = 10 * 60_000;
+/** A call that went on for so long did its work until then: its error is the first of a new row, which alone ends nothing. */
+export const HEALTHY_MS = 10 * 60_000;
 const MOST_IN_A_ROW = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;

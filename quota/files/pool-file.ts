@@ -1,77 +1,25 @@
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import { Report } from '../../domain/job-file/report.js';
 import { checkForm } from '../../domain/job-file/schema-problems.js';
-import { inventoryForm, resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
+import { resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-keys.js';
 import { checkPoolDefaults } from '../../domain/machine-kinds/cloud-tpu/section.js';
 import type { Path, Problem } from '../../domain/problem.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
+import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
+import { accessRulesOf } from './access-section.js';
 import { located, readToml, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
-import { duration, flag, secondsOf, section, text, texts, wholeNumber } from '../../domain/job-file/fields.js';
+import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { DEFAULT_RULES, isSameProject } from '../quota-config.js';
-import { z } from 'zod';
-import { poolTpuSection } from '../../domain/job-file/pool-defaults.js';
-import { MOST_UNITS } from '../../domain/units.js';
-
-const units = (): z.ZodRecord<z.ZodString, ReturnType<typeof wholeNumber>> =>
-  z.record(z.string(), wholeNumber(0, MOST_UNITS), { error: 'a table of units by type, such as v5litepod = 16' });
-const unitsBy = (what: string): z.ZodOptional<z.ZodRecord<z.ZodString, ReturnType<typeof units>>> =>
-  z.record(z.string(), units(), { error: `a table by ${what}` }).optional();
-
-const tier = section({
-  pricing: text()
-    .optional()
-    .describe('spot, ondemand, preemptible or reserved: the tier serves jobs that name it or name none.'),
-  reservation: text().optional().describe("Name or path of a Google reservation that the tier's chips come from."),
-});
-
-const quota = section({
-  min_runtime: duration().optional().describe('A borrower keeps its chips for so long at least.'),
-  aging: duration().optional().describe('A job that has waited so long gets a reservation.'),
-  max_guarantee_delay: duration().optional().describe('Reservations hold in-quota demand back for so long at most.'),
-  asking_timeout: duration().optional().describe('A lease without chips comes back after so long, while others wait.'),
-  cool_down: duration().optional().describe('A place that gave no chips is left alone for so long; doubled each time.'),
-  cool_down_max: duration().optional().describe('The longest cool-down.'),
-  require_project: flag().optional().describe('Whether a job whose user is member of no project is refused.'),
-  admins: texts()
-    .optional()
-    .describe('Users who may apply files, freeze, drain and set priorities; everybody without it.'),
-});
-
-const schema = section({
-  google_project: text().optional().describe('Id of the Google Cloud project of jobs that name none.'),
-  zones: texts().optional().describe('Zones of jobs that name none, in order of preference.'),
-  tpu: poolTpuSection().optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
-  machines: inventoryForm().optional().describe('Machines of your own, for jobs with the section machines.'),
-  quota: quota
-    .optional()
-    .describe('The times of the quota rules (docs/quota.md), who must name a project, and who is admin.'),
-  tiers: z
-    .array(tier, { error: 'a list of tables: write [[tiers]]' })
-    .optional()
-    .describe('What each tier of the quota file is bought as, in the order of its [[total_resources]].'),
-  largest_slice: unitsBy('zone').describe('By zone and type: units of the largest slice that it can hold.'),
-  borrowing_limits: unitsBy('project').describe('By project and type: units that it may borrow at most.'),
-  lending_limits: unitsBy('project').describe(
-    'By project and type: units of its nominal quota that others may borrow at most, in each tier.',
-  ),
-});
-
-/** The form of a pool file. Behind a function, as every schema: docs/adr/0012. */
-export const poolFileSchema = (): typeof schema => schema;
-export type PoolFileForm = z.infer<typeof schema>;
-
-/** The keys that say something of quota: without a quota file they have no effect. */
-export const RULE_KEYS = ['quota', 'tiers', 'largest_slice', 'borrowing_limits', 'lending_limits'] as const;
-
-/** The form as JSON Schema (draft 2020-12), for editors. */
-export function poolFileJsonSchema(): Record<string, unknown> {
-  return { ...z.toJSONSchema(schema, { io: 'input' }), title: 'jobctl pool file' };
-}
+import { checkAllow, poolChoicesOf } from './pool-allow.js';
+import { poolLimitsOf, priorityFloorsOf } from './pool-limits-form.js';
+import type { PoolChoices } from '../allow/allowed.js';
+import type { PoolLimits } from '../pool-limits.js';
 
 const POOL_FILE = { schema: poolFileSchema(), title: 'a pool file' };
 
@@ -83,6 +31,9 @@ export type ParsedPoolFile =
       readonly rules?: PoolRules;
       /** Machines of one's own, in file order; none without `[[machines]]`. */
       readonly machines: readonly OwnMachine[];
+      readonly access: AccessRules;
+      readonly choices: PoolChoices;
+      readonly limits?: PoolLimits;
       /** As written. */
       readonly form: PoolFileForm;
     }
@@ -105,9 +56,22 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   const rules = poolRulesOf(form, ofRules);
   const ofMachines = new Report(dropped);
   const machines = resolveInventory(form.machines ?? [], ofMachines);
-  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems];
+  const ofAccess = new Report(dropped);
+  const access = form.access === undefined ? NO_ACCESS_RULES : accessRulesOf(form.access, ofAccess);
+  checkAllow(form, ofRules);
+  const limits = poolLimitsOf(form, ofRules);
+  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems, ...ofAccess.problems];
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
-  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), machines, form };
+  return {
+    ok: true,
+    defaults: asDefaults(form, file, pool),
+    ...(rules && { rules }),
+    machines,
+    access,
+    choices: poolChoicesOf(form, file, pool),
+    ...(limits && { limits }),
+    form,
+  };
 }
 
 function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {
@@ -134,7 +98,8 @@ function inPoolFile(path: Path): Path {
 
 /** What the file says of quota, over the defaults; undefined where it says nothing. What is wrong goes into `report`. */
 export function poolRulesOf(form: PoolFileForm, report: Report): PoolRules | undefined {
-  if (RULE_KEYS.every((key) => form[key] === undefined)) return undefined;
+  const floors = priorityFloorsOf(form, report);
+  if (floors === undefined && RULE_KEYS.every((key) => form[key] === undefined)) return undefined;
   return {
     ...timesOf(form.quota ?? {}, report),
     tiers: (form.tiers ?? []).map((tier, index) => tierRuleOf(tier, form.zones ?? [], ['tiers', index], report)),
@@ -143,6 +108,7 @@ export function poolRulesOf(form: PoolFileForm, report: Report): PoolRules | und
     lendingLimits: limitsOf(form.lending_limits ?? {}, ['lending_limits'], report),
     requireProject: form.quota?.require_project ?? DEFAULT_RULES.requireProject,
     admins: form.quota?.admins ?? DEFAULT_RULES.admins,
+    ...(floors && { priorityFloors: floors }),
   };
 }
 

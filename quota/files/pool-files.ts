@@ -1,10 +1,10 @@
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem } from '../../domain/problem.js';
-import type { Problem } from '../../domain/problem.js';
+import type { Path, Problem } from '../../domain/problem.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
-import { parsePoolFile, RULE_KEYS } from './pool-file.js';
-import type { PoolFileForm } from './pool-file.js';
+import { parsePoolFile } from './pool-file.js';
+import { type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import { findProject, isSameProject, NO_PROJECT, UNLIMITED } from '../quota-config.js';
 import type { LimitedQuota, QuotaConfig } from '../quota-config.js';
 import { parseQuotaFile, poolHas } from './quota-file.js';
@@ -68,9 +68,10 @@ function jointly(config: QuotaConfig, form: PoolFileForm, { name, text }: Operat
 }
 
 function withoutQuota(form: PoolFileForm): Problem[] {
-  const said = RULE_KEYS.filter((key) => form[key] !== undefined);
-  return said.map((key) => ({
-    path: [key],
+  const said: Path[] = RULE_KEYS.filter((key) => form[key] !== undefined).map((key) => [key]);
+  const floors: Path[] = form.limits?.priority_floor === undefined ? [] : [['limits', 'priority_floor']];
+  return [...said, ...floors].map((path) => ({
+    path,
     message: 'there is no quota file: the pool is unlimited, and this has no effect',
   }));
 }
@@ -94,8 +95,9 @@ function tiersTooMany({ tiers }: LimitedQuota, form: PoolFileForm): Problem[] {
 
 function unknownProjects(config: LimitedQuota, form: PoolFileForm): Problem[] {
   const known = config.projects.map(({ name }) => name);
-  return limitPaths(form).flatMap((path) => {
-    const [, name] = path;
+  const floors = Object.keys(form.limits?.priority_floor ?? {}).map((name): Path => ['limits', 'priority_floor', name]);
+  return [...limitPaths(form), ...floors].flatMap((path: Path) => {
+    const name = String(path.at(-1));
     if (findProject(config, name) !== undefined || isSameProject(name, NO_PROJECT)) return [];
     const message = `the quota file has no such project${nearest(name, known)}`;
     return [{ path, at: 'key' as const, message }];

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { readToken, signToken } from './access-token.js';
+import { isEqual } from './equal-text.js';
 import type { Principal } from './principal.js';
 import { DEFAULT_PRINCIPAL, hasScope, holds } from './principal.js';
 
 /** Who may do what, plain JSON: a snapshot of it is the whole truth after a restart. */
 export interface AccessState {
   /** Of the tokens' signatures. */
-  readonly key: string;
+  key: string;
   /** Without it every caller may do everything, with any token or none. */
   isEnforced: boolean;
   /** By email. */
@@ -32,9 +33,11 @@ export function initialAccess(): AccessState {
   };
 }
 
-/** The headers of a call that say who makes it, and whom it is counted for. */
+/** What a call says of who makes it, and whom it is counted for. */
 export interface CallHeaders {
   readonly authorization: string | undefined;
+  /** Whether the kernel says that a process of the rehearsal's own login makes it. Costs a look into /proc. */
+  readonly isOwnLogin: () => boolean;
   /** `x-goog-user-project`: a project in place of the caller's own. */
   readonly userProject: string | undefined;
 }
@@ -51,15 +54,25 @@ export interface GivenToken {
   readonly token_type: 'Bearer';
 }
 
+/** Who may call at all, whatever rights principals have (docs/adr/0076). */
+export interface OwnCallers {
+  /** Of this rehearsal. */
+  readonly token: string;
+  /** Calls of the same login need no token. */
+  readonly trustsLogin: boolean;
+}
+
 /** Gives tokens out and says whose a token is. What a refusal looks like is each API's own matter. */
 export class AccessControl {
   readonly state: AccessState;
   readonly #now: () => number;
+  readonly #own: OwnCallers;
 
   /** @param now epoch ms. */
-  constructor(state: AccessState, now: () => number) {
+  constructor(state: AccessState, now: () => number, own: OwnCallers) {
     this.state = state;
     this.#now = now;
+    this.#own = own;
   }
 
   /** The principal called so, or the current one by the name `current`; undefined if there is none. */
@@ -80,12 +93,23 @@ export class AccessControl {
     this.state.revokedUpTo = this.state.lastToken;
   }
 
-  /** @param authorization the call's header. */
-  caller(authorization: string | undefined): Caller {
-    if (!this.state.isEnforced) return { kind: 'anybody' };
-    const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined) return { kind: 'nobody', why: 'no-token' };
-    return this.bearer(token);
+  /**
+   * Without rights of principals: whoever has the rehearsal's token, or one that it gave out, may do everything.
+   * @param loginSuffices for an API whose clients cannot be given a token
+   */
+  caller(headers: CallHeaders, { loginSuffices = false } = {}): Caller {
+    const token = tokenIn(headers);
+    const found = token === undefined ? NO_TOKEN : this.bearer(token);
+    if (this.state.isEnforced) return found;
+    const isKnown = found.kind === 'principal' || this.isOwner(headers, { loginSuffices });
+    return isKnown ? { kind: 'anybody' } : found;
+  }
+
+  /** Whether the caller is whose rehearsal this is. */
+  isOwner(headers: CallHeaders, { loginSuffices = false } = {}): boolean {
+    const token = tokenIn(headers);
+    if (token !== undefined && isEqual(token, this.#own.token)) return true;
+    return (this.#own.trustsLogin || loginSuffices) && headers.isOwnLogin();
   }
 
   /** Whose token this is, enforced or not. */
@@ -100,10 +124,16 @@ export class AccessControl {
   }
 }
 
-export function callHeaders(headers: IncomingHttpHeaders): CallHeaders {
+const NO_TOKEN = { kind: 'nobody', why: 'no-token' } as const;
+
+const tokenIn = ({ authorization }: CallHeaders): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+
+export function callHeaders(headers: IncomingHttpHeaders, isOwnLogin: () => boolean): CallHeaders {
   const userProject = headers['x-goog-user-project'];
   return {
     authorization: headers.authorization,
+    isOwnLogin,
     userProject: Array.isArray(userProject) ? userProject[0] : userProject,
   };
 }

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isEqual } from './equal-text.js';
 
 /** What an access token carries. Signed, not stored: tokens outlive a restart, as Google's do. */
 export interface TokenContent {
@@ -20,8 +21,7 @@ export function signToken(key: string, content: TokenContent): string {
 export function readToken(key: string, token: string): TokenContent | undefined {
   const [prefix, name, body = '', signed = '', ...rest] = token.split('.');
   if (`${prefix}.${name}` !== PREFIX || rest.length > 0) return undefined;
-  const [wanted, got] = [Buffer.from(signature(key, body)), Buffer.from(signed)];
-  if (wanted.length !== got.length || !timingSafeEqual(wanted, got)) return undefined;
+  if (!isEqual(signed, signature(key, body))) return undefined;
   return JSON.parse(Buffer.from(body, 'base64url').toString()) as TokenContent;
 }
 

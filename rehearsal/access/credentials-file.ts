@@ -6,15 +6,15 @@ import { refreshTokenOf } from './token-service.js';
  * Application-default credentials of the current principal, as a file for GOOGLE_APPLICATION_CREDENTIALS. Of type
  * `external_account_authorized_user`, the login through another company's accounts: of the logins of persons the only
  * one whose token URL the file may name (google-auth-library 9.15; `authorized_user` always asks oauth2.googleapis.com).
- * @param tokenService URL without a trailing slash.
+ * @param tokenService URL without a trailing slash. @param key that signs tokens
  */
-export function writeCredentialsFile(file: string, tokenService: string): void {
+export function writeCredentialsFile(file: string, tokenService: string, key: string): void {
   const content = {
     type: 'external_account_authorized_user',
     audience: '//iam.googleapis.com/locations/global/workforcePools/rehearsal/providers/rehearsal',
     client_id: 'rehearsal',
     client_secret: 'rehearsal',
-    refresh_token: refreshTokenOf('current'),
+    refresh_token: refreshTokenOf('current', key),
     token_url: `${tokenService}/v1/oauthtoken`,
     token_info_url: `${tokenService}/tokeninfo`,
   };

@@ -47,7 +47,7 @@ const CREDENTIAL_ADVICE =
  * @returns who called. @throws ApiError
  */
 export function passFront(access: AccessControl, facts: ProjectFacts, call: FrontCall): Caller {
-  const caller = access.caller(call.headers.authorization);
+  const caller = access.caller(call.headers);
   if (caller.kind === 'nobody') throw unauthenticated(caller.why, call);
   if (!isInScope(caller, call.scopes ?? [])) throw insufficientScope(call);
   if (!mayBeCountedFor(caller, call)) throw userProjectDenied(call);

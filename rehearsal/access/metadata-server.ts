@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
 import { listenFailure } from '../listen-failure.js';
+import { loopbackServer } from '../loopback-server.js';
 import type { ProjectFacts } from '../project/facts.js';
+import { METADATA_NAMES } from './foreign-request.js';
+import { isOwnLogin, NOT_OWN_LOGIN } from './own-login.js';
 import type { Principal } from './principal.js';
 import type { TokenHooks } from './token-service.js';
 import { giveToken, scopesOf } from './token-service.js';
@@ -17,14 +20,20 @@ const ROOT = '/computeMetadata/v1';
 
 /**
  * The metadata server of a Compute Engine VM, as far as Google's client libraries ask it for application-default
- * credentials: it gives tokens of the current principal. Plain HTTP, as Google's. @param port 0 for any.
+ * credentials: it gives tokens of the current principal, to processes of this login. Plain HTTP, as Google's. @param port 0 for any.
  */
 export async function startMetadataServer(
   hooks: TokenHooks,
   facts: () => ProjectFacts,
-  port: number,
+  { port, hostNames }: { readonly port: number; readonly hostNames: readonly string[] },
 ): Promise<MetadataServer> {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    forceCloseConnections: true,
+    serverFactory: (handler) => loopbackServer({ hostNames: [...hostNames, ...METADATA_NAMES] }, handler),
+  });
+  app.addHook('onRequest', async ({ raw: { socket } }, reply) => {
+    if (!isOwnLogin(socket)) await reply.status(403).send(NOT_OWN_LOGIN);
+  });
   app.addHook(
     'onSend',
     async (_request, reply) => void reply.header(FLAVOR, 'Google').header('Server', 'Metadata Server'),

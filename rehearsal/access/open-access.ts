@@ -1,9 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { loadSnapshot, Snapshot } from '../snapshot.js';
 import { AccessControl, initialAccess } from './access-control.js';
 import type { AccessState } from './access-control.js';
+import { makeOwnToken } from './own-token.js';
+import type { OwnToken } from './own-token.js';
 import { openCertificates } from './certificates.js';
 import type { Certificates } from './certificates.js';
 import { principalSchema } from './principal.js';
@@ -18,22 +20,37 @@ export type AuthenticationOptions = z.input<typeof authenticationSchema>;
 
 export interface OpenedAccess {
   readonly control: AccessControl;
+  readonly own: OwnToken;
   /** Absent without authentication. */
   readonly tls?: Certificates;
   /** Resolves when the rights are on disk. */
   save(): Promise<void>;
 }
 
-/** Rights, and TLS with them. Without `options` nobody is asked who they are. @param folder of the state. */
-export async function openAccess(folder: string, options: AuthenticationOptions | undefined): Promise<OpenedAccess> {
+/**
+ * Rights, and TLS with them. Without `options` every known caller may do everything, and tokens of an earlier start are invalid: a
+ * stranger may have listened on a port while no rehearsal ran.
+ * @param folder of the state @param trustsLogin calls of the same login need no token
+ */
+export async function openAccess(
+  folder: string,
+  options: AuthenticationOptions | undefined,
+  trustsLogin: boolean,
+): Promise<OpenedAccess> {
   mkdirSync(folder, { recursive: true });
+  // It holds the key that signs tokens.
+  chmodSync(folder, 0o700);
   const file = join(folder, 'access.json');
-  const state = { ...initialAccess(), ...loadSnapshot<AccessState>(file), isEnforced: options !== undefined };
+  const fresh = initialAccess();
+  const state = { ...fresh, ...loadSnapshot<AccessState>(file), isEnforced: options !== undefined };
   if (options !== undefined) applyAuthentication(state, authenticationSchema.parse(options));
+  else state.key = fresh.key;
+  const own = makeOwnToken(folder);
   const snapshot = new Snapshot(file, () => state);
   await snapshot.save();
   const tls = options === undefined ? {} : { tls: await openCertificates(join(folder, 'tls')) };
-  return { control: new AccessControl(state, Date.now), ...tls, save: () => snapshot.save() };
+  const control = new AccessControl(state, Date.now, { token: own.token, trustsLogin });
+  return { control, own, ...tls, save: () => snapshot.save() };
 }
 
 /** Throws RangeError if nobody is called as the new current principal. */

@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessControl, GivenToken } from './access-control.js';
+import { isEqual } from './equal-text.js';
 import type { Principal } from './principal.js';
 
 export interface TokenHooks {
@@ -8,10 +10,20 @@ export interface TokenHooks {
 }
 
 const REFRESH_PREFIX = '1//rehearsal-';
+/** Of 32 bytes in base64url. */
+const PROOF_LENGTH = 43;
 
-/** What logs a principal in; by the name `current` whoever is that when a token is asked for. */
-export function refreshTokenOf(email: string): string {
-  return `${REFRESH_PREFIX}${email}`;
+/** What logs a principal in; by the name `current` whoever is that when a token is asked for. @param key that signs tokens */
+export function refreshTokenOf(email: string, key: string): string {
+  const proof = createHmac('sha256', key).update(`refresh ${email}`).digest('base64url');
+  return `${REFRESH_PREFIX}${proof}-${email}`;
+}
+
+/** Whose refresh token this is; undefined if it is not one of ours. */
+function loggedInBy(token: string, key: string): string | undefined {
+  // The proof may hold dashes too, and is of one length.
+  const email = token.slice(REFRESH_PREFIX.length + PROOF_LENGTH + 1);
+  return isEqual(token, refreshTokenOf(email, key)) ? email : undefined;
 }
 
 /** Google's text for each login that gives no token (reported in google-auth-library-nodejs #1961 and others, 2025). */
@@ -32,8 +44,12 @@ export function giveToken({ access, record }: TokenHooks, principal: Principal, 
   return given;
 }
 
-/** Google's token endpoints: a refresh token becomes an access token, and a token says whose it is. */
-export function addTokenService(app: FastifyInstance, hooks: TokenHooks): void {
+/** Google's token endpoints: a refresh token becomes an access token, and a token says whose it is. In a scope of their own: no other call takes forms. */
+export async function addTokenService(server: FastifyInstance, hooks: TokenHooks): Promise<void> {
+  await server.register(async (app) => addEndpoints(app, hooks));
+}
+
+function addEndpoints(app: FastifyInstance, hooks: TokenHooks): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(body as string)));
   });
@@ -53,8 +69,8 @@ function refresh(hooks: TokenHooks, request: FastifyRequest, reply: FastifyReply
       .status(400)
       .send({ error: 'unsupported_grant_type', error_description: `Invalid grant_type: ${grant}` });
   }
-  const isOurs = token.startsWith(REFRESH_PREFIX);
-  const principal = isOurs ? hooks.access.principal(token.slice(REFRESH_PREFIX.length)) : undefined;
+  const email = loggedInBy(token, hooks.access.state.key);
+  const principal = email === undefined ? undefined : hooks.access.principal(email);
   if (principal === undefined)
     return reply.status(400).send({ error: 'invalid_grant', error_description: 'Bad Request' });
   if (principal.login !== 'ok') return reply.status(400).send(LOGIN_ERRORS[principal.login]);

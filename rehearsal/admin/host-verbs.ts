@@ -1,23 +1,23 @@
 import type { Vm } from '../vm/index.js';
 import { AdminError, parse } from './admin-error.js';
-import { findNode } from './find.js';
+import { findNode, findVm } from './find.js';
 import type { AdminParts } from './parts.js';
 import type { HOST_ACTIONS } from './requests.js';
 import { hostsRequest } from './requests.js';
 
-/** What becomes of one TPU VM, or of each of a slice. In real time: VMs are real processes. Throws before anything is done. */
-export function hosts({ cloud, fleet }: AdminParts, body: unknown): Promise<object> {
+/** What becomes of one TPU VM, of each of a slice, or of a VM of Compute Engine, which is host 0 of itself. In real time: VMs are real processes. Throws before anything is done. */
+export function hosts({ cloud, compute, fleet }: AdminParts, body: unknown): Promise<object> {
   const { name, host, action, delayMs } = parse(hostsRequest, body);
-  const node = findNode(cloud, name);
-  const vms = fleet.vmsOf(node.resource.name);
+  const full = findVm(compute, name)?.path ?? findNode(cloud, name).resource.name;
+  const vms = fleet.vmsOf(full);
   const chosen = host === 'all' ? vms : vms.slice(host, host + 1);
   if (chosen.length === 0) {
     const there = vms.length === 0 ? '' : ` (0 to ${vms.length - 1})`;
-    const text = `${node.resource.name} has ${vms.length} running hosts${there}, no host ${host}`;
+    const text = `${full} has ${vms.length} running hosts${there}, no host ${host}`;
     throw new AdminError(404, text);
   }
   const results = Promise.all(chosen.map(async (vm) => ACTIONS[action](vm, delayMs ?? DEFAULT_DELAY_MS)));
-  return results.then(([first]) => ({ name: node.resource.name, host, ...first }));
+  return results.then(([first]) => ({ name: full, host, ...first }));
 }
 
 const DEFAULT_DELAY_MS = 5000;

@@ -77,6 +77,8 @@ export const forceRequest = z.strictObject({
     'STOPPED',
     'PREEMPTED',
     'TERMINATED',
+    'STOPPING',
+    'SUSPENDING',
     'SUSPENDED',
     'HIDING',
     'HIDDEN',

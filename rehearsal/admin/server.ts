@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import fastify from 'fastify';
 import { listenFailure } from '../listen-failure.js';
+import { callHeaders } from '../access/access-control.js';
+import { isOwnLogin } from '../access/own-login.js';
+import { type Guard, loopbackServer, urlOf } from '../loopback-server.js';
 import { AdminError } from './admin-error.js';
 import { addDump } from './dump.js';
 import { endRefusals } from './fault-verbs.js';
@@ -18,6 +21,7 @@ import { runVerb, VERBS } from './verbs.js';
 export interface AdminServerParts extends ScriptParts, GoogleParts, KubernetesParts {
   /** Shown in the status: isolation, ports and the like. */
   readonly facts: Readonly<Record<string, unknown>>;
+  readonly guard: Pick<Guard, 'hostNames'>;
 }
 
 export interface AdminServer {
@@ -27,7 +31,15 @@ export interface AdminServer {
 
 /** What a test or a person tells the cloud from behind: README.md has a line for each verb. */
 export async function startAdminServer(parts: AdminServerParts, port: number): Promise<AdminServer> {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    forceCloseConnections: true,
+    serverFactory: (handler) => loopbackServer(parts.guard, handler),
+  });
+  app.removeContentTypeParser('text/plain');
+  app.addHook('onRequest', async ({ raw, url }) => {
+    const headers = callHeaders(raw.headers, () => isOwnLogin(raw.socket));
+    if (url !== READY && !parts.access.control.isOwner(headers)) throw unknownCaller(parts.access.own.tokenFile);
+  });
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));
   app.setNotFoundHandler((request) => {
     const text =
@@ -35,6 +47,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
       '(POST); status, journal, dump, clock, script, access, project, kubernetes (GET)';
     throw new AdminError(404, text);
   });
+  app.get(READY, () => ({ ready: true }));
   app.get('/admin/status', () => statusOf(parts));
   app.get('/admin/clock', () => shownClock(parts));
   addJournal(app, parts.journal);
@@ -43,10 +56,18 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   await addScript(app, parts);
   addGoogleVerbs(app, parts);
   addKubernetes(app, parts);
-  const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
+  await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('admin interface', port, error, '--admin-port');
   });
-  return { url, close: () => app.close() };
+  return { url: urlOf(app.server), close: () => app.close() };
+}
+
+/** Asked without a token by whoever waits for a rehearsal: what answers there may yet be a stranger, who must not learn it. */
+const READY = '/admin/ready';
+
+function unknownCaller(tokenFile: string): AdminError {
+  const text = `the token of this rehearsal is missing or wrong; it is in ${tokenFile}: curl -H @FILE takes the header beside it`;
+  return new AdminError(401, text);
 }
 
 function addVerbs(app: FastifyInstance, parts: AdminParts): void {

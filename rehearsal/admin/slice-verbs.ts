@@ -77,7 +77,8 @@ export function force({ cloud, compute }: AdminParts, body: unknown): object {
     compute.force(vm, status);
     return { name: vm.path, state: vm.resource.status };
   }
-  if (state === 'SUSPENDED') throw new AdminError(400, `${name} is no VM of Compute Engine: no node is SUSPENDED`);
+  if (state === 'STOPPING' || state === 'SUSPENDING' || state === 'SUSPENDED')
+    throw new AdminError(400, `${name} is no VM of Compute Engine: no node is forced to be ${state}`);
   const node = findNode(cloud, name);
   cloud.force(node, state, { ...(health && { health }), ...(symptoms && { symptoms }) });
   return { name: node.resource.name, state: node.resource.state };

@@ -42,7 +42,7 @@ export class ComputeCloud implements Actor {
       (operation) => requestId !== undefined && operation['clientOperationId'] === requestId,
     );
     if (before !== undefined) return before;
-    const { machineType } = checkInstance(request, project, zone);
+    const { machineType } = checkInstance(request, project, zone, this.#facts().zones[zone]?.machineTypes);
     const path = `${place}/instances/${asString(request['name'])}`;
     if (this.state.vms[path] !== undefined) throw computeErrors.alreadyExists(path);
     const { now, context, state } = this.#records;
@@ -208,7 +208,8 @@ export class ComputeCloud implements Actor {
     delete this.state.vms[vm.path];
     this.#records.freeHosts([vm.host]);
     this.#endOf(vm, error);
-    this.#records.context.record('vm-state', vm.path, { from: vm.resource.status, to: 'gone', id: vm.resource.id });
+    const { status, id } = vm.resource;
+    this.#records.context.record('vm-state', vm.path, { from: status, to: 'gone', id, ...(error && { error }) });
   }
 
   #note(vm: VmRecord, from: string): void {

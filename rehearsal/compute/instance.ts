@@ -20,8 +20,17 @@ const FAMILIES_OF: Readonly<Record<string, RegExp>> = {
   'ubuntu-os-cloud': /^ubuntu-(minimal-)?2[24]04-lts/,
 };
 
+export const isOffered = (machineType: string, offered?: readonly string[]): boolean =>
+  offered?.includes(machineType) ?? FAMILIES.test(machineType);
+
 /** What a request asks for, checked as Google would. Throws ApiError. */
-export function checkInstance(request: JsonObject, project: string, zone: string): { readonly machineType: string } {
+/** @param offered machine types of the zone; absent: those of every known family */
+export function checkInstance(
+  request: JsonObject,
+  project: string,
+  zone: string,
+  offered?: readonly string[],
+): { readonly machineType: string } {
   const name = asString(request['name']);
   if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
     const why = "Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'";
@@ -29,7 +38,7 @@ export function checkInstance(request: JsonObject, project: string, zone: string
   }
   const link = asString(request['machineType']);
   const machineType = lastSegment(link);
-  if (!FAMILIES.test(machineType)) throw computeErrors.unknownMachineType(link, machineType, zone);
+  if (!isOffered(machineType, offered)) throw computeErrors.unknownMachineType(link, machineType, zone);
   checkScheduling(request, machineType);
   for (const disk of listOf(request['disks']))
     checkImage(asString(asObject(disk['initializeParams'])['sourceImage']), project);

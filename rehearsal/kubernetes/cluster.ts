@@ -25,6 +25,8 @@ export interface KubernetesOptions {
   /** 0: any. */
   readonly port: number;
   readonly subnetOctet: number;
+  /** As callers may name this computer, beside loopback's names. */
+  readonly hostNames: readonly string[];
   /** Of every container. */
   readonly environment: Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
@@ -93,7 +95,16 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   const token = openToken(folder);
   const server = await startApiServer(
     {
-      ...{ store, kubelet, token, tls, record, refusalOf: options.refusalOf, save: () => snapshot.save() },
+      ...{
+        store,
+        kubelet,
+        token,
+        tls,
+        hostNames: options.hostNames,
+        record,
+        refusalOf: options.refusalOf,
+        save: () => snapshot.save(),
+      },
       environmentOf: (pod) => containerEnvironment(pod, options.environment),
     },
     options.port,

@@ -1,10 +1,10 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Certificates } from '../access/certificates.js';
+import { isEqual } from '../access/equal-text.js';
+import { FOREIGN_ADVICE, foreignReason } from '../access/foreign-request.js';
 import { listenFailure } from '../listen-failure.js';
+import { loopbackServer, urlOf as serverUrl } from '../loopback-server.js';
 import { answerCall, type ApiParts, podOf, targetOf } from './api-calls.js';
 import { ApiRefusal, refusals } from './api-status.js';
 import { discovered } from './discovery.js';
@@ -19,6 +19,8 @@ export type RefusalOf = (
 
 export interface ApiServerParts extends ApiParts {
   readonly token: string;
+  /** As callers may name this computer. */
+  readonly hostNames: readonly string[];
   readonly tls: Certificates;
   /** Of what is executed in a pod. */
   readonly environmentOf: (pod: ReturnType<typeof podOf>) => Readonly<Record<string, string>>;
@@ -38,8 +40,8 @@ export async function startApiServer(
   parts: ApiServerParts,
   port: number,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const { key, certificate } = parts.tls;
-  const server = createServer({ key, cert: certificate }, (request, response) => void serve(parts, request, response));
+  const { hostNames, tls } = parts;
+  const server = loopbackServer({ hostNames, tls }, (request, response) => void serve(parts, request, response));
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   const upgraded = new Set<Duplex>();
@@ -53,7 +55,7 @@ export async function startApiServer(
     server.listen(port, '127.0.0.1', resolve);
   });
   return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: serverUrl(server),
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of upgraded) socket.destroy();
@@ -98,6 +100,8 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
 function upgrade(parts: ApiServerParts, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { pathname: path, searchParams: query } = urlOf(request);
   try {
+    const foreign = foreignReason(request.headers, parts.hostNames);
+    if (foreign !== undefined) throw new ApiRefusal(403, 'Forbidden', `refused: ${foreign}; ${FOREIGN_ADVICE}`);
     authenticate(parts, request);
     const refusal = parts.refusalOf('kubernetes.exec', path);
     if (refusal !== undefined) throw refusal.error;
@@ -116,9 +120,7 @@ function upgrade(parts: ApiServerParts, request: IncomingMessage, socket: Duplex
 }
 
 function authenticate({ token }: ApiServerParts, { headers }: IncomingMessage): void {
-  const given = Buffer.from(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '');
-  const wanted = Buffer.from(token);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw refusals.unauthorized();
+  if (!isEqual(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '', token)) throw refusals.unauthorized();
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {

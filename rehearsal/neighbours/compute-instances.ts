@@ -1,5 +1,6 @@
 import { computeErrors } from '../compute/errors.js';
 import { filterOf } from '../compute/filter.js';
+import { isOffered } from '../compute/instance.js';
 import type { ComputeOperation } from '../compute/model.js';
 import type { ComputeService } from '../compute/service.js';
 import type { JsonObject } from '../json.js';
@@ -41,6 +42,9 @@ export const COMPUTE_INSTANCES: readonly NeighbourRoute[] = [
   route('GET', 'zoneOperations.get', `${ZONE}/operations/(?<operation>[^/]+)$`, operation),
   route('POST', 'zoneOperations.wait', `${ZONE}/operations/(?<operation>[^/]+)/wait$`, waited),
   route('GET', 'zones.get', `${ZONE}$`, zone),
+  ...(['machineTypes', 'acceleratorTypes'] as const).map((kind) =>
+    route('GET', `${kind}.get`, `${ZONE}/${kind}/(?<type>[^/]+)$`, (call) => typeOf(kind, call)),
+  ),
   route(
     'GET',
     'instances.aggregatedList',
@@ -166,6 +170,17 @@ async function waited(call: NeighbourCall, service: ComputeService): Promise<Com
 function zone({ path }: NeighbourCall): JsonObject {
   const { zone: name = '' } = path;
   return { kind: 'compute#zone', name, status: 'UP', region: name.replace(/-[a-z]$/, '') };
+}
+
+/** GPUs that can be attached: those of N1 (cloud.google.com/compute/docs/gpus). */
+const ATTACHABLE = /^nvidia-tesla-(t4|p4|p100|v100)$/;
+
+function typeOf(kind: 'machineTypes' | 'acceleratorTypes', { facts, path }: NeighbourCall): JsonObject {
+  const { zone: place = '', type = '' } = path;
+  const isThere = kind === 'machineTypes' ? isOffered(type, facts.zones[place]?.machineTypes) : ATTACHABLE.test(type);
+  const resource = `${placeOf(path)}/${kind}/${type}`;
+  if (!isThere) throw computeErrors.notFound(resource);
+  return { kind: kind === 'machineTypes' ? 'compute#machineType' : 'compute#acceleratorType', name: type, zone: place };
 }
 
 /** What the VM's agent writes once it is up, if its metadata lets it. */

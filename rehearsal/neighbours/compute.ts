@@ -26,6 +26,7 @@ export const COMPUTE: readonly NeighbourRoute[] = [
         fingerprint: Buffer.from('rehearsal').toString('base64'),
         items: Object.entries(facts.metadata).map(([key, value]) => ({ key, value })),
       },
+      quotas: quotasOf(facts.regionQuotas['any'] ?? {}, true),
     }),
   ),
   route('/global/networks/(?<network>[^/]+)', 'compute.networks.get', pathOf('global/networks', 'network'), network),
@@ -152,9 +153,15 @@ function region({ facts, path }: NeighbourCall): JsonObject {
     status: 'UP',
     selfLink: url(resource),
     zones: zones.map((zone) => url(`projects/${project}/zones/${zone}`)),
-    quotas: Object.entries(quotas).map(([metric, { limit, usage }]) => ({ metric, limit, usage })),
+    quotas: quotasOf(quotas, false),
   };
 }
+
+/** Those of all regions are the project's, not a region's. */
+const quotasOf = (quotas: ProjectFacts['regionQuotas'][string], isOfAllRegions: boolean): readonly JsonObject[] =>
+  Object.entries(quotas)
+    .filter(([metric]) => metric.endsWith('_ALL_REGIONS') === isOfAllRegions)
+    .map(([metric, { limit, usage }]) => ({ metric, limit, usage }));
 
 const isRegion = (name: string): boolean => /^[a-z]+-[a-z]+\d+$/.test(name);
 

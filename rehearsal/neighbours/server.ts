@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AccessControl } from '../access/access-control.js';
 import { callHeaders } from '../access/access-control.js';
+import { isOwnLogin } from '../access/own-login.js';
 import { passFront } from '../access/google-front.js';
 import type { JsonObject } from '../json.js';
 import { isObject } from '../json.js';
@@ -63,10 +64,13 @@ async function serve(parts: NeighbourParts, { route, path }: FoundRoute, request
   const { service, method, permission, hidesUnknownProjects } = route;
   const resource = route.resource(path);
   const facts = parts.facts();
-  const details = { method: `${service}/${method}`, wire: 'rest' };
+  const { host } = request.headers;
+  // As of Cloud TPU: the address itself says nothing of who calls.
+  const called = host === undefined || host.startsWith('127.0.0.1:') ? {} : { host };
+  const details = { method: `${service}/${method}`, wire: 'rest', ...called };
   try {
     const caller = passFront(parts.access, facts, {
-      headers: callHeaders(request.headers),
+      headers: callHeaders(request.headers, () => isOwnLogin(request.raw.socket)),
       service,
       method,
       project: path['project'] ?? '',

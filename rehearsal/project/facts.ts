@@ -35,6 +35,8 @@ export const projectSchema = z.strictObject({
     z.strictObject({
       acceleratorTypes: z.array(z.string()).optional(),
       runtimeVersions: z.array(z.string()).optional(),
+      /** Of Compute Engine; without a list every type of a known family is there. */
+      machineTypes: z.array(z.string()).optional(),
     }),
   ),
   networks: z.record(

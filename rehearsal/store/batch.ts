@@ -58,7 +58,14 @@ function readPart(part: string, outer: StoreRequest): { readonly contentId?: str
     ...headersOf(lines),
   };
   const content = Buffer.from(body, 'latin1').subarray(0, Number(headers['content-length'] ?? Infinity));
-  const inner = { ...parseTarget(target), verb, headers, content: once(content), origin: outer.origin };
+  const inner = {
+    ...parseTarget(target),
+    verb,
+    headers,
+    content: once(content),
+    origin: outer.origin,
+    isOwnLogin: outer.isOwnLogin,
+  };
   const contentId = /^content-id:\s*<?([^>\r\n]*)>?/im.exec(partHead)?.[1];
   return { inner, ...(contentId !== undefined && { contentId }) };
 }

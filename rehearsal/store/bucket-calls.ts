@@ -1,3 +1,4 @@
+import { callHeaders } from '../access/access-control.js';
 import type { JsonObject } from '../json.js';
 import { json, listed, noContent } from './answers.js';
 import { bucketAnswer } from './bucket-resource.js';
@@ -50,7 +51,9 @@ export const BUCKET_METHODS = {
     buckets.get(call.bucket);
     const asked = call.query.getAll('permissions');
     if (asked.length === 0) throw storeErrors.required('permissions');
-    return listed('storage#testIamPermissionsResponse', { permissions: granted(call.headers.authorization, asked) });
+    return listed('storage#testIamPermissionsResponse', {
+      permissions: granted(callHeaders(call.headers, call.isOwnLogin), asked),
+    });
   },
   // A bucket without a hierarchical namespace has neither.
   'folders.list': ({ buckets }, call) => {

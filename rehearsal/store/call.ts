@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { CallHeaders } from '../access/access-control.js';
 import type { Buckets } from './buckets.js';
 import type { UploadHead } from './multipart.js';
 import type { MultipartUploads } from './multipart-uploads.js';
@@ -11,6 +12,8 @@ export interface StoreCall {
   readonly verb: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
+  /** Whether a process of the rehearsal's own login makes it. */
+  readonly isOwnLogin: () => boolean;
   readonly body: RequestBody;
   readonly bucket: string;
   /** '' where the call is about none. Of an upload whose body names the object: that name. */
@@ -39,8 +42,8 @@ export interface StoreParts {
   readonly buckets: Buckets;
   readonly uploads: ResumableUploads;
   readonly multipartUploads: MultipartUploads;
-  /** Which of these the caller holds, by its header; none for a token that is not good. */
-  readonly granted: (authorization: string | undefined, permissions: readonly string[]) => readonly string[];
+  /** Which of these the caller holds; none for a token that is not good. */
+  readonly granted: (caller: CallHeaders, permissions: readonly string[]) => readonly string[];
 }
 
 export type StoreMethod = (parts: StoreParts, call: StoreCall) => StoreAnswer | Promise<StoreAnswer>;

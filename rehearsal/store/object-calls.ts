@@ -1,3 +1,4 @@
+import { callHeaders } from '../access/access-control.js';
 import { json, listed, noContent } from './answers.js';
 import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './call.js';
 import { listPage } from './listing.js';
@@ -31,7 +32,7 @@ export const OBJECT_METHODS = {
   },
   'objects.testIamPermissions': ({ buckets, granted }, call) => {
     buckets.get(call.bucket).objects.get(call.object);
-    const permissions = granted(call.headers.authorization, call.query.getAll('permissions'));
+    const permissions = granted(callHeaders(call.headers, call.isOwnLogin), call.query.getAll('permissions'));
     return listed('storage#testIamPermissionsResponse', { permissions });
   },
 } as const satisfies Readonly<Record<string, StoreMethod>>;

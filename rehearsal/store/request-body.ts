@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { isJsonType } from '../json.js';
 import { storeErrors } from './store-error.js';
 
 /** What is not an object's content is small: a resource, a list of sources. */
@@ -8,10 +9,13 @@ const JSON_LIMIT = 8 * 1024 * 1024;
 /** A request's bytes, as they come. */
 export class RequestBody {
   readonly #content: AsyncIterable<Uint8Array>;
+  readonly #type: string;
   #bytes = 0;
 
-  constructor(content: AsyncIterable<Uint8Array>) {
+  /** @param type the header content-type */
+  constructor(content: AsyncIterable<Uint8Array>, type = '') {
     this.#content = content;
+    this.#type = type;
   }
 
   /** How many came until now. */
@@ -36,9 +40,11 @@ export class RequestBody {
     return Buffer.concat(chunks);
   }
 
-  /** An object; an empty body is an empty one. Throws StoreError 400. */
+  /** An object; an empty body is an empty one. Throws StoreError 400, and for another type than JSON: a web page could send it unasked. */
   async json(): Promise<Record<string, unknown>> {
-    return parseResource((await this.whole()).toString());
+    const text = (await this.whole()).toString();
+    if (text.trim() !== '' && !isJsonType(this.#type)) throw storeErrors.notJson(this.#type);
+    return parseResource(text);
   }
 }
 

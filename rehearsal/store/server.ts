@@ -1,11 +1,9 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
-import type { Certificates } from '../access/certificates.js';
+import { isOwnLogin } from '../access/own-login.js';
 import { listenFailure } from '../listen-failure.js';
+import { type Guard, loopbackServer, urlOf } from '../loopback-server.js';
 import { asBytes, asStoreError, refused } from './answers.js';
 import { answerBatch, isBatch } from './batch.js';
 import { Buckets } from './buckets.js';
@@ -29,13 +27,13 @@ const KEEP_ALIVE_MS = 620_000;
 
 /**
  * Cloud Storage on loopback, its objects kept in `folder`. Beside the buckets' folders there are some whose names begin
- * with a dot, as no bucket's does. @param port 0 for any. @param tls absent: plain.
+ * with a dot, as no bucket's does. @param port 0 for any
  */
 export async function startStoreServer(
   folder: string,
   port: number,
   hooks: StoreHooks,
-  tls?: Certificates,
+  guard: Guard = { hostNames: [] },
 ): Promise<StoreServer> {
   const buckets = new Buckets(folder, hooks.now ?? Date.now);
   const parts = {
@@ -45,7 +43,7 @@ export async function startStoreServer(
     granted: hooks.rights.granted,
   };
   const service = new StoreService(parts, hooks, new SigningKey(join(folder, '.signing-key.json')));
-  const server = httpServer(tls, (request, response) => void serve(service, request, response));
+  const server = loopbackServer(guard, (request, response) => void serve(service, request, response));
   // An upload takes as long as it takes.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -53,20 +51,13 @@ export async function startStoreServer(
     server.once('error', (error) => reject(listenFailure('Cloud Storage', port, error, '--store-port')));
     server.listen(port, '127.0.0.1', resolve);
   });
-  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
     buckets.close();
   };
-  return { url, close };
-}
-
-function httpServer(tls: Certificates | undefined, listener: RequestListener): Server {
-  return tls === undefined
-    ? createServer(listener)
-    : createTlsServer({ key: tls.key, cert: tls.certificate }, listener);
+  return { url: urlOf(server), close };
 }
 
 async function serve(service: StoreService, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -93,11 +84,24 @@ function requestOf(request: IncomingMessage): StoreRequest {
     ...parseTarget(request.url ?? '/'),
     verb: request.method ?? 'GET',
     headers: request.headers,
+    isOwnLogin: () => !mayBeSimple(request) && isOwnLogin(request.socket),
     // An answer goes over the same socket, so a reader who stops must not destroy it.
     content: { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) },
     origin: `${scheme}://${request.headers.host ?? '127.0.0.1'}`,
   };
 }
+
+/**
+ * Whether a web page could send this POST without being asked first (fetch.spec.whatwg.org, "CORS-safelisted"): then the login of
+ * the process, which may be a browser, says nothing.
+ */
+function mayBeSimple({ method, headers }: IncomingMessage): boolean {
+  const { 'content-type': type = '' } = headers;
+  const isSafelisted = /^(|text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)$/.test(essence(type));
+  return method === 'POST' && isSafelisted && !Object.keys(headers).some((name) => name.startsWith('x-'));
+}
+
+const essence = (type: string): string => (type.split(';')[0] ?? '').trim().toLowerCase();
 
 function send(request: IncomingMessage, response: ServerResponse, answer: StoreAnswer): void {
   const { status, headers, content } = asBytes(answer);

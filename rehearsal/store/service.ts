@@ -23,6 +23,8 @@ export interface StoreRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
+  /** Whether a process of the rehearsal's own login asks. */
+  readonly isOwnLogin: () => boolean;
   readonly content: AsyncIterable<Uint8Array>;
   /** Scheme and authority that the client used. */
   readonly origin: string;
@@ -70,7 +72,10 @@ export class StoreService {
 
   async #recorded(request: StoreRequest, route: Route): Promise<StoreAnswer> {
     const { method } = route;
-    const body = new RequestBody(isPacked(request, route) ? unpackedBody(request.content) : request.content);
+    const body = new RequestBody(
+      isPacked(request, route) ? unpackedBody(request.content) : request.content,
+      request.headers['content-type'],
+    );
     let call: StoreCall = { ...request, ...route, body };
     try {
       call = await withUpload(call, route);
@@ -92,7 +97,7 @@ export class StoreService {
     const { method } = route;
     if (route.api === 'xml' && isSigned(call.query)) checkSignedUrl(request, this.#key.signer(), Date.now());
     else {
-      const headers = callHeaders(call.headers);
+      const headers = callHeaders(call.headers, call.isOwnLogin);
       this.#hooks.rights.authorize({ method, headers, replaces: this.#replacesObject(call, method) });
     }
     const refusal = this.#hooks.refusal(method, subjectOf(call));
@@ -110,9 +115,9 @@ export class StoreService {
     return this.#parts.buckets.find(written.bucket)?.objects.find(written.object) !== undefined;
   }
 
-  async #keyAnswer({ headers }: StoreRequest): Promise<StoreAnswer> {
+  async #keyAnswer({ headers, isOwnLogin }: StoreRequest): Promise<StoreAnswer> {
     const permission = 'iam.serviceAccountKeys.create';
-    const isAllowed = this.#hooks.rights.granted(headers.authorization, [permission]).length > 0;
+    const isAllowed = this.#hooks.rights.granted(callHeaders(headers, isOwnLogin), [permission]).length > 0;
     if (!isAllowed) throw storeErrors.denied('The caller', permission, 'service account');
     return json(await this.#key.keyFile());
   }

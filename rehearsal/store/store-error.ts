@@ -72,6 +72,12 @@ export const storeErrors = {
   invalidValue: (parameter: string, value: string) => invalid(`Invalid value '${value}' for parameter: ${parameter}`),
   invalidParameter: (message: string) => new StoreError(400, 'invalidParameter', message),
   parseError: () => new StoreError(400, 'parseError', 'Parse Error'),
+  notJson: (type: string) =>
+    new StoreError(
+      400,
+      'parseError',
+      `This API does not support content of type '${type}': JSON comes as application/json`,
+    ),
   required: (parameter: string) => new StoreError(400, 'required', `Required parameter: ${parameter}`),
   wrongUploadUrl: () =>
     new StoreError(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { AuthenticatedCloud } from './authenticated-cloud.js';
 import type { HttpAnswer } from './authenticated-cloud.js';
 
@@ -110,11 +111,14 @@ describe('a rehearsal with authentication, beside Cloud TPU', () => {
   });
 
   describe('its token service', () => {
-    const refresh = (): Promise<HttpAnswer> =>
+    const given = (): string =>
+      (JSON.parse(readFileSync(cloud.endpoints.credentialsFile ?? '', 'utf8')) as { refresh_token: string })
+        .refresh_token;
+    const refresh = (token = given()): Promise<HttpAnswer> =>
       cloud.ask(`${cloud.endpoints.rest}/v1/oauthtoken`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: 'grant_type=refresh_token&refresh_token=1%2F%2Frehearsal-current',
+        body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: token }).toString(),
       });
 
     it('says whose a token is', async () => {
@@ -123,6 +127,23 @@ describe('a rehearsal with authentication, beside Cloud TPU', () => {
       const info = await cloud.ask(`${cloud.endpoints.rest}/tokeninfo?access_token=${token}`);
       assert.equal((info.json as { readonly email: string }).email, 'alice@example.com');
       assert.equal((await cloud.ask(`${cloud.endpoints.rest}/tokeninfo?access_token=x`)).status, 400);
+    });
+
+    it('takes no refresh token that it did not give out', async () => {
+      await cloud.become();
+      const last = given().at(-1) ?? '';
+      for (const forged of [
+        '1//rehearsal-current',
+        given().slice(0, -1),
+        given().replace(/current$/, 'alice@example.com'),
+        `${last}${given()}`,
+      ]) {
+        assert.deepEqual(
+          (await refresh(forged)).json,
+          { error: 'invalid_grant', error_description: 'Bad Request' },
+          forged,
+        );
+      }
     });
 
     it('refuses a login that has run out, or wants a new one, in Google’s words', async () => {

@@ -16,22 +16,24 @@ const OPEN = {
   store: 'http://127.0.0.1:3',
   admin: 'http://127.0.0.1:4',
   sshPort: 22,
+  tokenFile: '/s/token',
+  headerFile: '/s/authorization-header',
 };
 const CLOSED = { ...OPEN, caFile: '/c/ca.pem', metadataHost: '127.0.0.1:5', credentialsFile: '/c/login.json' };
 
 describe('the environment of clients', () => {
-  it('ends every override of gcloud in a slash, and asks for no credentials where nobody checks them', () => {
+  it('ends every override of gcloud in a slash, and gives it the token of the rehearsal and no credentials', () => {
     const env = clientEnvironment(OPEN, { ...PLACE, gcloudConfig: '/own' });
     const overrides = Object.entries(env).filter(([name]) => name.startsWith('CLOUDSDK_API_ENDPOINT_OVERRIDES_'));
     assert.ok(overrides.length >= 3 && overrides.every(([, url]) => url.endsWith('/')), JSON.stringify(overrides));
-    assert.deepEqual([env['CLOUDSDK_AUTH_DISABLE_CREDENTIALS'], env['CLOUDSDK_CONFIG']], ['true', '/own']);
+    assert.deepEqual([env['CLOUDSDK_AUTH_ACCESS_TOKEN_FILE'], env['CLOUDSDK_CONFIG']], [OPEN.tokenFile, '/own']);
     assert.equal(env['STORAGE_EMULATOR_HOST'], OPEN.store);
     assert.equal(env['GOOGLE_APPLICATION_CREDENTIALS'], undefined);
   });
 
   it('names authority, login and metadata server with authentication, and leaves trust in other sites alone', () => {
     const env = clientEnvironment(CLOSED, PLACE);
-    assert.equal(env['CLOUDSDK_AUTH_DISABLE_CREDENTIALS'], undefined);
+    assert.equal(env['CLOUDSDK_AUTH_ACCESS_TOKEN_FILE'], undefined);
     assert.equal(env['GOOGLE_APPLICATION_CREDENTIALS'], CLOSED.credentialsFile);
     assert.equal(env['GCE_METADATA_HOST'], CLOSED.metadataHost);
     assert.equal(env['NODE_EXTRA_CA_CERTS'], CLOSED.caFile);

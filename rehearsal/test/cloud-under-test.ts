@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { v2 } from '@google-cloud/tpu';
 import type { protos } from '@google-cloud/tpu';
 import { PassThroughClient } from 'google-auth-library';
@@ -22,9 +23,19 @@ export interface JournalLine {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Google's own client, pointed at a rehearsal. */
-export function tpuClient(endpoints: Pick<RehearsalEndpoints, 'tpu'>): TpuClient {
+/** What grpc-js gives to a function that may change a call, as README.md says. */
+interface Call {
+  readonly metadata: grpc.Metadata;
+}
+
+/** Google's own client, pointed at a rehearsal. @param tokenFile of one that takes no call without its token */
+export function tpuClient(endpoints: Pick<RehearsalEndpoints, 'tpu'>, tokenFile?: string): TpuClient {
+  const withToken = (call: Call): Call => {
+    if (tokenFile !== undefined) call.metadata.set('authorization', `Bearer ${readFileSync(tokenFile, 'utf8')}`);
+    return call;
+  };
   return new v2.TpuClient({
+    'grpc.callInvocationTransformer': withToken as never,
     apiEndpoint: '127.0.0.1',
     port: Number(endpoints.tpu.split(':')[1]),
     sslCreds: grpc.credentials.createInsecure(),

@@ -18,11 +18,12 @@ describe('the command cloud-tpu-rehearsal', function () {
     for (const wrong of [
       ['--tpu-prot', '1'],
       ['--seed', 'x'],
+      ['--callers', 'x'],
       ['env', '--seed', '1'],
     ]) {
       const { code, stdout, stderr } = await runRehearsalProcess(wrong);
       assert.deepEqual([code, stdout], [2, ''], wrong.join(' '));
-      assert.match(stderr, /^cloud-tpu-rehearsal: .*(--tpu-prot|--seed).*[^]*\nUsage: /);
+      assert.match(stderr, /^cloud-tpu-rehearsal: .*(--tpu-prot|--seed|--callers).*[^]*\nUsage: /);
     }
   });
 
@@ -31,11 +32,25 @@ describe('the command cloud-tpu-rehearsal', function () {
     assert.equal(before.code, 1);
     assert.match(before.stderr, /no rehearsal serves from the state folder .*; start one: npx cloud-tpu-rehearsal /);
     const sshPort = await pickSshPort(SUBNET_OCTET);
-    const served = await startRehearsalProcess(scratch.path, sshPort);
+    const served = await startRehearsalProcess(scratch.path, sshPort, []);
     const { code, stdout } = await env('--project', "it's", '--zone', 'z');
     const shown = 'echo "$CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU $CLOUDSDK_CORE_PROJECT $CLOUDSDK_COMPUTE_ZONE"';
     const seen = execFileSync('bash', ['-c', `${stdout}\n${shown}`]).toString();
     assert.deepEqual([code, seen], [0, `${served.endpoints.rest}/ it's z\n`]);
+    const { rest, headerFile, tokenFile } = served.endpoints;
+    const curl = (...more: string[]): string =>
+      execFileSync('curl', [
+        '-s',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        ...more,
+        `${rest}/v2/projects/p/locations`,
+      ]).toString();
+    assert.deepEqual([curl('-H', `@${headerFile}`), curl()], ['200', '401']);
+    assert.ok(stdout.includes(`# curl: -H @${headerFile}`), stdout);
+    assert.ok(stdout.includes(`export CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=${tokenFile}\n`), stdout);
     assert.equal(stdout.includes(`--ssh-flag='-p ${sshPort}'`), sshPort !== 22);
     await served.end('SIGTERM');
     assert.equal((await env()).code, 1);

@@ -103,7 +103,8 @@ describe('errors of Cloud TPU in certain states, word for word', function () {
   it('Flex-start where it is not sold: 3, in the operation', async () => {
     const node = { ...cloud.nodeBody('v6e-1'), schedulingConfig: { provisioningModel: 'FLEX_START' } };
     const url = `${cloud.endpoints.rest}/v2alpha1/${PARENT}/nodes?nodeId=flex`;
-    const answer = await fetch(url, { method: 'POST', body: JSON.stringify(node) });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(node) });
     const { error } = (await answer.json()) as { readonly error: object };
     const message =
       'FLEX_START provisioning model is not supported for accelerator type "v6e-1" in location "us-central1-a"';

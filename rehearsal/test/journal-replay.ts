@@ -157,6 +157,8 @@ class JournalReader implements Replayed {
 
   /** A rehearsal that was killed had told more than it had saved: what is true after all. */
   #restore(subject: string, { of, resource }: Line): void {
+    // It folds what is Cloud TPU's.
+    if (of === 'vm') return;
     const table: Map<string, unknown> =
       of === 'node' ? this.nodes : of === 'operation' ? this.operations : this.queuedResources;
     if (resource === undefined) table.delete(subject);

@@ -17,11 +17,11 @@ export interface EndedProcess {
   readonly stderr: string;
 }
 
-/** Starts rehearsal/main.ts as users' stacks do, in a process of its own; ready when it has printed its endpoints. */
+/** Starts rehearsal/main.ts as users' stacks do, in a process of its own; ready when it has printed its endpoints. Without `more` its tests need no token. */
 export async function startRehearsalProcess(
   stateDir: string,
   sshPort: number,
-  more: readonly string[] = [],
+  more: readonly string[] = ['--callers', 'login'],
 ): Promise<RehearsalProcess> {
   const child = spawnMain([
     '--state-dir',

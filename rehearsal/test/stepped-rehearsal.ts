@@ -22,7 +22,7 @@ import type { CloudState } from '../tpu/state.js';
 import { emptyState } from '../tpu/state.js';
 
 export const PARENT = 'projects/p/locations/us-central1-a';
-const NO_HEADERS = { authorization: undefined, userProject: undefined };
+const NO_HEADERS = { authorization: undefined, userProject: undefined, isOwnLogin: () => true };
 const WALL = Date.UTC(2026, 5, 14);
 
 export type Line = Readonly<Record<string, unknown>>;

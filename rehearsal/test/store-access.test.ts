@@ -68,7 +68,8 @@ describe('faults of the rehearsal’s Cloud Storage', () => {
     const { store } = cloud.endpoints;
     const ask = (path: string, init: RequestInit): Promise<Response> =>
       fetch(`${store}${path}`, { method: 'POST', ...init });
-    await ask('/storage/v1/b?project=p', { body: '{"name": "faulty"}' });
+    const headers = { 'content-type': 'application/json' };
+    await ask('/storage/v1/b?project=p', { headers, body: '{"name": "faulty"}' });
     await cloud.admin('refuse', { method: 'objects.insert', code: 'UNAVAILABLE', nameMatches: '/unlucky$' });
     const insert = async (name: string): Promise<number> =>
       (await ask('/upload/storage/v1/b/faulty/o?uploadType=multipart', namedInBody(name))).status;

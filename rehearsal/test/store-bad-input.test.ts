@@ -82,6 +82,9 @@ const BODIES = [
 ];
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   {},
+  { 'content-type': 'application/json' },
+  { 'content-type': 'application/json; charset=utf-8' },
+  { 'content-type': 'application/json' },
   { 'content-type': 'multipart/related; boundary=b' },
   { 'content-type': 'multipart/mixed; boundary=b' },
   { 'content-range': 'bytes 0-1/*' },

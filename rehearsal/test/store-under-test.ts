@@ -65,7 +65,8 @@ export class StoreUnderTest {
       typeof body === 'string' || Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
     const url = path.startsWith('http') ? path : `${this.url}${path}`;
     const sent = content === undefined ? {} : { body: content as string };
-    const response = await fetch(url, { method: verb, headers, redirect: 'manual', ...sent });
+    const type = content === body ? {} : { 'content-type': 'application/json' };
+    const response = await fetch(url, { method: verb, headers: { ...type, ...headers }, redirect: 'manual', ...sent });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: parsed(text) };
   }

@@ -87,6 +87,9 @@ export const apiErrors = {
     new ApiError('NOT_FOUND', `Resource '${name}' was not found`, undefined, aboutResource(name)),
   alreadyExists: (name: string) =>
     new ApiError('ALREADY_EXISTS', `Resource '${name}' already exists`, undefined, aboutResource(name)),
+  /** Words of ours: Google's were not found. */
+  notJson: (contentType: string) =>
+    new ApiError('INVALID_ARGUMENT', `Content-Type is '${contentType}': the rehearsal takes JSON as application/json`),
   badRequest: (text: string) => new ApiError('INVALID_ARGUMENT', `Cloud TPU received a bad request. ${text} ${EID}`),
   unknownAccelerator: (type: string, zone: string) =>
     apiErrors.badRequest(

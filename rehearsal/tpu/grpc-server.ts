@@ -3,6 +3,9 @@ import type protobuf from 'protobufjs';
 import { listenFailure } from '../listen-failure.js';
 import type { JsonObject } from '../json.js';
 import type { Certificates } from '../access/certificates.js';
+import { FOREIGN_ADVICE, foreignReason } from '../access/foreign-request.js';
+import { isOwnLogin } from '../access/own-login.js';
+import type { Guard } from '../loopback-server.js';
 import { ApiError } from './api-error.js';
 import type { Gateway } from './gateway.js';
 import { answerJson } from './answer-json.js';
@@ -25,17 +28,19 @@ export interface GrpcServer {
   close(): void;
 }
 
-/** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0 for any. @param tls absent: in the clear. */
-export async function startGrpcServer(gateway: Gateway, port: number, tls?: Certificates): Promise<GrpcServer> {
+/** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0 for any */
+export async function startGrpcServer(gateway: Gateway, port: number, guard: Guard): Promise<GrpcServer> {
   const server = new grpc.Server();
+  let bound = 0;
+  const door: Door = { gateway, hostNames: guard.hostNames, localPort: () => bound };
   for (const [service, version] of SERVICES) {
-    const { definition, handlers } = serviceOf(service, version, gateway);
+    const { definition, handlers } = serviceOf(service, version, door);
     server.addService(definition, handlers);
   }
-  const bound = await new Promise<number>((resolve, reject) => {
+  bound = await new Promise<number>((resolve, reject) => {
     const done = (error: Error | null, result: number): void =>
       error === null ? resolve(result) : reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port'));
-    server.bindAsync(`${ADDRESS}:${port}`, serverCredentials(tls), done);
+    server.bindAsync(`${ADDRESS}:${port}`, serverCredentials(guard.tls), done);
   });
   return { port: bound, close: () => server.forceShutdown() };
 }
@@ -46,16 +51,23 @@ function serverCredentials(tls: Certificates | undefined): grpc.ServerCredential
   return grpc.ServerCredentials.createSsl(null, [pair]);
 }
 
+/** What a call passes on its way in. */
+interface Door {
+  readonly gateway: Gateway;
+  readonly hostNames: readonly string[];
+  readonly localPort: () => number;
+}
+
 function serviceOf(
   name: string,
   version: ApiVersion,
-  gateway: Gateway,
+  door: Door,
 ): { readonly definition: grpc.ServiceDefinition; readonly handlers: grpc.UntypedServiceImplementation } {
   const definition: Record<string, grpc.MethodDefinition<JsonObject, JsonObject>> = {};
   const handlers: Record<string, grpc.handleUnaryCall<JsonObject, JsonObject>> = {};
   for (const method of protoRoot().lookupService(name).methodsArray) {
     definition[method.name] = methodDefinition(name, method);
-    handlers[method.name] = handler(gateway, method.name, version);
+    handlers[method.name] = handler(door, method.name, version);
   }
   return { definition, handlers };
 }
@@ -79,16 +91,32 @@ function qualified(service: string, type: string): string {
   return type.includes('.') ? type : `${service.slice(0, service.lastIndexOf('.'))}.${type}`;
 }
 
-function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
+function handler(door: Door, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
   return (call, callback) => {
     const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
-    const headers = { authorization: header('authorization'), userProject: header('x-goog-user-project') };
+    const from = { host: call.getHost(), origin: header('origin'), 'sec-fetch-site': header('sec-fetch-site') };
+    const foreign = foreignReason(from, door.hostNames);
+    if (foreign !== undefined) return callback(grpcError(refusedAsForeign(foreign)));
+    const headers = {
+      authorization: header('authorization'),
+      userProject: header('x-goog-user-project'),
+      isOwnLogin: () => isOwnLogin({ ...remoteOf(call.getPeer()), localAddress: ADDRESS, localPort: door.localPort() }),
+    };
     const host = dialledName(call.getHost());
-    gateway({ wire: 'grpc', version, headers, ...(host !== undefined && { host }) }, method, call.request).then(
+    door.gateway({ wire: 'grpc', version, headers, ...(host !== undefined && { host }) }, method, call.request).then(
       (answer) => callback(null, answerJson(answer, version)),
       (error: unknown) => callback(grpcError(error)),
     );
   };
+}
+
+const refusedAsForeign = (reason: string): ApiError =>
+  new ApiError('PERMISSION_DENIED', `refused: ${reason}; ${FOREIGN_ADVICE}`);
+
+/** @param peer `ADDRESS:PORT` */
+function remoteOf(peer: string): { readonly remoteAddress: string; readonly remotePort: number } {
+  const colon = peer.lastIndexOf(':');
+  return { remoteAddress: peer.slice(0, colon), remotePort: Number(peer.slice(colon + 1)) };
 }
 
 /** Undefined for the address itself. */

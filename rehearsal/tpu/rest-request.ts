@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 import type { JsonObject, JsonValue } from '../json.js';
-import { isObject } from '../json.js';
+import { isJsonType, isObject } from '../json.js';
 import type { FieldViolation } from './api-error.js';
 import { apiErrors } from './api-error.js';
 import type { HttpRule } from './http-rules.js';
@@ -47,6 +47,7 @@ export function readRequest(rule: HttpRule, values: readonly string[], call: Htt
 
 function body({ body: field }: HttpRule, { body: text, contentType }: HttpCall): JsonObject {
   if (field === '' || text.trim() === '' || isForm(contentType)) return {};
+  if (!isJsonType(contentType)) throw apiErrors.notJson(contentType);
   const json = readJsonBody(text);
   return field === '*' ? json : { [field]: json };
 }

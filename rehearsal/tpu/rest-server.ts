@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
 import { callHeaders } from '../access/access-control.js';
-import type { Certificates } from '../access/certificates.js';
+import { isOwnLogin } from '../access/own-login.js';
 import type { JsonObject } from '../json.js';
 import { listenFailure } from '../listen-failure.js';
+import { type Guard, loopbackServer, urlOf } from '../loopback-server.js';
 import { answerJson } from './answer-json.js';
 import { ApiError, apiErrors, errorBody } from './api-error.js';
 import { API_VERSIONS } from './api-version.js';
@@ -22,32 +23,33 @@ export interface RestServer {
 export interface RestOptions {
   /** 0 for any. */
   readonly port: number;
-  /** Absent: plain HTTP. */
-  readonly tls?: Certificates | undefined;
+  readonly guard: Guard;
   /** What is served beside Cloud TPU: the other APIs, the token service. */
-  readonly addOthers: (app: FastifyInstance) => void;
+  readonly addOthers: (app: FastifyInstance) => Promise<void>;
 }
 
 /** Google's front end takes no larger request. */
 const BODY_LIMIT = 10 * 1024 * 1024;
 
 /** Cloud TPU v2 and v2alpha1 over HTTP, places of v1, and the APIs beside it. */
-export async function startRestServer(gateway: Gateway, { port, tls, addOthers }: RestOptions): Promise<RestServer> {
+export async function startRestServer(gateway: Gateway, { port, guard, addOthers }: RestOptions): Promise<RestServer> {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
-    ...(tls && { https: { key: tls.key, cert: tls.certificate } }),
+    serverFactory: (handler) => loopbackServer(guard, handler),
   });
+  // What a web page may send unasked is no JSON.
+  app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   await app.register((scope, _options, done) => {
     addTpu(scope, gateway);
     done();
   });
-  addOthers(app);
-  const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
+  await addOthers(app);
+  await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('Cloud TPU (REST)', port, error, '--rest-port');
   });
-  return { url, close: () => app.close() };
+  return { url: urlOf(app.server), close: () => app.close() };
 }
 
 /** In a scope of its own: its bodies are read by the rules of each method, not by the server's. */
@@ -73,7 +75,8 @@ async function answer(gateway: Gateway, request: FastifyRequest): Promise<JsonOb
     body: typeof request.body === 'string' ? request.body : '',
   });
   const { method, version } = rule;
-  const given = await gateway({ wire: 'rest', version, headers: callHeaders(request.headers) }, method, message);
+  const headers = callHeaders(request.headers, () => isOwnLogin(request.raw.socket));
+  const given = await gateway({ wire: 'rest', version, headers }, method, message);
   const json = answerJson(given, version);
   const enums = wantsNumbers(searchParams) ? 'numbers' : 'names';
   const written = enums === 'names' ? json : conform(protoRoot(), rule.response, json, { unknown: 'keep', enums }).json;

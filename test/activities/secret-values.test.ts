@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { connectingKey, refuseOtherKey } from '../../activities/connecting-key.js';
+import { refuseOtherKey, submittersKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
+import { ofJob } from '../../activities/job-secrets.js';
 import { secretVariables } from '../../activities/secret-values.js';
 import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
 import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
+import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -57,6 +59,28 @@ describe('secrets as a worker reads them', () => {
     await assert.rejects(secretVariables(installation, { secrets: { B: 'binary' } }), /holds a NUL byte/);
   });
 
+  it("a job of a verified pool reads its project's alone, whichever way it names one", async () => {
+    await secrets.put('vision--wandb', 'v');
+    await secrets.put('vision', 'no project');
+    await secrets.put('speech--wandb', 's');
+    const verified = ofJob(installation, { project: 'Vision', isVerified: true });
+    assert.deepEqual(await secretVariables(verified, { secrets: { W: 'vision--wandb' } }), { W: 'v' });
+    for (const name of ['speech--wandb', 'token', 'vision', 'vision-x--wandb', 'vision--', 'xvision--wandb'])
+      await assert.rejects(
+        secretVariables(verified, { secrets: { W: name } }),
+        name === 'vision--'
+          ? /there is no secret vision--/
+          : /is not one of project Vision, whose secrets are named vision--NAME\n {2}put it .*secret put vision--/,
+      );
+    await assert.rejects(
+      submittersKey(verified, { privateKey: 'secret:speech--wandb' }),
+      /is not one of project Vision/,
+    );
+    // In trusted mode nothing changes.
+    const trusted = ofJob(installation, { project: 'vision' });
+    assert.deepEqual(await secretVariables(trusted, { secrets: { W: 'speech--wandb' } }), { W: 's' });
+  });
+
   it('a store that is away for a moment ends nothing', async () => {
     let calls = 0;
     const flaky = {
@@ -73,14 +97,14 @@ describe('secrets as a worker reads them', () => {
 
   it('a key that is a secret connects, its public half computed', async () => {
     await secrets.put('my-key', textOf(own.privateKeyFile));
-    const { privateKey, publicKey } = await connectingKey(installation, { privateKey: 'secret:my-key' });
+    const { privateKey, publicKey } = await submittersKey(installation, { privateKey: 'secret:my-key' });
     assert.equal(privateKey, textOf(own.privateKeyFile));
     assert.equal(publicKey, textOf(own.publicKeyFile).split(' ').slice(0, 2).join(' '));
   });
 
   it('a public key of another pair is refused with both fingerprints', async () => {
     const ssh = { privateKey: own.privateKeyFile, publicKey: other.publicKeyFile };
-    await assert.rejects(connectingKey(installation, ssh), (error: Error) => {
+    await assert.rejects(submittersKey(installation, ssh), (error: Error) => {
       for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
       return true;
     });
@@ -127,13 +151,25 @@ describe('secrets as a worker reads them', () => {
     for (const path of [own.privateKeyFile, '/no/such/key', '~/.ssh/id_ed25519']) {
       const words = `'${path}' is a path, and this worker reads no key files\n  give the worker yours: jobctl secret put`;
       const isRefused = (error: Error): boolean => error.message.includes(words);
-      await assert.rejects(connectingKey(ofTeam, { privateKey: path }), isRefused);
-      await assert.rejects(connectingKey(ofTeam, { privateKey: 'secret:my-key', publicKey: path }), isRefused);
+      await assert.rejects(submittersKey(ofTeam, { privateKey: path }), isRefused);
+      await assert.rejects(submittersKey(ofTeam, { privateKey: 'secret:my-key', publicKey: path }), isRefused);
       const spec = { identities: [{ privateKey: path }] } as unknown as JobSpec;
       await assert.rejects(checkSetUpInputs(ofTeam, spec, {}), isRefused);
     }
-    const { privateKey } = await connectingKey(ofTeam, { privateKey: 'secret:my-key' });
+    const { privateKey } = await submittersKey(ofTeam, { privateKey: 'secret:my-key' });
     assert.equal(privateKey, textOf(own.privateKeyFile));
+  });
+
+  it('a job-key secret is no key that a job can name, and what is in its file is in no message', async () => {
+    const line = newKeyLine(new Date(0), 'id');
+    const file = join(folder, 'job-key-secret');
+    writeFileSync(file, `${line}\n`, { mode: 0o600 });
+    const spec = { identities: [{ privateKey: file }] } as unknown as JobSpec;
+    for (const refused of [checkSetUpInputs(installation, spec, {}), submittersKey(installation, { privateKey: file })])
+      await assert.rejects(refused, (error: Error) => {
+        assert.match(error.message, /job-key-secret' is no private key that can be read$/);
+        return !error.message.includes(line.slice(3, 20));
+      });
   });
 
   it("no host gets the installation's own key, by path or as a secret", async () => {
@@ -146,7 +182,7 @@ describe('secrets as a worker reads them', () => {
     await checkSetUpInputs(self, { identities: [{ privateKey: other.privateKeyFile }] } as unknown as JobSpec, {});
     // It may connect, as it does for a job that names none.
     assert.equal(
-      (await connectingKey(self, { privateKey: own.privateKeyFile })).privateKey,
+      (await submittersKey(self, { privateKey: own.privateKeyFile })).privateKey,
       textOf(own.privateKeyFile),
     );
   });

@@ -3,13 +3,18 @@ import { judge } from '../../chaos/oracle/judge.js';
 import { tellStory } from '../../chaos/oracle/story.js';
 import { parseTold } from '../../chaos/oracle/told.js';
 import { COUNTS, totalsOf } from '../../chaos/oracle/verdict.js';
+import { PLANTED_OF_MACHINES, RIGHT_OF_MACHINES } from './forged/of-machines.js';
 import { PLANTED_OF_PODS, RIGHT_OF_PODS } from './forged/of-pods.js';
+import { PLANTED_OF_VMS, RIGHT_OF_VMS } from './forged/of-vms.js';
 import { PLANTED } from './forged/planted.js';
 import { RIGHT } from './forged/right.js';
 import { RecordSet } from './record-set.js';
 
+const ALL_PLANTED = { ...PLANTED, ...PLANTED_OF_PODS, ...PLANTED_OF_VMS, ...PLANTED_OF_MACHINES };
+const ALL_RIGHT = { ...RIGHT, ...RIGHT_OF_PODS, ...RIGHT_OF_VMS, ...RIGHT_OF_MACHINES };
+
 describe('the oracle of chaos', () => {
-  for (const [what, [count, forge]] of Object.entries({ ...PLANTED, ...PLANTED_OF_PODS }))
+  for (const [what, [count, forge]] of Object.entries(ALL_PLANTED))
     it(`counts ${what} once: ${count}`, () => {
       const records = new RecordSet();
       forge(records);
@@ -19,14 +24,14 @@ describe('the oracle of chaos', () => {
     });
 
   it('has a planted fault for each count', () => {
-    const planted = new Set(Object.values(PLANTED).map(([count]) => count));
+    const planted = new Set(Object.values(ALL_PLANTED).map(([count]) => count));
     assert.deepEqual(
       [...COUNTS].filter((count) => !planted.has(count)),
       [],
     );
   });
 
-  for (const [what, forge] of Object.entries({ ...RIGHT, ...RIGHT_OF_PODS }))
+  for (const [what, forge] of Object.entries(ALL_RIGHT))
     it(`counts nothing for ${what}`, () => {
       const records = new RecordSet();
       forge(records);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readArguments } from '../../chaos/arguments.js';
 import { Draws } from '../../chaos/random.js';
 import { drawJobs } from '../../chaos/stack/jobs.js';
-import { DEED_KINDS, planDeeds } from '../../chaos/stack/plan.js';
+import { deedKinds, planDeeds } from '../../chaos/stack/plan.js';
 import { TIERS } from '../../chaos/stack/tier.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 
@@ -19,9 +19,32 @@ describe('what a seed of chaos draws', () => {
   it('meets every kind of deed in fifteen seeds that follow one another', () => {
     const met = new Set(Array.from({ length: 15 }, (_, index) => kindsOf(index + 1)).flat());
     assert.deepEqual(
-      DEED_KINDS.filter((kind) => !met.has(kind)),
+      deedKinds().filter((kind) => !met.has(kind)),
       [],
     );
+  });
+
+  it('has jobs of one kind, and no deed that wants another, if it is asked for', () => {
+    const jobs = drawJobs(new Draws(3), { seed: 3, count: 9, tier: TIERS.stack, port: 1, kind: 'machines' });
+    assert.ok(jobs.every(({ file }) => 'machines' in file));
+    const kinds = planDeeds(new Draws(3), 3, 1_000, 'machines').map(({ kind }) => kind);
+    assert.deepEqual(
+      kinds.filter((kind) => !deedKinds('machines').includes(kind)),
+      [],
+    );
+    for (const other of ['a VM is STOPPING', 'a pod is evicted', 'a node is TERMINATED', 'a zone has no capacity'])
+      assert.ok(!deedKinds('machines').includes(other) && deedKinds().includes(other), other);
+  });
+
+  it('has a machine and a VM in the small seeds that each run of .ci/run plays', () => {
+    const drawn = [1, 2].flatMap((seed) =>
+      drawJobs(new Draws(seed).part(1), { seed, count: 4, tier: TIERS.stack, port: 1 }),
+    );
+    for (const section of ['tpu', 'kubernetes', 'compute_engine', 'machines'])
+      assert.ok(
+        drawn.some(({ file }) => section in file),
+        section,
+      );
   });
 
   it('is made of jobs that are valid', () => {
@@ -44,6 +67,12 @@ describe('the arguments of chaos', () => {
     });
   });
 
+  it('may have one kind of job', () => {
+    assert.deepEqual(readArguments(['--tier', 'stack', '--seeds', '3', '--of', 'vms']), {
+      ...{ tier: 'stack', seeds: { first: 3, last: 3 }, jobs: 20, kind: 'vms', isJson: false, isKept: false },
+    });
+  });
+
   it('or a sweep, and its points', () => {
     assert.deepEqual(readArguments(['--sweep', 'real', '--points', '7..9', '--api-down', '--keep']), {
       ...{ sweep: 'real', points: { first: 7, last: 9 }, isApiDown: true, isJson: false, isKept: true },
@@ -62,6 +91,12 @@ describe('the arguments of chaos', () => {
     'another sweep': [['--sweep', 'x'], /--sweep x: wanted model or real/u],
     'a sweep and a tier': [['--sweep', 'model', '--tier', 'model'], /wanted one of them/u],
     'jobs of a sweep': [['--sweep', 'real', '--jobs', '3'], /--jobs: a sweep has/u],
+    'another kind': [['--tier', 'stack', '--seeds', '1', '--of', 'x'], /--of x: wanted tpu, pods, vms, machines/u],
+    'a kind of the model': [
+      ['--tier', 'model', '--seeds', '1', '--of', 'vms'],
+      /--of: only with --tier stack or full/u,
+    ],
+    'a kind of a sweep': [['--sweep', 'model', '--of', 'vms'], /--of: only with --tier/u],
     'points of a tier': [['--tier', 'stack', '--seeds', '1', '--points', '3'], /--points: only with --sweep/u],
     'an unknown flag': [['--tier', 'stack', '--seeds', '1', '--sedes', '2'], /--sedes/u],
   };

@@ -3,6 +3,7 @@ import type {
   CloudEvent,
   Deed,
   Evidence,
+  LeftMachine,
   ProcessLife,
   SeenJob,
   StoredLog,
@@ -19,14 +20,30 @@ export class RecordSet {
   readonly results: SeenJob[] = [];
   readonly leases: string[] = [];
   readonly lives: ProcessLife[] = [];
+  /** Of the pool's own. */
+  readonly machines: LeftMachine[] = [];
   readWithinMs: number | undefined;
   theirHost: string | undefined;
   #processes = 0;
 
   evidence(): Evidence {
-    const { jobs, deeds, cloud, told, stored, results, leases, lives, readWithinMs, theirHost } = this;
+    const { jobs, deeds, cloud, told, stored, results, leases, lives, machines, readWithinMs, theirHost } = this;
     return {
-      ...{ seed: 1, poolUnits: 32, podCpus: 16, jobs, deeds, cloud, told, stored, results, leases, lives },
+      ...{
+        seed: 1,
+        poolUnits: 32,
+        podCpus: 16,
+        vmUnits: 4,
+        machines,
+        jobs,
+        deeds,
+        cloud,
+        told,
+        stored,
+        results,
+        leases,
+        lives,
+      },
       ...(readWithinMs !== undefined && { readWithinMs }),
       ...(theirHost !== undefined && { theirHost }),
     };
@@ -48,6 +65,8 @@ export class RecordSet {
       isEarly = term !== undefined,
       goneAt,
       node = `jc-${job}-g1`,
+      on,
+      two,
       stored,
     } = what;
     this.#processes += 1;
@@ -59,6 +78,8 @@ export class RecordSet {
     };
     const printed = Array.from({ length: lines }, (_, index) => `L ${job} ${index + 1}`);
     tell('BEGIN', at, node);
+    if (on !== undefined) tell('HOST', at, on);
+    if (two !== undefined) tell('TWO', at, two);
     for (const line of printed) tell('LINE', at + 1, line);
     if (term !== undefined) tell('TERM', at + 2, term);
     if (code !== undefined) tell('END', at + 3, `${code} ${isEarly ? 'early' : 'all'}`);
@@ -119,5 +140,9 @@ interface CommandStory {
   /** Seconds; its connection ended. */
   readonly goneAt?: number;
   readonly node?: string;
+  /** The kernel's name of its host. */
+  readonly on?: string;
+  /** The process that had its host's lock. */
+  readonly two?: string;
   readonly stored?: string;
 }

@@ -44,12 +44,29 @@ describe('jobctl list', () => {
       row({ id: 'gone-1', phase: 'terminated', endedAt: T0 + 8 * S }),
     ];
     assert.deepEqual(shown(board(rows, { endedWithin: 'in the last day' })), [
-      'JOB         PROJECT  USER   SLICE         PHASE       TIME    ATTEMPT  WHY',
-      'train-7f3k  vision   alice  v5litepod-16  running     3m 10s  1        attempt 1 on 4 hosts in us-central1-a',
-      'sweep-0q1d  vision   alice  v5litepod-16  queued      3m 10s  0        waits for quota',
-      'eval-1      vision   alice  v5litepod-16  failed      9s      1        3m 01s ago: the command exited with code 7 on host 2',
-      'gone-1      vision   alice  v5litepod-16  terminated  8s      1        3m 02s ago: ended in Temporal from outside, without an outcome',
+      'JOB         PROJECT  USER (unverified)  SLICE         PHASE       TIME    ATTEMPT  WHY',
+      'train-7f3k  vision   alice              v5litepod-16  running     3m 10s  1        attempt 1 on 4 hosts in us-central1-a',
+      'sweep-0q1d  vision   alice              v5litepod-16  queued      3m 10s  0        waits for quota',
+      'eval-1      vision   alice              v5litepod-16  failed      9s      1        3m 01s ago: the command exited with code 7 on host 2',
+      'gone-1      vision   alice              v5litepod-16  terminated  8s      1        3m 02s ago: ended in Temporal from outside, without an outcome',
       '1 running (16 chips), 1 queued (16 chips); ended in the last day: 1 failed, 1 terminated',
+    ]);
+  });
+
+  it('a name that nobody has verified says so: in the title where none is, else in its row', () => {
+    const users = (...rows: Parameters<typeof row>[0][]): readonly string[] =>
+      shown(board(rows.map(row)))
+        .slice(0, rows.length + 1)
+        .map(
+          (line) =>
+            line.slice(21, line.indexOf('SLICE') === -1 ? undefined : line.indexOf('SLICE')).split('  ')[0] ?? '',
+        );
+    assert.deepEqual(users({ isVerified: false }, {}), ['USER (unverified)', 'alice', 'alice']);
+    assert.deepEqual(users({ isVerified: true }, { isVerified: false }, {}), [
+      'USER',
+      'alice',
+      'alice (unverified)',
+      'alice (unverified)',
     ]);
   });
 

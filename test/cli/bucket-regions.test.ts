@@ -28,7 +28,7 @@ describe('a bucket that is mounted far from where it lies', function () {
     gcsfuse: buckets.map((bucket) => ({ bucket, path: `/mnt/${bucket}` })),
     zones,
   });
-  const contextOf = (endpoint: string) => ({ store: { endpoint, bucket: 'jobs' } });
+  const contextOf = (endpoint: string) => ({ bucket: { endpoint, bucket: 'jobs' } });
 
   it('is named once with both places; those that are near are not', async () => {
     assert.deepEqual(await farBuckets(job(['near', 'far', 'wide', 'pair', 'far']), contextOf(cloud.storeEndpoint)), [

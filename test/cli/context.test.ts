@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { refuseStranger, resolveContext } from '../../client/cli/context.js';
 import { withClient, withTemporal } from '../../client/cli/connect.js';
 import { ExitCode } from '../../client/cli/exit-codes.js';
@@ -51,6 +52,25 @@ describe('where a command line talks to if nothing names a server', () => {
     assert.equal(contextWith(home).temporal.address, '127.0.0.1:1');
   });
 
+  it('a stack whose server asks who calls brings its login along, which goes nowhere else', () => {
+    const key = join(folder, 'api-key');
+    const login = { tlsCaFile: '/ca.pem', tlsServerName: 'localhost', apiKeyFile: key };
+    writeFileSync(
+      join(folder, 'context.json'),
+      JSON.stringify({ ...stack, temporal: { ...stack.temporal, ...login } }),
+    );
+    const home = { JOBCTL_HOME: folder };
+    const mine = contextWith({ ...home, TEMPORAL_API_KEY: 'of another server' });
+    const { tls_ca_file: ca, tls_server_name: name, api_key: reference } = mine.login ?? {};
+    assert.deepEqual([ca, name, reference], ['/ca.pem', 'localhost', pathToFileURL(key).href]);
+    assert.equal(mine.temporal.ownSettings, 'none', 'the key of another server is not sent to it');
+    for (const other of [
+      contextWith({ ...home, TEMPORAL_ADDRESS: 'x:1' }),
+      contextWith(home, { temporalAddress: 'x:1' }),
+    ])
+      assert.equal(other.login, undefined);
+  });
+
   it('without any of these, verbs say that no server is named, and connect to none', async () => {
     const context = contextWith({});
     assert.deepEqual(
@@ -59,7 +79,7 @@ describe('where a command line talks to if nothing names a server', () => {
     );
     const refusal = {
       exitCode: ExitCode.Usage,
-      message: /^no Temporal server is named: .*\n {2}a team's server: jobctl context set NAME/,
+      message: /^no server is named: .*\n {2}a team's server: jobctl context set NAME/,
     };
     await assert.rejects(
       withClient(context, async () => assert.fail('it connected')),

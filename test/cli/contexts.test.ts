@@ -192,7 +192,7 @@ describe('contexts', function () {
         text: two,
         args: ['list', '--context', 'prd'],
         wants:
-          /^--context: there is no context 'prd' in \S+\n {2}the nearest is prod\n {2}there are: prod, test, local\n {2}to make it: jobctl context set prd --temporal-address HOST:PORT\n$/,
+          /^--context: there is no context 'prd' in \S+\n {2}the nearest is prod\n {2}there are: prod, test, local\n {2}to make it: jobctl context set prd --server URL, or --temporal-address HOST:PORT\n$/,
       },
       'an unknown context of the environment': {
         text: two,
@@ -210,7 +210,8 @@ describe('contexts', function () {
       },
       'a context without a server': {
         text: '[contexts.prod]\nbucket = "b"\n',
-        wants: /contexts\.toml:1:\d+: prod: names no server\n {2}address = "HOST:PORT"\n/,
+        wants:
+          /contexts\.toml:1:\d+: prod: names no server\n {2}server = "https:\/\/HOST", or address = "HOST:PORT" of Temporal\n/,
       },
       'an address without a port': {
         text: '[contexts.prod]\naddress = "prod.example.com"\n',

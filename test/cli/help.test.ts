@@ -33,8 +33,21 @@ describe('help', () => {
       [
         ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
         ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
-        ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'secret', 'quota', 'machines'],
-        ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
+        ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'login', 'logout', 'whoami'],
+        ...['secret', 'quota', 'machines'],
+        ...[
+          'setup',
+          'doctor',
+          'audit',
+          'codec',
+          'worker',
+          'serve',
+          'version',
+          'completion',
+          'dev',
+          'rehearsal',
+          'rehearse',
+        ],
       ],
     );
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { CliError } from '../../client/cli/cli-error.js';
 import { copyPlan } from '../../client/cli/hosts/copy-places.js';
 import { parseForwardedPorts, parseHostChoice } from '../../client/cli/hosts/host-options.js';
@@ -11,9 +12,11 @@ import { localFiles } from '../../client/cli/hosts/local-files.js';
 import { loginKey } from '../../client/cli/hosts/login-key.js';
 import { isVm } from '../../client/cli/hosts/reach.js';
 import { knownHostsText } from '../../client/cli/hosts/recorded-keys.js';
-import { routeOf } from '../../client/cli/hosts/route.js';
+import { type Route, routeOf } from '../../client/cli/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
+import { openJobKeys } from '../../cloud/job-keys/open-job-keys.js';
+import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
 import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
@@ -138,8 +141,17 @@ describe('how hosts are reached', () => {
     assert.deepEqual(routeOf(flags, stack, { JOBCTL_SSH_PORT: '23' }), {
       port: 24,
       address: 'external',
-      keyFile: 'key',
+      identity: 'key',
     });
+  });
+  it("the installation's key and the secrets of job keys are named as a worker's are; --login wants a key of one's own", () => {
+    const env = { JOBCTL_SSH_PRIVATE_KEY_FILE: '/k2', JOBCTL_SSH_FORMER_JOB_KEY_SECRETS: 'env:A, env:B' };
+    const rest = { port: 2022, address: 'external', keyFile: '/k2' };
+    assert.deepEqual(routeOf({}, stack, env), { ...rest, jobKeys: { current: undefined, former: ['env:A', 'env:B'] } });
+    assert.throws(
+      () => routeOf({ login: 'me' }, stack, env),
+      /--login: names the user of a key of yours\n.*--identity FILE/,
+    );
   });
   it('a variable that is no port is named', () => {
     assert.throws(() => routeOf({}, stack, { JOBCTL_SSH_PORT: '22b' }), /JOBCTL_SSH_PORT: '22b' is no port/);
@@ -207,17 +219,32 @@ describe('the hosts of a job', () => {
     const login = { user: 'me', publicKey: publicKeyOf(readPrivateKey(readFileSync(KEY.privateKeyFile, 'utf8'))) };
     const job = { job: 'a', view: { spec: {} } as JobView, login, hosts: [] };
     const route = { port: 22, address: 'external' } as const;
-    const found = await loginKey(job, { ...route, keyFile: KEY.privateKeyFile }, { temporal: {} });
-    assert.equal(found.file, KEY.privateKeyFile);
+    const keyFor = (asked: Route, isUnderOsLogin = false): ReturnType<typeof loginKey> =>
+      loginKey(job, { route: asked, context: { temporal: {} }, isUnderOsLogin });
+    for (const by of ['identity', 'keyFile']) {
+      const found = await keyFor({ ...route, [by]: KEY.privateKeyFile });
+      assert.equal(found.file, KEY.privateKeyFile);
+    }
+    const mine = { ...route, identity: OTHER.privateKeyFile, login: 'me' };
+    assert.equal((await keyFor(mine)).file, OTHER.privateKeyFile);
+    // Google says who may log in there, and the key in the metadata does not count.
+    assert.equal((await keyFor({ ...route, keyFile: OTHER.privateKeyFile }, true)).file, OTHER.privateKeyFile);
+    await assert.rejects(
+      keyFor({ ...route, keyFile: OTHER.privateKeyFile }),
+      /not on this computer \(\S+ is SHA256:\S{43}\)/,
+    );
     const wrong: Record<string, readonly [keyFile: string | undefined, said: RegExp]> = {
-      'none is known': [undefined, /accept the key SHA256:.* of the installation, which is not on this computer/],
+      'none is known': [
+        undefined,
+        /accept the key SHA256:\S{43}, which is not on this computer\n.*JOBCTL_SSH_JOB_KEY_SECRET/,
+      ],
       'another pair': [OTHER.privateKeyFile, /is SHA256:.*, and the hosts of a accept SHA256:/],
       'the public half': [KEY.publicKeyFile, /is a public key\n {2}wanted: the private key of a pair/],
       'not there': ['/nowhere/key', /\/nowhere\/key: this private key cannot be read: it does not exist/],
     };
     for (const [name, [keyFile, said]] of Object.entries(wrong)) {
-      const asked = keyFile === undefined ? route : { ...route, keyFile };
-      await assert.rejects(loginKey(job, asked, { temporal: {} }), (error: Error) => {
+      const asked = keyFile === undefined ? route : { ...route, identity: keyFile };
+      await assert.rejects(keyFor(asked), (error: Error) => {
         assert.ok(error instanceof CliError, name);
         assert.match(error.message, said, name);
         assert.doesNotMatch(error.message, /PRIVATE KEY-----/, name);
@@ -226,9 +253,32 @@ describe('the hosts of a job', () => {
     }
     chmodSync(KEY.privateKeyFile, 0o644);
     await assert.rejects(
-      loginKey(job, { ...route, keyFile: KEY.privateKeyFile }, { temporal: {} }),
+      keyFor({ ...route, identity: KEY.privateKeyFile }),
       /others can reach this private key \(mode 644\)\n {2}chmod 600/,
     );
+  });
+
+  it("are logged in to with the job's own key where its secret is, and not with another job's", async () => {
+    const file = join(FOLDER, 'job-key-secret');
+    writeFileSync(file, newKeyLine(new Date(0), 'k'), { mode: 0o600 });
+    const references = { current: pathToFileURL(file).href };
+    const job = { id: 'a', run: 'r' };
+    const { privateKey, publicKey } = (await openJobKeys(references)).newest(job) ?? assert.fail('no key');
+    const keyOf = (view: Partial<JobView>) =>
+      loginKey(
+        { job: 'a', view: { spec: {}, ...view } as JobView, login: { user: 'me', publicKey }, hosts: [] },
+        {
+          route: { port: 22, address: 'external', jobKeys: references },
+          context: { temporal: {} },
+          isUnderOsLogin: false,
+        },
+      );
+    assert.deepEqual(await keyOf(job), { text: privateKey });
+    for (const other of [{ id: 'b', run: 'r' }, { id: 'a', run: 's' }, { id: 'a' }])
+      await assert.rejects(
+        keyOf(other),
+        /accept the key SHA256:\S{43}, which is not on this computer \(none is made from k\)/,
+      );
   });
 
   it('are known to OpenSSH by node id and index, since addresses are recycled', async () => {

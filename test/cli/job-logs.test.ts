@@ -5,7 +5,7 @@ import { createStoreReader } from '../../cloud/store/reader.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { contiguous, JobLogReader, type LogStretch, storedAttempts } from '../../client/job-logs.js';
 import { eachOf } from '../../domain/each-of.js';
-import { LogFollower } from '../../client/cli/watch/log-follower.js';
+import { LogFollower } from '../../client/log-follower.js';
 import { logChunkObject, logPrefix, lostTailObject } from '../../domain/store-layout.js';
 import { eventually } from '../cloud/eventually.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { explainError } from '../../client/cli/explain-error.js';
@@ -34,7 +34,9 @@ describe('jobctl rehearsal', function () {
 
   before(async () => {
     home = mkdtempSync(join(tmpdir(), 'jobctl-rehearsal-verbs-'));
-    rehearsal = await startRehearsal({ stateDir: join(home, 'rehearsal'), subnetOctet: 204, sshPort: 2222 });
+    const place = { stateDir: join(home, 'rehearsal'), subnetOctet: 204, sshPort: 2222 };
+    // As in a stack of `dev up`: the verbs must send the token.
+    rehearsal = await startRehearsal({ ...place, callers: 'token' });
     writeContext({ rehearsal: { adminUrl: rehearsal.endpoints.admin } });
     homeBefore = process.env['JOBCTL_HOME'];
     process.env['JOBCTL_HOME'] = home;
@@ -49,11 +51,11 @@ describe('jobctl rehearsal', function () {
   });
 
   function writeContext(cloud: object): void {
-    const { tpu, rest, store, sshPort } = rehearsal.endpoints;
+    const { tpu, rest, store, sshPort, tokenFile: accessTokenFile } = rehearsal.endpoints;
     const context = {
       temporal: { address: '127.0.0.1:1', namespace: 'default', uiUrl: null },
       store: { endpoint: store, bucket: 'jobctl-dev' },
-      cloud: { tpuEndpoint: tpu, tpuRestEndpoint: rest, insecure: true },
+      cloud: { tpuEndpoint: tpu, tpuRestEndpoint: rest, insecure: true, accessTokenFile },
       ssh: { port: sshPort, privateKeyFile: '', publicKeyFile: '' },
       googleProject: 'rehearsal',
       ...cloud,
@@ -61,11 +63,15 @@ describe('jobctl rehearsal', function () {
     writeFileSync(join(home, 'context.json'), JSON.stringify(context));
   }
 
+  const authorization = (): { readonly authorization: string } => ({
+    authorization: `Bearer ${readFileSync(rehearsal.endpoints.tokenFile, 'utf8')}`,
+  });
+
   async function createNode(name: string, job: string): Promise<void> {
     const labels = { 'jobctl-job': job };
     const response = await fetch(`${rehearsal.endpoints.rest}/v2/${ZONE}/nodes?nodeId=${name}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...authorization() },
       body: JSON.stringify({ acceleratorType: 'v5litepod-8', runtimeVersion: 'v2-alpha-tpuv5-lite', labels }),
     });
     assert.ok(response.ok, await response.text());
@@ -145,7 +151,8 @@ describe('jobctl rehearsal', function () {
   });
 
   it('fail makes calls fail, so often, until it is stopped', async () => {
-    const get = async (): Promise<number> => (await fetch(`${rehearsal.endpoints.rest}/v2/${ZONE}/nodes`)).status;
+    const get = async (): Promise<number> =>
+      (await fetch(`${rehearsal.endpoints.rest}/v2/${ZONE}/nodes`, { headers: authorization() })).status;
     const once = await said('fail', 'ListNodes', '--code', 'UNAVAILABLE', '--times', '1');
     assert.equal(once.out, 'the next call of ListNodes does nothing and fails with UNAVAILABLE\n');
     assert.deepEqual([await get(), await get()], [503, 200]);

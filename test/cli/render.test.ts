@@ -63,8 +63,8 @@ describe('widths', () => {
     assert.deepEqual(wrapToWidth('a unbreakable', 4), ['a', 'unbreakable']);
     assert.deepEqual(wrapToWidth('', 4), ['']);
   });
-  it('what a terminal would obey is taken out of a foreign text', () => {
-    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b[31mc');
+  it('what a terminal would obey is shown in a foreign text, and not done', () => {
+    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b\\u001b[31mc\\u0007');
   });
 });
 
@@ -127,7 +127,7 @@ describe('jobctl status', () => {
     assert.deepEqual(renderJobStatus(row(), { missing: 'no worker answered within 5 s' }, place, T0 + 5 * S), [
       'train-7f3k',
       '  phase      running for 5s: attempt 1 on 4 hosts in us-central1-a',
-      '  project    vision (pool default), user alice',
+      '  project    vision (pool default), user alice (unverified)',
       '  slice      v5litepod-16',
       '  submitted  2026-11-21T12:00:00.000Z, 5s ago',
       '  attempts   1',

@@ -5,7 +5,7 @@ import { renderBoard } from '../../client/cli/render/job-list.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { renderFailing, renderRebuilding, renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
 import { textWidth } from '../../client/cli/render/columns.js';
-import { whyWaiting } from '../../client/cli/quota/why-waiting.js';
+import { whyWaiting } from '../../client/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { planOf } from '../../quota/plan.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';

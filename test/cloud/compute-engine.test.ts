@@ -208,11 +208,18 @@ describe('VMs of the rehearsed Compute Engine', function () {
     await makeReady(under, theirs);
     const plan = vmsPlan('shared');
     assert.deepEqual(await under.port.create(plan), { kind: 'exists' });
-    assert.deepEqual(await observed(under, plan), { kind: 'missing', isRequestLeft: true });
+    const taken = { kind: 'foreign', message: 'the VM shared-1 belongs to job theirs, run run-1' };
+    // Until shared-0 has been made, and after it: the gang will never be whole.
+    const isUp = (seen: readonly string[]): boolean => seen.includes('shared-0 RUNNING');
+    assert.deepEqual(await observed(under, plan), taken);
+    await eventually('shared-0 runs', vmsNow, isUp, DEADLINE_MS);
+    assert.deepEqual(await observed(under, plan), taken);
+    const left = await under.port.observe({ ref: plan.ref, ownership: OWNER });
+    assert.deepEqual(left, { kind: 'missing', isRequestLeft: true }, 'to who deletes');
     assert.equal((await under.port.remove(plan.ref, OWNER)).kind, 'refused');
     const look = (): Promise<Condition> => under.port.observe({ ref: plan.ref, ownership: OWNER });
     const seen = await eventually('theirs alone is left', look, ({ kind }) => kind === 'foreign', DEADLINE_MS);
-    assert.deepEqual(seen, { kind: 'foreign', message: 'the VM shared-1 belongs to job theirs, run run-1' });
+    assert.deepEqual(seen, taken);
     assert.deepEqual(await vmsNow(), ['shared-1 RUNNING']);
     await makeGone(under, theirs);
   });

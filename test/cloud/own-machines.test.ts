@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { claimText } from '../../cloud/machines/own/claim-text.js';
@@ -20,6 +20,8 @@ import { exerciseMachines, makeGone, makeReady, type MachinesUnderTest, observed
 import { type RehearsedCloud, startRehearsedCloud } from './rehearsed-cloud.js';
 
 const POOL = 'lab';
+/** Process numbers that are given until a claim's own, on a computer that does other things beside. */
+const PIDS = 20_000;
 
 /** That carry the mark of a run below this home. */
 function processesBelow(home: string): number {
@@ -140,6 +142,20 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
       assert.deepEqual(await observed(under, planOf('mine', 3)), mine);
       assert.deepEqual(await Promise.all([0, 1, 2].map(claimOn)), [mine.uid, mine.uid, mine.uid]);
       await makeGone(under, planOf('mine', 3));
+    });
+
+    it('that lost its power as it was claimed keeps that claim, whoever comes with the same process number', async () => {
+      const mine = await makeReady(under, planOf('mine', 3));
+      const folder = join(rack.hosts[0]?.home ?? '', '.jobctl/machine');
+      // What is left between the link that makes a claim and the removal of its first name.
+      const last = Number(readFileSync('/proc/loadavg', 'utf8').split(' ').at(-1));
+      for (let number = last; number < last + PIDS; number++)
+        linkSync(join(folder, 'claim'), join(folder, `new.${number}`));
+      const answer = await lateClaim('another', { ...planOf('theirs', 1), ownership: ownership({ owner: 'own-2' }) });
+      assert.ok(answer.kind === 'done' && answer.value.kind === 'taken', JSON.stringify(answer));
+      assert.equal(await claimOn(0), mine.uid);
+      const left = readdirSync(folder).filter((name) => name.startsWith('new.')).length;
+      assert.equal(left, PIDS - 1, 'the number of its process is one of those');
     });
 
     it('that does not answer is passed over, and put aside when it happens twice', async () => {

@@ -84,6 +84,7 @@ export const EXAMPLES = {
 
   view: {
     id: 'train-7f3k',
+    run: '019aa3d2-5d5c-7b1e-9c1f-0e8e3c9d2a11',
     spec: {
       name: 'v5litepod-8',
       pool: 'default',

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import type { DevContext } from '../../client/cli/dev/context.js';
 import { devDown } from '../../client/cli/dev/down.js';
@@ -140,8 +141,12 @@ describe('the local stack', function () {
       assert.equal((await fetch(context.temporal.uiUrl ?? '')).status, 200);
     });
 
-    it('the private key is for its owner alone', () => {
-      assert.equal(statSync(context.ssh.privateKeyFile).mode & 0o077, 0);
+    it('the private key and the secret of job keys are for their owner alone, and the worker has both', () => {
+      const secret = first.file('ssh/job-key-secret');
+      for (const file of [context.ssh.privateKeyFile, secret]) assert.equal(statSync(file).mode & 0o077, 0, file);
+      assert.deepEqual(context.ssh.jobKeys, { current: pathToFileURL(secret).href });
+      const { ssh } = JSON.parse(readFileSync(first.file('worker.json'), 'utf8')) as { ssh: { jobKeySecret: string } };
+      assert.equal(ssh.jobKeySecret, context.ssh.jobKeys?.current);
       assert.match(readFileSync(context.ssh.publicKeyFile, 'utf8'), /^ssh-ed25519 \S+ jobctl-dev /);
     });
 
@@ -271,7 +276,8 @@ async function ownerOf({ store }: DevContext): Promise<string> {
   return (await createStore(store).read(ownerObject))?.toString('utf8') ?? '';
 }
 
-const keyOf = ({ ssh }: DevContext): string => readFileSync(ssh.privateKeyFile, 'utf8');
+const keyOf = ({ ssh }: DevContext): readonly string[] =>
+  [ssh.privateKeyFile, new URL(ssh.jobKeys?.current ?? '')].map((file) => readFileSync(file, 'utf8'));
 
 async function withClient<Result>({ temporal }: DevContext, use: (client: Client) => Promise<Result>): Promise<Result> {
   const connection = await Connection.connect({ address: temporal.address });
@@ -310,7 +316,8 @@ async function strangerOn(port: number): Promise<Server | undefined> {
 /** A slice with its TPU VMs running, made past the worker. */
 async function createSlice(stack: Stack, { cloud }: DevContext): Promise<void> {
   const { addresses } = stack.record();
-  const tpu = createCloudTpu({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure: cloud.insecure } });
+  const { insecure, accessTokenFile = '' } = cloud;
+  const tpu = createCloudTpu({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure, accessTokenFile } });
   const plan = slicePlan('left-behind', 'tpu-vm');
   const answer = await tpu.create(plan);
   assert.equal(answer.kind, 'accepted');

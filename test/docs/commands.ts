@@ -16,8 +16,10 @@ export interface DocCommand {
 /** Every page that a reader of the documentation may open; decisions and the log of runs hold no instructions. */
 export function docPages(root: string): string[] {
   const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'runs.md');
-  const examples = ['', 'python-service/', 'typescript-service/'].map((folder) => `examples/${folder}README.md`);
-  const others = ['worker/README.md', 'rehearsal/README.md', 'CONTRIBUTING.md'];
+  const examples = ['', 'python-http/', 'python-service/', 'typescript-service/'].map(
+    (folder) => `examples/${folder}README.md`,
+  );
+  const others = ['worker/README.md', 'rehearsal/README.md', 'python/README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
   return ['README.md', ...pages.map((name) => `docs/${name}`), ...examples, ...others];
 }
 

@@ -49,6 +49,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   { page: /docs\/ray/u, begins: /^(\. ~\/\.jobctl\/runs\/|ray status)/u, by: 'test/long/ray.test.ts' },
   { begins: /^npm (pack|install jobctl|install @jobctl)/u, by: 'test/long/packages.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^(npm (ci|test|run)|\.ci\/run|npx mocha)/u, by: '.ci/run' },
+  { page: /CONTRIBUTING/u, begins: /^python3 python\/write/u, by: 'test/python/package.test.ts' },
   { begins: /^npm ci && npm test/u, by: '.ci/run' },
   { begins: /^npm run chaos/u, by: '.ci/long' },
   { begins: /^npx mocha test\/incidents/u, by: 'test/incidents/incidents.test.ts' },
@@ -57,6 +58,12 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
     begins: /^(npx tsx scripts\/replay-open-workflows|jobctl setup server --activate)/u,
     by: 'test/long/upgrade/rolling.test.ts',
   },
+  {
+    page: /python-http/u,
+    begins: /^(python3 -m venv|export JOBCTL_SERVER|venv\/bin)/u,
+    by: 'test/long/python.test.ts',
+  },
+  { begins: /^pip install 'jobctl/u, by: 'test/long/python.test.ts' },
   {
     page: /examples\/\w+-service/u,
     begins: /^(python3 -m venv|venv\/bin|npm )/u,

@@ -7,6 +7,7 @@ import { SERVICES } from '../../client/cli/doctor/facts.js';
 import type { Finding, Looked, NotLooked } from '../../client/cli/doctor/finding.js';
 import { openingRules } from '../../client/cli/doctor/network-checks.js';
 import { quotaOf } from '../../client/cli/doctor/place-checks.js';
+import { metricsOf } from '../../client/cli/doctor/vm-checks.js';
 import type { Wanted } from '../../client/cli/doctor/wanted.js';
 import { findAccelerator } from '../../domain/accelerators.js';
 import type { AcceleratorType } from '../../domain/accelerators.js';
@@ -314,4 +315,31 @@ describe('the rules that let SSH in', () => {
     assert.deepEqual(names([rule(), deny(1000)]), []);
     assert.deepEqual(names([rule(), deny(1100)]), ['ssh']);
   });
+});
+
+describe('the quota that VMs of Compute Engine count for', () => {
+  const CASES: Readonly<
+    Record<string, readonly [vms: Parameters<typeof metricsOf>[0], spot: string[], ondemand: string[]]>
+  > = {
+    'L4 of a G2': [
+      { machineType: 'g2-standard-8', count: 1, gpus: { type: 'l4', count: 1 } },
+      ['PREEMPTIBLE_NVIDIA_L4_GPUS', 'NVIDIA_L4_GPUS'],
+      ['NVIDIA_L4_GPUS'],
+    ],
+    'A100 of 80 GB': [
+      { machineType: 'a2-ultragpu-1g', count: 1, gpus: { type: 'a100-80gb', count: 1 } },
+      ['PREEMPTIBLE_NVIDIA_A100_80GB_GPUS', 'NVIDIA_A100_80GB_GPUS'],
+      ['NVIDIA_A100_80GB_GPUS'],
+    ],
+    'vCPUs of an N2': [
+      { machineType: 'n2-standard-8', count: 1, cpus: 8 },
+      ['PREEMPTIBLE_CPUS', 'N2_CPUS'],
+      ['N2_CPUS'],
+    ],
+    'vCPUs of an E2': [{ machineType: 'e2-medium', count: 1, cpus: 2 }, ['PREEMPTIBLE_CPUS', 'CPUS'], ['CPUS']],
+  };
+  for (const [what, [vms, spot, ondemand]] of Object.entries(CASES))
+    it(`is that of ${what}`, () => {
+      assert.deepEqual([metricsOf(vms, true), metricsOf(vms, false)], [spot, ondemand]);
+    });
 });

@@ -66,6 +66,55 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       ]);
     });
 
+    it('looks at the VMs of a job file for Compute Engine, and at nothing of Cloud TPU', async () => {
+      const file = join(home, 'vms.yaml');
+      const vms = `machine_type: g2-standard-8, count: 2, zones: [${ZONE}, us-east1-d], pricing: spot`;
+      writeFileSync(file, `compute_engine: { ${vms} }\nslices: 2\ncommand: { run: 'true' }\n`);
+      await cloud.project({
+        disabledServices: ['tpu.googleapis.com'],
+        zones: { 'us-east1-d': { machineTypes: ['n2-standard-8'] } },
+        regionQuotas: {
+          any: { GPUS_ALL_REGIONS: { limit: 0, usage: 0 } },
+          'us-central1': { PREEMPTIBLE_NVIDIA_L4_GPUS: { limit: 0, usage: 0 }, NVIDIA_L4_GPUS: { limit: 8, usage: 5 } },
+        },
+      });
+      const { code, findings } = await look(onVm, file);
+      assert.equal(code, 1);
+      assert.deepEqual(
+        findings.map(({ check }) => check).filter((check) => /tpu/.test(check)),
+        [],
+      );
+      assert.deepEqual(wrong(findings).slice(1), [
+        'failed us-central1-a quota: NVIDIA_L4_GPUS: 3 of 8 are free in us-central1, and 4 are wanted',
+        'failed us-east1-d machine type: us-east1-d does not have g2-standard-8',
+        'warning us-east1-d quota: could not look: Google lists no quota PREEMPTIBLE_NVIDIA_L4_GPUS or NVIDIA_L4_GPUS for us-east1',
+        'failed GPU quota: GPUS_ALL_REGIONS: 0 of 0 are free in all regions, and 4 are wanted',
+      ]);
+      assert.match(
+        findings.find(({ check }) => check === 'permissions')?.what ?? '',
+        /^compute\.instances\.create, .*\.list on /,
+      );
+    });
+
+    it('looks for GPUs that are attached, and for rights to make VMs', async () => {
+      const file = join(home, 't4.yaml');
+      const vms = `machine_type: n1-standard-8, accelerator: { type: nvidia-tesla-a9, count: 1 }, zones: [${ZONE}], pricing: ondemand`;
+      writeFileSync(file, `compute_engine: { ${vms} }\ncommand: { run: 'true' }\n`);
+      await cloud.become({ roles: ['roles/tpu.admin', 'roles/compute.viewer', 'roles/orgpolicy.policyViewer'] });
+      const { findings } = await look(onVm, file);
+      const all = wrong(findings);
+      assert.ok(
+        all.includes('failed us-central1-a accelerator: us-central1-a does not have nvidia-tesla-a9'),
+        all.join('\n'),
+      );
+      assert.ok(
+        all.includes(
+          'failed permissions: no compute.instances.create on projects/my-project, needed to create VMs; roles/compute.instanceAdmin.v1 has it',
+        ),
+        all.join('\n'),
+      );
+    });
+
     it('names each permission that is missing, the role that has it, and the command that gives it to whoever asks', async () => {
       await cloud.become({ roles: ['roles/tpu.viewer', 'roles/compute.viewer', 'roles/orgpolicy.policyViewer'] });
       const { code, stdout } = await onVm.run(...GCP);

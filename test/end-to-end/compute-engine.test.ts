@@ -62,6 +62,28 @@ describe('a job on VMs of Compute Engine', function () {
     assert.match(await storedLog(stack.store, { id, stream: 'command', host: 0, attempt: 2 }), /^after /);
   });
 
+  it('goes to its second zone if somebody else has the name of one of its VMs, and leaves that one alone', async () => {
+    const [zone = ''] = ZONES;
+    const place = `projects/rehearsal/zones/${zone}`;
+    const body = JSON.stringify({ name: 'jc-taken-g1-1', machineType: `zones/${zone}/machineTypes/n2-standard-4` });
+    const url = `${stack.rehearsal.endpoints.rest}/compute/v1/${place}/instances`;
+    const planted = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    assert.ok(planted.ok, await planted.text());
+    const { id } = await stack.jobs.submit({ job: vmJob('true'), name: 'taken' });
+    const { result } = await stack.jobs.wait(id);
+    assert.equal(result, 'succeeded', stack.tail());
+    assert.match(
+      (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n'),
+      /refused slice 0 in us-central1-a: the VM jc-taken-g1-1 belongs to somebody else/,
+    );
+    const isLeftAlone = async (): Promise<boolean> => {
+      const { vms } = await admin.status();
+      return vms.length === 1 && vms[0]?.name === `${place}/instances/jc-taken-g1-1`;
+    };
+    await until('theirs alone is left', isLeftAlone, 30_000);
+    assert.ok((await fetch(`${url}/jc-taken-g1-1`, { method: 'DELETE' })).ok);
+  });
+
   it('goes to its second zone if the first one has VMs for a part of the gang only', async () => {
     await admin.post('capacity', { zone: ZONES[0], generation: 'n2-standard-4', chips: 1 });
     const { id } = await stack.jobs.submit({ job: vmJob('true') });

@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { DevContext } from '../../client/cli/dev/context.js';
 import { onTerminal } from './on-terminal.js';
+import { RehearsalAdmin } from './rehearsal-admin.js';
 import type { TestStack } from './test-stack.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
@@ -93,9 +95,10 @@ export class JobctlUser {
     return record.parts[part]?.identity.pid as number;
   }
 
-  adminUrl(): string {
-    return (JSON.parse(readFileSync(join(this.home, 'context.json'), 'utf8')) as { rehearsal: { adminUrl: string } })
-      .rehearsal.adminUrl;
+  /** Of the local stack's rehearsal. */
+  admin(): RehearsalAdmin {
+    const { rehearsal, cloud } = JSON.parse(readFileSync(join(this.home, 'context.json'), 'utf8')) as DevContext;
+    return new RehearsalAdmin(rehearsal?.adminUrl ?? '', cloud.accessTokenFile);
   }
 
   async leave(): Promise<void> {

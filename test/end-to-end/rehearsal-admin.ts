@@ -1,3 +1,5 @@
+import { tokenInFile } from '../../cloud/access-token.js';
+
 /** What of POST /admin tests use. */
 type AdminVerb =
   | 'capacity'
@@ -19,13 +21,23 @@ type AdminVerb =
 /** The rehearsal's admin interface, as tests speak to it. */
 export class RehearsalAdmin {
   readonly #url: string;
+  readonly #tokenFile: string | undefined;
 
-  constructor(url: string) {
+  /** @param tokenFile of a stack of `dev up`, whose rehearsal takes no call without a token */
+  constructor(url: string, tokenFile?: string) {
     this.#url = url;
+    this.#tokenFile = tokenFile;
+  }
+
+  /** The rehearsal has another token after each start. */
+  #ask(path: string, init: RequestInit = {}): Promise<Response> {
+    const token = tokenInFile(this.#tokenFile);
+    const own = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return fetch(`${this.#url}/admin/${path}`, { ...init, headers: { ...own, ...(init.headers as object) } });
   }
 
   async post(verb: AdminVerb, body: object): Promise<void> {
-    const response = await fetch(`${this.#url}/admin/${verb}`, {
+    const response = await this.#ask(verb, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -36,7 +48,7 @@ export class RehearsalAdmin {
 
   /** Of the rehearsed Kubernetes. */
   async nodes(): Promise<readonly object[]> {
-    const settings = (await (await fetch(`${this.#url}/admin/kubernetes`)).json()) as { nodes: readonly object[] };
+    const settings = (await (await this.#ask('kubernetes')).json()) as { nodes: readonly object[] };
     return settings.nodes;
   }
 
@@ -45,15 +57,15 @@ export class RehearsalAdmin {
   }
 
   async stopRefusing(): Promise<void> {
-    await fetch(`${this.#url}/admin/refuse`, { method: 'DELETE' });
+    await this.#ask('refuse', { method: 'DELETE' });
   }
 
   async status(): Promise<CloudStatus> {
-    return (await (await fetch(`${this.#url}/admin/status`)).json()) as CloudStatus;
+    return (await (await this.#ask('status')).json()) as CloudStatus;
   }
 
   async journal(): Promise<readonly CloudEvent[]> {
-    const text = await (await fetch(`${this.#url}/admin/journal?after=0`)).text();
+    const text = await (await this.#ask('journal?after=0')).text();
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CloudEvent]));
   }
 }

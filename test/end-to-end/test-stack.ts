@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,6 +10,7 @@ import { ensureOwner } from '../../client/installation.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { JobClient } from '../../client/job-client.js';
 import type { CodecReferences } from '../../cloud/codec/codec-key.js';
+import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { CHANGES } from '../../contract/changes.js';
@@ -39,7 +40,7 @@ export class TestStack {
   readonly #directory: string;
   /** Of addresses that no other test's stack may have meanwhile, in whatever process. */
   readonly #reservations: Reservations;
-  readonly #config: object;
+  readonly #config: { readonly ssh: object };
   readonly #healthPort: number;
   readonly #metricsPort: number;
   readonly #codecKey: string | undefined;
@@ -104,7 +105,12 @@ export class TestStack {
         callsPerSecond: 200,
       },
       ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig, listingPeriods: LISTING_PERIODS } }),
-      ssh: { port: rehearsal.endpoints.sshPort, ...key, readsKeyFiles: options.readsKeyFiles ?? true },
+      ssh: {
+        port: rehearsal.endpoints.sshPort,
+        ...key,
+        jobKeySecret: jobKeySecretIn(directory, FIRST_JOB_KEY_SECRET),
+        readsKeyFiles: options.readsKeyFiles ?? true,
+      },
       googleProject: 'rehearsal',
       secretStore: pathToFileURL(join(directory, 'secrets')).href,
       label: 'REHEARSAL',
@@ -188,12 +194,33 @@ export class TestStack {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
+  /** Where this stack's operator files are, as a configuration names them. */
+  get poolFiles(): object {
+    const { pool, quotaFile, poolFile } = this.#config as Readonly<Record<string, unknown>>;
+    return { pool, ...(quotaFile === undefined ? {} : { quotaFile }), ...(poolFile === undefined ? {} : { poolFile }) };
+  }
+
   /** Reference of the worker's secret store. */
   get secretStore(): string {
     return pathToFileURL(join(this.#directory, 'secrets')).href;
   }
 
-  /** The installation's key, which logs in to the hosts of jobs that name none. */
+  /** The worker that is started next has these secrets of job keys, each made at its first use. @param current of new jobs */
+  useJobKeySecrets(current: string | undefined, ...former: readonly string[]): void {
+    const ssh = {
+      ...this.#config.ssh,
+      jobKeySecret: current && this.jobKeySecret(current),
+      formerJobKeySecrets: former.map((name) => this.jobKeySecret(name)),
+    };
+    this.workerConfig = { ...this.workerConfig, ssh };
+  }
+
+  /** Reference of a secret of job keys. */
+  jobKeySecret(name = FIRST_JOB_KEY_SECRET): string {
+    return jobKeySecretIn(this.#directory, name);
+  }
+
+  /** The installation's key, which logs in to own machines and to the hosts of jobs without a key of their own. */
   get privateKeyFile(): string {
     return join(this.#directory, 'id_ed25519');
   }
@@ -210,6 +237,12 @@ export class TestStack {
   /** Replaces the pool file that the stack was started with. */
   writePoolFile(text: string): void {
     writeFileSync(join(this.#directory, 'pool.toml'), text);
+  }
+
+  /** Changes the quota file that the stack was started with. */
+  writeQuotaFile(change: (text: string) => string): void {
+    const file = join(this.#directory, 'quota.toml');
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
   }
 
   /** What the worker wrote, for a failure's message. */
@@ -285,10 +318,18 @@ interface StackParts {
   readonly taskQueue: string;
   readonly directory: string;
   readonly reservations: Reservations;
-  readonly config: object;
+  readonly config: { readonly ssh: object };
   readonly healthPort: number;
   readonly metricsPort: number;
   readonly codecKey: string | undefined;
+}
+
+const FIRST_JOB_KEY_SECRET = 'first';
+
+function jobKeySecretIn(directory: string, name: string): string {
+  const file = join(directory, `job-key-secret-${name}`);
+  if (!existsSync(file)) writeFileSync(file, newKeyLine(new Date(), name), { mode: 0o600 });
+  return pathToFileURL(file).href;
 }
 
 /** A key of this run: `JOBCTL_TEST_CODEC_KEY=ID:BASE64 npx mocha ..` runs the same tests with encrypted payloads. */

@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import type { KeyPair } from './ssh-host.js';
 import { makeKeyPair } from './ssh-host.js';
 
-const SSHD = '/usr/sbin/sshd';
+export const SSHD = '/usr/sbin/sshd';
 export const hasOpenSshd = existsSync(SSHD);
 
 export interface OpenSshd {
@@ -50,7 +50,7 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
   if (options.hasSystem) await writeSystem(join(folder, 'bin'));
   await writeFile(join(folder, 'host_key'), hostKey.private, { mode: 0o600 });
   await writeFile(join(folder, 'authorized_keys'), `${authorized.public}\n`);
-  await writeFile(join(folder, 'sshd_config'), configOf(folder, home, options));
+  await writeFile(join(folder, 'sshd_config'), sshdConfig(folder, home, options));
   const server = spawn(SSHD, ['-D', '-e', '-f', join(folder, 'sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   server.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -73,10 +73,11 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
   };
 }
 
-const configOf = (
+/** @param folder with its `host_key` and `authorized_keys`, and `bin` if its system runs */
+export const sshdConfig = (
   folder: string,
   home: string,
-  { address, port, hasSystem, settings = '' }: OpenSshdOptions,
+  { address, port, hasSystem, settings = '' }: Pick<OpenSshdOptions, 'address' | 'port' | 'hasSystem' | 'settings'>,
 ): string => `${settings}
 ListenAddress ${address}
 Port ${port}
@@ -98,7 +99,7 @@ async function writeSystem(folder: string): Promise<void> {
   await writeFile(join(folder, 'systemctl'), '#!/bin/sh\necho running\n', { mode: 0o755 });
 }
 
-function isAnswering(host: string, port: number): Promise<boolean> {
+export function isAnswering(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, host);
     socket.once('data', () => (socket.destroy(), resolve(true)));

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +12,8 @@ export const GO_BUILD_MS = BUILD_TIMEOUT_MS + 60_000;
 
 /** The server that docker-compose.yml names, and its own version of the schema tool. */
 export const TEMPORAL_SERVER_VERSION = '1.29.1';
+/** The Web UI that docker-compose.yml names. */
+export const TEMPORAL_UI_VERSION = '2.42.1';
 /** The last that a plain build makes (facts: production.md 4). */
 const COMPOSE_VERSION = 'v2.40.3';
 /** The last that a plain build makes (facts: kubernetes.md 4). */
@@ -31,6 +33,19 @@ export function temporalServerFolder(): Promise<string> {
     await go(['install', ...packages], { GOBIN: folder });
     renameSync(join(folder, 'server'), join(folder, 'temporal-server'));
     renameSync(join(folder, 'sql'), join(folder, 'temporal-sql-tool'));
+  });
+}
+
+/** A folder with Temporal's Web UI as its image has it: `ui-server`, `start-ui-server.sh`, `config/docker.yaml`. A minute or two. */
+export function temporalUiFolder(): Promise<string> {
+  const module = `github.com/temporalio/ui-server/v2@v${TEMPORAL_UI_VERSION}`;
+  return cached('temporal-ui', TEMPORAL_UI_VERSION, async (folder) => {
+    await go(['install', module.replace('@', '/cmd/server@')], { GOBIN: folder });
+    renameSync(join(folder, 'server'), join(folder, 'ui-server'));
+    const { Dir: sources } = JSON.parse((await go(['mod', 'download', '-json', module])).stdout) as { Dir: string };
+    copyFileSync(join(sources, 'docker/start-ui-server.sh'), join(folder, 'start-ui-server.sh'));
+    mkdirSync(join(folder, 'config'));
+    copyFileSync(join(sources, 'config/docker.yaml'), join(folder, 'config/docker.yaml'));
   });
 }
 
@@ -106,7 +121,7 @@ async function inCopy(module: string, source: string, build: (source: string) =>
 }
 
 /** `~/.cache/jobctl/NAME/VERSION`; made beside its goal and renamed, so that a build that broke off leaves nothing half done. */
-async function cached(name: string, version: string, build: (folder: string) => Promise<void>): Promise<string> {
+export async function cached(name: string, version: string, build: (folder: string) => Promise<void>): Promise<string> {
   const root = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   const folder = join(root, 'jobctl', name, version);
   if (existsSync(folder)) return folder;

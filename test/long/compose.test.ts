@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { dockerCompose, GO_BUILD_MS, TEMPORAL_SERVER_VERSION } from './built-by-go.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const VARIABLES = { POSTGRES_PASSWORD: 'not-a-secret' };
+const VARIABLES = { POSTGRES_PASSWORD: 'not-a-secret', POSTGRES_SERVER_PASSWORD: 'not-one-either' };
 const PROFILES = ['gcp', 'rehearsal'] as const;
 
 /** What compose itself makes of the file, as far as it is looked at here. */
@@ -16,13 +16,18 @@ interface Composed {
 
 interface Service {
   readonly image?: string;
-  readonly build?: { readonly target?: string };
+  readonly build?: { readonly target?: string; readonly args?: Readonly<Record<string, string>> };
   readonly ports?: readonly { readonly host_ip?: string; readonly published?: string }[];
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly restart?: string;
   readonly user?: string;
   readonly privileged?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly read_only?: boolean;
+  readonly security_opt?: readonly string[];
+  readonly networks?: Readonly<Record<string, unknown>>;
   readonly environment?: Readonly<Record<string, string | null>>;
 }
 
@@ -41,9 +46,13 @@ describe('docker-compose.yml, as compose itself reads it', function () {
     });
   }
 
-  it('is refused without a password, and the message says what to do', async () => {
-    await assert.rejects(run(['config', '-q'], {}), /POSTGRES_PASSWORD.*set it in \.env before the first start/);
-  });
+  for (const [name, remedy] of Object.entries({
+    POSTGRES_PASSWORD: /POSTGRES_PASSWORD.*set it in \.env before the first start/,
+    POSTGRES_SERVER_PASSWORD: /POSTGRES_SERVER_PASSWORD.*set it in \.env, such as by/,
+  }))
+    it(`is refused without ${name}, and the message says what to do`, async () => {
+      await assert.rejects(run(['config', '-q'], { ...VARIABLES, [name]: undefined }), remedy);
+    });
 
   it('pins every image by an exact tag, and the server is the one that our tests run natively', async () => {
     for (const [name, { image = '' }] of await everyService()) {
@@ -55,6 +64,41 @@ describe('docker-compose.yml, as compose itself reads it', function () {
     const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
     assert.equal(images.get('worker'), `jobctl:${version}`);
     assert.equal(images.get('rehearsal'), `jobctl-rehearsal:${version}`);
+  });
+
+  it('takes every image and the base of ours from a variable', async () => {
+    const variables = {
+      POSTGRES_IMAGE: 'a/postgres@sha256:1',
+      TEMPORAL_ADMIN_TOOLS_IMAGE: 'a/tools@sha256:2',
+      TEMPORAL_SERVER_IMAGE: 'a/server@sha256:3',
+      TEMPORAL_UI_IMAGE: 'a/ui@sha256:4',
+      JOBCTL_IMAGE: 'a/jobctl@sha256:5',
+      JOBCTL_REHEARSAL_IMAGE: 'a/rehearsal@sha256:6',
+      NODE_IMAGE: 'a/node@sha256:7',
+    };
+    const services = await everyService(variables);
+    const images = services.flatMap(([, { image, build }]) => [image, ...Object.values(build?.args ?? {})]);
+    assert.deepEqual(new Set(images), new Set(Object.values(variables)));
+    const { NODE_IMAGE } = new Map(await everyService()).get('worker')?.build?.args ?? {};
+    assert.match(readFileSync(`${ROOT}Dockerfile`, 'utf8'), new RegExp(`^ARG NODE_IMAGE=${NODE_IMAGE}$`, 'm'));
+  });
+
+  it('gives no service a capability, a way to root, or a file system to write', async () => {
+    for (const [name, service] of await everyService()) {
+      assert.deepEqual([service.cap_drop, service.cap_add ?? []], [['ALL'], []], name);
+      assert.deepEqual([service.read_only, service.security_opt], [true, ['no-new-privileges:true']], name);
+    }
+  });
+
+  it('lets the server and its schema alone into the network of the database, and the Web UI into no other’s', async () => {
+    const members = (network: string, services: readonly (readonly [string, Service])[]): readonly string[] =>
+      services.filter(([, { networks = {} }]) => network in networks).map(([name]) => name);
+    const services = await everyService();
+    assert.deepEqual(members('database', services).toSorted(), ['postgres', 'roles', 'schema', 'temporal']);
+    assert.deepEqual(members('ui', services).toSorted(), ['temporal', 'ui']);
+    assert.deepEqual(members('temporal', services).toSorted(), ['rehearsal', 'setup', 'temporal', 'worker']);
+    assert.deepEqual(members('outside', services).toSorted(), ['rehearsal', 'setup', 'worker']);
+    assert.deepEqual(members('default', services), []);
   });
 
   it('publishes ports on 127.0.0.1 alone', async () => {
@@ -72,14 +116,14 @@ describe('docker-compose.yml, as compose itself reads it', function () {
         ),
       ),
     );
-    assert.deepEqual([...once].sort(), ['schema', 'setup', 'setup-rehearsal']);
+    assert.deepEqual([...once].sort(), ['roles', 'schema', 'setup', 'setup-rehearsal']);
     for (const [name, service] of services) {
       if (once.has(name)) assert.match(service.restart ?? '', /^on-failure/, name);
       else assert.ok(hasHealthCheck(service), `${name} has no health check`);
     }
   });
 
-  it('starts the worker after the server is set up, the server after its schema, the schema after the database', async () => {
+  it('starts the worker after the server is set up, the server after roles, schema and database', async () => {
     const services = new Map(await everyService());
     const needs = (name: string): object =>
       Object.fromEntries(
@@ -87,13 +131,14 @@ describe('docker-compose.yml, as compose itself reads it', function () {
       );
     assert.deepEqual(needs('worker'), { setup: 'service_completed_successfully' });
     assert.deepEqual(needs('setup'), { temporal: 'service_healthy' });
-    assert.deepEqual(needs('temporal'), { schema: 'service_completed_successfully' });
+    assert.deepEqual(needs('temporal'), { roles: 'service_completed_successfully' });
+    assert.deepEqual(needs('roles'), { schema: 'service_completed_successfully' });
     assert.deepEqual(needs('schema'), { postgres: 'service_healthy' });
   });
 
   it('holds no secret, and nothing is privileged or root', async () => {
     const text = readFileSync(`${ROOT}docker-compose.yml`, 'utf8');
-    assert.doesNotMatch(text, /(PASSWORD|KEYS?|TOKEN): (?!(&password )?\$\{|\*password|\/run\/secrets)\S/);
+    assert.doesNotMatch(text, /(PASSWORD|KEYS?|TOKEN|password): (?!(&[\w-]+ )?\$\{|\*[\w-]+|\/run\/secrets)\S/);
     for (const [name, { privileged, user }] of await everyService()) {
       assert.ok(privileged !== true && user !== 'root' && user !== '0', name);
     }
@@ -116,9 +161,11 @@ describe('docker-compose.yml, as compose itself reads it', function () {
     return stdout;
   }
 
-  async function everyService(): Promise<readonly (readonly [string, Service])[]> {
+  async function everyService(more: NodeJS.ProcessEnv = {}): Promise<readonly (readonly [string, Service])[]> {
     const profiles = PROFILES.flatMap((profile) => ['--profile', profile]);
-    const { services } = JSON.parse(await run([...profiles, 'config', '--format', 'json'], VARIABLES)) as Composed;
+    const { services } = JSON.parse(
+      await run([...profiles, 'config', '--format', 'json'], { ...VARIABLES, ...more }),
+    ) as Composed;
     return Object.entries(services);
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { type Finished, JobctlUser, type Started } from '../end-to-end/jobctl-process.js';
-import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { until } from '../until.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/train-jax.yaml', import.meta.url));
@@ -17,7 +17,7 @@ describe('training with JAX over four hosts', function () {
   // JAX is installed on four hosts, three times.
   this.timeout(20 * MINUTE);
   const user = new JobctlUser();
-  const admin = (): RehearsalAdmin => new RehearsalAdmin(user.adminUrl());
+  const admin = (): RehearsalAdmin => user.admin();
   let preempted: Started | undefined;
   after(() => {
     preempted?.kill('SIGKILL');

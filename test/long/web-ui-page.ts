@@ -13,8 +13,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+/** @param more flags */
+export function startBrowser(more: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...more] });
 }
 
 /** The Temporal Web UI as an operator uses it: its list, a workflow's tabs, its buttons. Versions 2.42 and near. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parse } from 'toml';
 import { z } from 'zod';
-import { poolFileJsonSchema } from '../../quota/files/pool-file.js';
+import { poolFileJsonSchema } from '../../quota/files/pool-file-form.js';
 import { quotaFileJsonSchema } from '../../quota/files/quota-file-schema.js';
 import { MEMBERS, POOL, SCHEMA, SHARES } from './quota-files.js';
 
@@ -27,6 +27,10 @@ describe('the JSON Schema', () => {
     'several tiers': ['quota-file', quota({ pool: '[[total_resources]]\nv4 = 8\n[[total_resources]]\nv5e = 8\n' })],
     'examples/pool.toml': ['pool-file', read('examples/pool.toml')],
     'times and tiers': ['pool-file', '[quota]\naging = "1.5h"\nmin_runtime = 60\n[[tiers]]\npricing = "spot"\n'],
+    'what jobs may choose and take': [
+      'pool-file',
+      '[allow]\nimages = ["a/**"]\n[limits]\nlog_bytes_per_attempt = "10GiB"\n[limits.priority_floor]\nvision = 2\n',
+    ],
     'an empty pool file': ['pool-file', ''],
   };
   for (const [name, [kind, text]] of Object.entries(good)) {

@@ -18,8 +18,8 @@ const KNOWN = [
 ];
 
 const TOP = [
-  '  known here: google_project, zones, tpu, machines, quota, tiers, largest_slice, borrowing_limits,',
-  '    lending_limits',
+  '  known here: google_project, zones, tpu, machines, allow, limits, quota, tiers, largest_slice,',
+  '    borrowing_limits, lending_limits',
 ];
 
 /** Pool files that are wrong: the whole message, line by line. */
@@ -116,7 +116,8 @@ describe('pool file', () => {
   });
   it('an empty one has no defaults', () => {
     const parsed = parsePoolFile('', 'pool.toml', 'p');
-    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, machines: [], form: {} });
+    const choices = { pool: 'p', file: 'pool.toml', admins: [], gives: {} };
+    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, machines: [], choices, form: {} });
   });
 });
 

@@ -13,6 +13,7 @@ import { RetryState } from '@temporalio/common';
 import { readableNotify } from '../../domain/job-file/notify.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
+import { inputSizeProblem, jsonBytes, MOST_MESSAGE_BYTES } from '../../domain/job-input-size.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { type Asker, askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
@@ -59,7 +60,9 @@ async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCar
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
   setCurrentDetails(uncheckedDetails(workflowId));
-  const { machines, ...settings } = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input }, waiting);
+  const question = { job: { id: workflowId, run: chainRunId() }, spec, input };
+  refuseTooLarge(question);
+  const { machines, ...settings } = await accept(question, waiting);
   return {
     v: 1,
     spec: { ...spec, ...machines },
@@ -98,6 +101,15 @@ export interface Waiting {
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
+
+/**
+ * Temporal terminates a workflow that sends a larger message, without a word. What a pool takes is far less, and is judged by the
+ * activity. Only what could never be sent is judged here, so that every history in which it was sent replays.
+ */
+function refuseTooLarge(question: AcceptJobInput): void {
+  if (jsonBytes(question) < MOST_MESSAGE_BYTES) return;
+  throw invalid(inputSizeProblem(question.input) ?? 'input: the job is too large');
+}
 
 /** A second run that no job of ours continued would find leases and slices of the first. */
 function refuseRepetition(input: JobInput): void {
@@ -145,4 +157,12 @@ function cancelledBeforeAccepted(asker: Asker | undefined): Outcome {
 }
 
 const invalid = (message: string): ApplicationFailure =>
-  ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message });
+  ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
+
+/** Characters of a failure: a job of 100,000 wrong keys, or of one key that long, would have one that Temporal does not take. */
+const MOST_CHARACTERS = 32_768;
+
+const shortened = (message: string): string =>
+  message.length <= MOST_CHARACTERS
+    ? message
+    : `${message.slice(0, MOST_CHARACTERS)}\n.. and ${message.length - MOST_CHARACTERS} characters more`;

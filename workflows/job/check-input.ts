@@ -1,3 +1,4 @@
+import { isValidUser, USER_RULE } from '../../domain/identity.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { showValue, type Problem } from '../../domain/problem.js';
@@ -13,13 +14,12 @@ const KNOWN_KEYS = [
   'files',
   'sshKey',
   'identityKeys',
+  'authorization',
   'carry',
 ] as const satisfies readonly (keyof JobInput)[];
 const EXAMPLE = 'start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const SHA256 = /^[0-9a-f]{64}$/;
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
-/** A login name may be anything on some systems; a search attribute has to take it. */
-const USER = /^\P{Cc}{1,100}$/u;
 
 /**
  * What is wrong with the input of a job's workflow, apart from the job file in it: whatever another service sent, in whatever
@@ -64,10 +64,7 @@ function textProblems({ source, user, sshKey }: Readonly<Record<string, unknown>
     problems.push(problem(['source'], source, `${showValue(source)} is not text`));
   if (isAbsent(user)) return problems;
   if (typeof user !== 'string') problems.push(problem(['user'], user, `${showValue(user)} is not text`));
-  else if (!USER.test(user))
-    problems.push(
-      problem(['user'], user, `${showValue(user)} is no user`, '1 to 100 characters, none of them a control character'),
-    );
+  else if (!isValidUser(user)) problems.push(problem(['user'], user, `${showValue(user)} is no user`, USER_RULE));
   return problems;
 }
 

@@ -13,7 +13,7 @@ import { externalIpOf } from '../../domain/slice.js';
 export interface JobFacts {
   readonly id: string;
   readonly spec: JobSpec;
-  readonly settings: Pick<JobSettings, 'user' | 'project' | 'bucket' | 'label'>;
+  readonly settings: Pick<JobSettings, 'user' | 'isVerified' | 'project' | 'bucket' | 'label'>;
   readonly phase: JobPhase;
   readonly phaseSince: EpochMs;
   readonly why?: string;
@@ -53,7 +53,7 @@ export function uncheckedDetails(id: string, why?: string): string {
 }
 
 function headline({ spec, settings }: JobFacts): string {
-  const who = `**${plain(spec.name)}: ${formatSlices(spec)} for ${plain(settings.user, 60)}**`;
+  const who = `**${plain(spec.name)}: ${formatSlices(spec)} for ${plain(settings.user, 60)}${settings.isVerified === true ? '' : ' (unverified)'}**`;
   const where = `project ${plain(settings.project, 60)}, pool ${plain(spec.pool, 60)}, priority ${spec.priority}`;
   const label = settings.label === undefined ? '' : `**${plain(settings.label, 40)}: not on real Cloud TPUs**\n\n`;
   return `${label}${who}, ${where}`;

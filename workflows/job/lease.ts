@@ -15,6 +15,7 @@ import {
   revokedSignal,
 } from '../../contract/job.js';
 import type { Inbox } from '../inbox.js';
+import { ofThisTime } from '../plausible.js';
 import { OneAtATime } from '../one-at-a-time.js';
 import { Sequence } from '../sequence.js';
 import type { Revocation } from './interruption.js';
@@ -27,7 +28,10 @@ import { chainRunId } from './story.js';
 export class LeaseHold {
   #number: number;
   #held: Held;
+  /** The highest that was heard. */
   #epoch: number;
+  /** The same of what was said of this number. The first word about a new number is news whatever was said before: only a pool that heard the number can speak of it. */
+  #numberEpoch: number;
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
   #hasLetGo = false;
@@ -44,12 +48,13 @@ export class LeaseHold {
   readonly #restating = new OneAtATime(() => this.#say());
 
   constructor(pool: string, demand: Demand, slices: PresentSlices, carry: LeaseCarry = FIRST_LEASE) {
-    const { number, epoch, askedAt, revocation, isResting, ...held } = carry;
+    const { number, epoch, numberEpoch = epoch, askedAt, revocation, isResting, ...held } = carry;
     this.#pool = pool;
     this.#demand = demand;
     this.#slices = slices;
     this.#number = number;
     this.#epoch = epoch;
+    this.#numberEpoch = numberEpoch;
     this.#askedAt = askedAt;
     this.#revocation = revocation;
     this.#isResting = isResting ?? false;
@@ -59,9 +64,9 @@ export class LeaseHold {
 
   /** What the pool says from now on. */
   listen(inbox: Inbox): void {
-    inbox.on(grantedSignal, grantedForm, (grant) => this.#onGranted(grant));
-    inbox.on(revokedSignal, revokedForm, (revoked) => this.#onRevoked(revoked));
-    inbox.on(restateSignal, restateForm, ({ epoch }) => this.#restate(epoch));
+    inbox.on(grantedSignal, ofThisTime(grantedForm), (grant) => this.#onGranted(grant));
+    inbox.on(revokedSignal, ofThisTime(revokedForm), (revoked) => this.#onRevoked(revoked));
+    inbox.on(restateSignal, ofThisTime(restateForm), ({ epoch }) => this.#restate(epoch));
   }
 
   get isHeld(): boolean {
@@ -159,6 +164,7 @@ export class LeaseHold {
     const given = this.id;
     this.#isResting = isResting;
     this.#number += 1;
+    this.#numberEpoch = 0;
     this.#held = {};
     this.#askedAt = undefined;
     this.#revocation = undefined;
@@ -175,13 +181,13 @@ export class LeaseHold {
   // What the pool says ---------------------------------------------------------------------------------------------
 
   #isNews({ run, number, epoch }: LeaseNews): boolean {
-    return run === chainRunId() && number === this.#number && epoch >= this.#epoch && !this.#hasLetGo;
+    return run === chainRunId() && number === this.#number && epoch >= this.#numberEpoch && !this.#hasLetGo;
   }
 
   #onGranted(grant: LeaseGrant): void {
     if (!this.#isNews(grant)) return;
     const { epoch, tier, pricing, reservation } = grant;
-    this.#epoch = epoch;
+    this.#hear(epoch);
     // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files since.
     this.#held = {
       heldSince: Date.now(),
@@ -195,15 +201,20 @@ export class LeaseHold {
   #onRevoked(revoked: LeaseRevocation): void {
     if (!this.#isNews(revoked)) return;
     const { epoch, reason, cause } = revoked;
-    this.#epoch = epoch;
+    this.#hear(epoch);
     // Said until it is answered: what the command was told first stays true.
     this.#revocation ??= { reason, cause };
   }
 
   #restate(epoch: number): void {
     if (epoch < this.#epoch) return;
-    this.#epoch = epoch;
+    this.#hear(epoch);
     this.sayAgain();
+  }
+
+  #hear(epoch: number): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#numberEpoch = epoch;
   }
 
   /** Tells the pool what the job holds, and which slices it started. */
@@ -265,6 +276,7 @@ export class LeaseHold {
     return {
       number: this.#number,
       epoch: this.#epoch,
+      ...(this.#numberEpoch === this.#epoch ? {} : { numberEpoch: this.#numberEpoch }),
       ...this.#held,
       ...(this.#askedAt === undefined ? {} : { askedAt: this.#askedAt }),
       ...(this.#revocation === undefined ? {} : { revocation: this.#revocation }),
@@ -296,6 +308,8 @@ const grantedBy = ({ tier, bought }: Held): Granted | undefined =>
 export interface LeaseCarry extends Held {
   readonly number: number;
   readonly epoch: number;
+  /** Absent: the same. */
+  readonly numberEpoch?: number;
   /** When it was first asked for. */
   readonly askedAt?: number;
   readonly revocation?: Revocation;

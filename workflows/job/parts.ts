@@ -137,6 +137,7 @@ function begin({ carried, settings, file: { spec }, story }: Job, { job, files =
       name: spec.name,
       slice: formatSlices(spec),
       contentHash: contentHash({ job, files }),
+      isVerified: settings.isVerified === true,
       ...(settings.label === undefined ? {} : { label: settings.label }),
       submittedAt: carried.submittedAt,
       attempts: 0,

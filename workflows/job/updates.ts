@@ -21,6 +21,7 @@ import {
 } from '../../contract/job.js';
 import { durationText } from '../markdown.js';
 import { attemptInput, type AttemptParts } from './attempt.js';
+import { mustBeUnderRules } from './edit-rules.js';
 import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { Requests } from './requests.js';
@@ -58,7 +59,7 @@ export function takeUpdates(job: UpdatedParts): void {
       mustBeForm(editForm, call);
       mustBeOpen(job);
       mustBeStopped(job);
-      editOf(job, call);
+      mustBeUnderRules(editOf(job, call), job.settings);
     },
   });
   setHandler(requeueUpdate, (call) => requeue(job, call), {
@@ -80,7 +81,7 @@ export function takeUpdates(job: UpdatedParts): void {
       mustBeForm(editForm, call);
       mustBeOpen(job);
       mustBeRestartable(job, call);
-      editOf(job, call);
+      mustBeUnderRules(editOf(job, call), job.settings);
     },
   });
 }

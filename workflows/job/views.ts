@@ -11,7 +11,7 @@ import type { Recovery } from './recovery.js';
 import { personOf, type Request, type Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
-import type { JobStory } from './story.js';
+import { chainRunId, type JobStory } from './story.js';
 
 /** The parts of a job that somebody looks at. */
 export interface ShownParts {
@@ -32,6 +32,7 @@ export function jobView({ carried, file, story, requests, slices, attempt, recov
   const { granted } = lease;
   return {
     id: workflowInfo().workflowId,
+    run: chainRunId(),
     spec: file.spec,
     project: settings.project,
     ...(settings.label === undefined ? {} : { label: settings.label }),

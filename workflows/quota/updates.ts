@@ -1,5 +1,6 @@
 import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplyAnswer } from '../../contract/quota-activities.js';
+import { floorProblem } from '../../quota/pool-limits.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { admissionForm, applyForm, priorityCallForm } from '../../contract/quota-forms.js';
 import { mustBeForm, refusal } from '../human-call.js';
@@ -107,14 +108,27 @@ function mustBeAdmin(records: PoolRecords, by: string, what: string): void {
   throw refusal(`'${by}' is no admin of pool ${records.pool} and may not ${what}; ${adminsOf(records)}`);
 }
 
-function mustBeAllowedPriority(records: PoolRecords, { isReady }: UpdateContext, { job, by }: PriorityCall): void {
+function mustBeAllowedPriority(
+  records: PoolRecords,
+  { isReady }: UpdateContext,
+  { job, by, priority }: PriorityCall,
+): void {
   if (!isReady()) throw refusal(`pool ${records.pool} is being rebuilt: repeat in a moment`);
   const row = records.book.ofJob(job);
   if (!row) throw refusal(notHere(records, job));
+  mustBeUnderFloor(records, row.demand.project, priority);
   if (row.demand.user === by || isAdmin(records.facts?.config, by)) return;
   throw refusal(
     `job ${job} is of user '${row.demand.user}', and '${by}' is no admin of pool ${records.pool}; ${adminsOf(records)}`,
   );
+}
+
+/** Admins too: where nobody is named everybody is one, and whoever may pass it may change the file. */
+function mustBeUnderFloor({ facts }: PoolRecords, project: string, priority: number): void {
+  const config = facts?.config;
+  const floors = config?.kind === 'limited' ? config.rules?.priorityFloors : undefined;
+  const problem = floorProblem(floors, project, priority);
+  if (problem !== undefined) throw refusal(problem);
 }
 
 /** Where nobody is named, everybody is one. */

@@ -5,6 +5,7 @@ import { modeForOthers } from '../../../domain/file-mode.js';
 import { nearestWord } from '../../../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../../../domain/problem.js';
 import { located, readToml, TomlPositions } from '../../../quota/files/toml-text.js';
+import { addressProblem } from '../../http/server-options.js';
 import { CliError } from '../cli-error.js';
 import { type Environment, xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
@@ -22,6 +23,7 @@ export interface Contexts {
 
 /** The local stack of JOBCTL_HOME, which needs no entry in the file. */
 export const LOCAL_CONTEXT = 'local';
+const NAMES_SERVER = 'server = "https://HOST", or address = "HOST:PORT" of Temporal';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 const NAME_RULE = 'a name: letters, digits, - and _, 63 at most, and a letter or digit first';
 
@@ -79,7 +81,7 @@ export function unknownContext({ byName, file }: Contexts, name: string, whence:
     `${whence}: there is no context ${showValue(name)} in ${file}`,
     ...(nearest === undefined ? [] : [`the nearest is ${nearest}`]),
     names.length === 0 ? 'there are no contexts yet' : `there are: ${[...names, LOCAL_CONTEXT].join(', ')}`,
-    `to make it: jobctl context set ${NAME.test(name) ? name : 'NAME'} --temporal-address HOST:PORT`,
+    `to make it: jobctl context set ${NAME.test(name) ? name : 'NAME'} --server URL, or --temporal-address HOST:PORT`,
   );
 }
 
@@ -100,6 +102,9 @@ export function problemOf(
     };
   if (setting.key === 'address' && !/^[^\s/]+:\d{1,5}$/.test(value))
     return { message: `${showValue(value)} is not HOST:PORT`, hint: 'such as temporal.example.com:7233' };
+  const problem = setting.key === 'server' ? addressProblem(value) : undefined;
+  if (problem !== undefined)
+    return { message: `${showValue(value)} ${problem}`, hint: 'such as https://jobctl.example.com' };
   return undefined;
 }
 
@@ -149,8 +154,8 @@ class Reading {
         );
       else if (value !== false) settings[setting.key] = this.#value(setting, [...path, key], value);
     }
-    if (settings.address === undefined && !('address' in table))
-      this.problems.push({ path, at: 'key', message: 'names no server', hint: 'address = "HOST:PORT"' });
+    if (!('address' in table) && !('server' in table))
+      this.problems.push({ path, at: 'key', message: 'names no server', hint: NAMES_SERVER });
     return settings;
   }
 

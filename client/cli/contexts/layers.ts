@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type * as EnvConfig from '@temporalio/envconfig';
 import { CliError } from '../cli-error.js';
 import { type DevContext, readDevContext } from '../dev/context.js';
@@ -66,7 +67,7 @@ export function settingLayers(flags: Flags, env: Environment): Layers {
   return {
     all,
     ...(server === undefined ? {} : { server }),
-    used: all.filter((each) => isOfPlace(each, server)),
+    used: all.filter((each) => isOfPlace(each, server)).map((each) => withoutOtherPlace(each, server)),
     ...(contextName === undefined ? {} : { contextName }),
     ...(stack === undefined ? {} : { stack }),
     home,
@@ -77,14 +78,27 @@ const layer = (kind: LayerKind, title: string, settings: Settings): Layer => ({
   kind,
   title,
   settings,
-  namesServer: settings.address !== undefined,
+  namesServer: settings.address !== undefined || settings.server !== undefined,
 });
 
 export const flagLayer = (settings: Settings): Layer => layer('flags', 'flags', settings);
 
 function isOfPlace(each: Layer, server: Layer | undefined): boolean {
   if (each.kind === 'flags' || each.kind === 'environment' || each === server) return true;
-  return server?.settings.address !== undefined && each.settings.address === server.settings.address;
+  if (server === undefined) return false;
+  const { server: url, address } = server.settings;
+  if (url !== undefined) return each.settings.server === url;
+  return address !== undefined && each.settings.address === address;
+}
+
+/** Flags and environment count whatever they name, and what they name of another place does not: a `jobctl serve` has the jobs, or Temporal. */
+function withoutOtherPlace(each: Layer, decides: Layer | undefined): Layer {
+  if (each === decides || decides === undefined) return each;
+  const { server: url, address, ...others } = each.settings;
+  const isSame = decides.settings.server !== undefined && url === decides.settings.server;
+  if (isSame || (url === undefined && decides.settings.server === undefined)) return each;
+  const kept = decides.settings.server === undefined && address !== undefined ? { address } : {};
+  return { ...each, settings: { ...others, ...kept } };
 }
 
 /** The file is read only if it can matter: each read costs a TOML parser's load. */
@@ -116,11 +130,13 @@ function fromFlags(flags: Flags): Settings {
   );
 }
 
-/** @param isServerSaid `--context` says which server is meant: Temporal's variables are of another one */
+const isOfServer = (variable = ''): boolean => variable.startsWith('TEMPORAL_') || variable === 'JOBCTL_SERVER';
+
+/** @param isServerSaid `--context` says which server is meant: these variables are of another one */
 function environmentLayer(env: Environment, isServerSaid: boolean): Layer {
   const read = SETTINGS.flatMap(({ key, variable }) => {
     const value = variable === undefined ? undefined : given(env[variable]);
-    return value === undefined || (isServerSaid && variable?.startsWith('TEMPORAL_')) ? [] : [[key, value]];
+    return value === undefined || (isServerSaid && isOfServer(variable)) ? [] : [[key, value]];
   });
   const plain = layer('environment', 'the environment', Object.fromEntries(read) as Settings);
   const names = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].filter((name) => given(env[name]) !== undefined);
@@ -164,10 +180,13 @@ const present = (env: Environment): Record<string, string> =>
 
 /** What a local stack says of itself as settings. */
 export function stackLayer({ temporal, store, codec, googleProject, secretStore }: DevContext): Layer {
-  const { address, namespace } = temporal;
+  const { address, namespace, tlsCaFile, tlsServerName, apiKeyFile } = temporal;
   const settings: Settings = {
     address,
     namespace,
+    ...(tlsCaFile === undefined ? {} : { tls_ca_file: tlsCaFile }),
+    ...(tlsServerName === undefined ? {} : { tls_server_name: tlsServerName }),
+    ...(apiKeyFile === undefined ? {} : { api_key: pathToFileURL(apiKeyFile).href }),
     bucket: store.bucket,
     ...(store.endpoint === undefined ? {} : { store_endpoint: store.endpoint }),
     google_project: googleProject,
@@ -184,8 +203,8 @@ export const given = (value: string | undefined): string | undefined => (value =
 export function noServer(home: StackHome): CliError {
   return new CliError(
     ExitCode.Usage,
-    'no Temporal server is named: there is no context, no TEMPORAL_ADDRESS, and no local stack',
-    "a team's server: jobctl context set NAME --temporal-address HOST:PORT",
+    'no server is named: there is no context, no JOBCTL_SERVER or TEMPORAL_ADDRESS, and no local stack',
+    "a team's server: jobctl context set NAME --server URL, or --temporal-address HOST:PORT",
     `this computer alone: jobctl dev up, or jobctl submit --local (in ${home.root})`,
     '`jobctl help where` shows every way',
   );

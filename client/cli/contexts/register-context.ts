@@ -10,8 +10,8 @@ import type { OutputFlag } from '../options.js';
 export const whereText = (): string =>
   asTyped(`Where a command talks to: the first of these that names a server.
 
-  1. flags                  --temporal-address HOST:PORT, and --context NAME for one command
-  2. the environment        TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE
+  1. flags                  --server URL, --temporal-address HOST:PORT, and --context NAME for one command
+  2. the environment        JOBCTL_SERVER, TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE
   3. a context              JOBCTL_CONTEXT, else the one of \`jobctl context use\`
   4. Temporal's profile     the profile default of Temporal's own temporal.toml
   5. the local stack        of JOBCTL_HOME, if \`jobctl dev up\` or \`submit --local\` made one; as a context it is \`local\`
@@ -29,10 +29,11 @@ TEMPORAL_API_KEY).
 `);
 
 const NOTES = `
-A context names a server and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name
+A context names a jobctl serve, or a Temporal server, and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name
 and quota project. Contexts are in ~/.config/jobctl/contexts.toml (XDG_CONFIG_HOME). \`jobctl help where\` says which setting wins.
 
 Examples:
+  jobctl context set team --server https://jobctl.example.com && jobctl login
   jobctl context set prod --temporal-address temporal.example.com:7233 --namespace ml --bucket ml-jobs
   jobctl context use prod
   jobctl list --context local
@@ -102,6 +103,7 @@ function registerSet(context: Command, invocation: Invocation): void {
       'after',
       `
 Examples:
+  jobctl context set team --server https://jobctl.example.com
   jobctl context set prod --temporal-address temporal.example.com:7233 --namespace ml --bucket ml-jobs --user alice
   jobctl context set cloud --temporal-address ml.a1b2c.tmprl.cloud:7233 --namespace ml.a1b2c --api-key env:TEMPORAL_CLOUD_KEY
   jobctl context set prod --tls-cert-file ~/certs/me.pem --tls-key-file ~/certs/me.key

@@ -14,6 +14,14 @@ export interface Setting {
 
 const KNOWN = [
   {
+    key: 'server',
+    flag: 'server',
+    value: '<url>',
+    variable: 'JOBCTL_SERVER',
+    isFlag: true,
+    what: 'a server of jobctl, such as https://jobctl.example.com',
+  },
+  {
     key: 'address',
     flag: 'temporal-address',
     value: '<host:port>',
@@ -73,6 +81,14 @@ const KNOWN = [
     variable: 'JOBCTL_BUCKET',
     isFlag: true,
     what: 'the bucket of logs and files',
+  },
+  {
+    key: 'system_bucket',
+    flag: 'system-bucket',
+    value: '<name>',
+    variable: 'JOBCTL_SYSTEM_BUCKET',
+    isFlag: true,
+    what: 'the bucket of what decides, if there are two',
   },
   {
     key: 'store_endpoint',

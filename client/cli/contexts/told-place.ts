@@ -1,5 +1,7 @@
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { lookOf } from '../render/look.js';
+import { visibleText } from '../../../domain/visible-text.js';
+import { printErr } from '../print.js';
 
 /** `context prod`, `context local`, or `server 10.0.0.1:7233` if no context was named. For headers. */
 export function shortPlace({ place }: CliContext): string | undefined {
@@ -29,7 +31,7 @@ export function contextToChange(flags: ContextFlags & { readonly output?: string
   const context = resolveContext(flags);
   told.add(context);
   const line = placeLine(context);
-  if (flags.output !== 'json' && line !== undefined) process.stderr.write(`${line}\n`);
+  if (flags.output !== 'json' && line !== undefined) printErr(`${line}\n`);
   return context;
 }
 
@@ -38,5 +40,6 @@ export function tellReadPlace(context: CliContext): void {
   if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
   told.add(context);
   const line = placeLine(context);
-  if (line !== undefined) process.stderr.write(`${lookOf(process.stderr, process.env).paint('dim', line)}\n`);
+  if (line !== undefined)
+    process.stderr.write(`${lookOf(process.stderr, process.env).paint('dim', visibleText(line))}\n`);
 }

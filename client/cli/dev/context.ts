@@ -1,16 +1,22 @@
 import { pathToFileURL } from 'node:url';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
+import type { LoginFiles } from '../../../cloud/temporal/login-files.js';
 import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/shared-lister.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
-import { readJson } from './stack-record.js';
+import { serverLoginFiles } from './guarded-server/server-files.js';
+import { isGuarded, readJson } from './stack-record.js';
 import type { RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 
 /** What clients of a local stack need; kept in `context.json`. */
 export interface DevContext {
-  readonly temporal: { readonly address: string; readonly namespace: string; readonly uiUrl: string | null };
+  readonly temporal: LoginFiles & {
+    readonly address: string;
+    readonly namespace: string;
+    readonly uiUrl: string | null;
+  };
   /** Without endpoint: Google's. */
   readonly store: { readonly endpoint?: string; readonly bucket: string };
   readonly cloud: {
@@ -19,12 +25,25 @@ export interface DevContext {
     /** Of Google's other APIs. */
     readonly googleApiEndpoint?: string;
     readonly insecure: boolean;
+    /** The token of a rehearsal, which its ports ask for. */
+    readonly accessTokenFile?: string;
   };
   /** Absent: the cloud is real, and what it holds is billed. */
-  readonly rehearsal?: { readonly adminUrl: string; readonly journalDir: string };
+  readonly rehearsal?: {
+    readonly adminUrl: string;
+    /** The token with its header, for `curl -H @FILE`. */
+    readonly headerFile: string;
+    readonly journalDir: string;
+  };
   /** Of the rehearsed Kubernetes. Absent where the cloud is real: the user's own kubeconfig holds there. */
   readonly kubeconfig?: string;
-  readonly ssh: { readonly port: number; readonly privateKeyFile: string; readonly publicKeyFile: string };
+  readonly ssh: {
+    readonly port: number;
+    readonly privateKeyFile: string;
+    readonly publicKeyFile: string;
+    /** What the keys of jobs are made from. Absent: the stack came up under a jobctl that had none. */
+    readonly jobKeys?: { readonly current: string };
+  };
   readonly googleProject: string;
   /** Absent where the cloud is real. */
   readonly label?: string;
@@ -79,8 +98,10 @@ export function temporalAddressOf({ addresses, temporalAddress }: StackRecord): 
   return temporalAddress ?? `127.0.0.1:${addresses.temporal}`;
 }
 
-export function uiUrlOf({ addresses, temporalAddress }: StackRecord): string | null {
-  return temporalAddress === null ? http(addresses.temporalUi) : null;
+/** Null for a server that is not ours, and for one that asks who calls. */
+export function uiUrlOf(record: StackRecord): string | null {
+  const { addresses, temporalAddress } = record;
+  return temporalAddress === null && !isGuarded(record) ? http(addresses.temporalUi) : null;
 }
 
 export const readyUrlOf = ({ health }: StackAddresses): string => `${http(health)}/ready`;
@@ -88,7 +109,10 @@ export const adminUrlOf = ({ admin }: StackAddresses): string => http(admin);
 
 export function contextOf(home: StackHome, record: StackRecord): DevContext {
   return {
-    temporal: { address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
+    temporal: {
+      ...{ address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
+      ...loginFilesOf(home, record),
+    },
     ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
     secretStore: pathToFileURL(home.secretsDir).href,
@@ -96,15 +120,28 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
   };
 }
 
+/** Empty unless the server asks who calls. */
+export const loginFilesOf = (home: StackHome, record: StackRecord): LoginFiles =>
+  isGuarded(record) ? serverLoginFiles(home) : {};
+
 type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'secretStore' | 'workerReadyUrl'>;
 
 function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   return {
     store: { endpoint: http(addresses.store), bucket: DEV_BUCKET },
-    cloud: { tpuEndpoint: `127.0.0.1:${addresses.tpu}`, tpuRestEndpoint: http(addresses.tpuRest), insecure: true },
-    rehearsal: { adminUrl: adminUrlOf(addresses), journalDir: home.rehearsalDir },
+    cloud: {
+      tpuEndpoint: `127.0.0.1:${addresses.tpu}`,
+      tpuRestEndpoint: http(addresses.tpuRest),
+      insecure: true,
+      accessTokenFile: home.rehearsalTokenFile,
+    },
+    rehearsal: {
+      adminUrl: adminUrlOf(addresses),
+      headerFile: home.rehearsalHeaderFile,
+      journalDir: home.rehearsalDir,
+    },
     kubeconfig: home.kubeconfigFile,
-    ssh: { port: addresses.ssh, ...keyFiles(home) },
+    ssh: { port: addresses.ssh, ...keysOf(home) },
     googleProject: DEV_GOOGLE_PROJECT,
     label: DEV_LABEL,
   };
@@ -122,13 +159,17 @@ function realSide(home: StackHome, real: RealCloud): CloudSide {
       ...(tpuEndpoint === undefined ? {} : { tpuEndpoint }),
       ...(googleApiEndpoint === undefined ? {} : { tpuRestEndpoint: googleApiEndpoint, googleApiEndpoint }),
     },
-    ssh: { port: sshPort, ...keyFiles(home) },
+    ssh: { port: sshPort, ...keysOf(home) },
     googleProject,
   };
 }
 
-function keyFiles({ sshDir }: StackHome): { readonly privateKeyFile: string; readonly publicKeyFile: string } {
-  return { privateKeyFile: `${sshDir}/id_ed25519`, publicKeyFile: `${sshDir}/id_ed25519.pub` };
+function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh'], 'port'> {
+  return {
+    privateKeyFile: `${sshDir}/id_ed25519`,
+    publicKeyFile: `${sshDir}/id_ed25519.pub`,
+    jobKeys: { current: pathToFileURL(jobKeySecretFile).href },
+  };
 }
 
 /** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
@@ -143,15 +184,17 @@ function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { temporal, store, cloud, kubeconfig, ssh, googleProject, label, secretStore } = contextOf(home, record);
+  const { uiUrl: _ofPeople, ...withoutUi } = temporal;
   const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
   const isReal = record.realCloud !== undefined;
+  const { jobKeys, ...reach } = ssh;
   return {
-    temporal: { address: temporal.address, namespace: temporal.namespace },
+    temporal: withoutUi,
     store,
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
     ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
     // The submitter's files are this user's, as the worker is.
-    ssh: { ...ssh, readsKeyFiles: true },
+    ssh: { ...reach, jobKeySecret: jobKeys?.current, readsKeyFiles: true },
     googleProject,
     secretStore,
     // A real cloud has no label, and the waits of production.

@@ -45,7 +45,7 @@ async function lookBeforeLeaving(
   const record = readStackRecord(home);
   if (record?.realCloud === undefined) return;
   const { openWork, refuseToLeave } = await import('./open-work.js');
-  await refuseToLeave(await openWork(record), { isPurge, isSure, onProgress, confirm });
+  await refuseToLeave(await openWork(home, record), { isPurge, isSure, onProgress, confirm });
 }
 
 async function stopAll(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {
@@ -112,7 +112,7 @@ function removeData(home: StackHome, onProgress: (line: string) => void): void {
       `${home.databaseFile}: process ${holder.pid} uses it and is not of the stack; end it: kill ${holder.pid}`,
     );
   const files = [...database, home.databaseHolderFile, home.contextFile, home.workerConfigFile, home.recordFile];
-  for (const path of [home.rehearsalDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
+  for (const path of [home.rehearsalDir, home.serverDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
     rmSync(path, { recursive: true, force: true });
   if (octet !== undefined) rmSync(claimFile(octet), { force: true });
   onProgress(`Removed the data of ${home.root}`);

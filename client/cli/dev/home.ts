@@ -14,12 +14,19 @@ export interface StackHome {
   readonly contextFile: string;
   readonly workerConfigFile: string;
   readonly databaseFile: string;
+  /** Of a Temporal server that asks who calls: its login and its configuration. */
+  readonly serverDir: string;
   /** Which process has the database. */
   readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
+  /** The rehearsal's token, alone and with its header. It writes both anew at each start. */
+  readonly rehearsalTokenFile: string;
+  readonly rehearsalHeaderFile: string;
   /** Of the rehearsed Kubernetes, which writes it. */
   readonly kubeconfigFile: string;
   readonly sshDir: string;
+  /** What the keys of jobs are made from. */
+  readonly jobKeySecretFile: string;
   /** Secrets of the stack's jobs. */
   readonly secretsDir: string;
   /** gcloud's configuration after `jobctl rehearsal env`. */
@@ -41,10 +48,14 @@ export function stackHome(env: Environment = process.env): StackHome {
     contextFile: join(root, 'context.json'),
     workerConfigFile: join(root, 'worker.json'),
     databaseFile: join(root, 'temporal.db'),
+    serverDir: join(root, 'temporal'),
     databaseHolderFile: join(root, 'temporal.db.holder'),
     rehearsalDir: join(root, 'rehearsal'),
+    rehearsalTokenFile: join(root, 'rehearsal', 'access', 'token'),
+    rehearsalHeaderFile: join(root, 'rehearsal', 'access', 'authorization-header'),
     kubeconfigFile: join(root, 'rehearsal', 'kubernetes', 'kubeconfig'),
     sshDir: join(root, 'ssh'),
+    jobKeySecretFile: join(root, 'ssh', 'job-key-secret'),
     secretsDir: join(root, 'secrets'),
     gcloudDir: join(root, 'gcloud'),
     logsDir: join(root, 'logs'),

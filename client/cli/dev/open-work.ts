@@ -1,8 +1,11 @@
+import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { temporalAddressOf } from './context.js';
-import type { StackRecord } from './stack-record.js';
+import type { connectTemporal } from '../../connect.js';
+import { loginFilesOf, temporalAddressOf } from './context.js';
+import type { StackHome } from './home.js';
+import { isGuarded, type StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 import { asTyped } from '../typed-command.js';
 
@@ -18,10 +21,8 @@ const OPEN = `ExecutionStatus = 'Running' AND TaskQueue = '${TASK_QUEUE}' AND Wo
 const SLICE_ID = /^slice\//;
 
 /** What is open in the stack's Temporal; undefined where it does not answer. */
-export async function openWork(record: StackRecord): Promise<OpenWork | undefined> {
-  const { connectTemporal } = await import('../../connect.js');
-  const options = { address: temporalAddressOf(record), namespace: DEV_NAMESPACE };
-  const temporal = await connectTemporal(options).catch(() => undefined);
+export async function openWork(home: StackHome, record: StackRecord): Promise<OpenWork | undefined> {
+  const temporal = await connect(home, record).catch(() => undefined);
   if (temporal === undefined) return undefined;
   try {
     const ids: string[] = [];
@@ -33,6 +34,13 @@ export async function openWork(record: StackRecord): Promise<OpenWork | undefine
   } finally {
     await temporal.close();
   }
+}
+
+async function connect(home: StackHome, record: StackRecord): ReturnType<typeof connectTemporal> {
+  const options = { address: temporalAddressOf(record), namespace: DEV_NAMESPACE };
+  const { connectTemporal } = await import('../../connect.js');
+  if (!isGuarded(record)) return connectTemporal(options);
+  return connectTemporal({ ...options, connection: readLogin(loginFilesOf(home, record)), ownSettings: 'none' });
 }
 
 export interface Leaving {

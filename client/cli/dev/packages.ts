@@ -86,6 +86,12 @@ export function moduleFile(name: SeparatePackage, module: string, env?: Environm
   return join(placeOf(name, env).folder, 'dist', isWorker ? 'worker' : '', `${module}.js`);
 }
 
+/** The same of the HTTP server, which the worker's package carries. */
+export const serverModuleFile = (module: string): string =>
+  IS_SOURCE
+    ? join(ownFolder(), 'server', `${module}.ts`)
+    : join(placeOf('@jobctl/worker').folder, 'dist/server', `${module}.js`);
+
 /** A checkout has both packages: they are its folders. */
 export const hasAllPackages = IS_SOURCE;
 

@@ -154,7 +154,7 @@ function failure(part: Part, { logFile }: PartSlot, what: string, logFrom: numbe
   return new PartFailed(`${part.title}: ${what}. The end of ${logFile}:\n${said}`);
 }
 
-function fingerprintOf({ configuration = '' }: Part): string {
+export function fingerprintOf({ configuration = '' }: Pick<Part, 'configuration'>): string {
   return createHash('sha256').update(configuration).digest('hex').slice(0, 16);
 }
 

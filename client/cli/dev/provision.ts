@@ -1,10 +1,15 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import { newKeyLine } from '../../../cloud/keys/key-line.js';
+import type { Connection } from '@temporalio/client';
+import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../installation.js';
-import { DEFAULT_RETENTION_MS, raiseRetention } from '../../namespace.js';
+import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } from '../../namespace.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
+import type { StackHome } from './home.js';
 
 /** What a stack needs beside its processes. Each step can be repeated. */
 
@@ -23,7 +28,8 @@ const REHEARSED_SWEEP_EVERY_MS = 60_000;
 /** Search attributes, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
 export async function provisionTemporal({ temporal, rehearsal }: DevContext, isOwnServer: boolean): Promise<void> {
   const { Client, Connection } = await import('@temporalio/client');
-  const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s' }).catch(
+  const login = readLogin(temporal);
+  const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s', ...login }).catch(
     (err: unknown) => {
       const why = (err as Error).message;
       throw new Error(
@@ -33,6 +39,7 @@ export async function provisionTemporal({ temporal, rehearsal }: DevContext, isO
     },
   );
   try {
+    if (login.apiKey !== undefined) await ensureNamespace(connection, temporal.namespace);
     await ensureSearchAttributes(connection, temporal.namespace);
     if (isOwnServer) await raiseRetention(connection, temporal.namespace, DEFAULT_RETENTION_MS);
     const client = new Client({ connection, namespace: temporal.namespace });
@@ -41,6 +48,22 @@ export async function provisionTemporal({ temporal, rehearsal }: DevContext, isO
   } finally {
     await connection.close();
   }
+}
+
+/** The secret that the keys of the stack's jobs are made from; an existing one is kept. Jobs from before it keep their key. */
+export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
+  mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(jobKeySecretFile, `${newKeyLine(new Date())}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** Of a server of our own; the dev server makes it by itself. */
+async function ensureNamespace(connection: Connection, namespace: string): Promise<void> {
+  const isThere = (await retentionOf(connection, namespace)) !== undefined;
+  if (!isThere) await createNamespace(connection, namespace, DEFAULT_RETENTION_MS);
 }
 
 /** The key pair that the stack's worker logs in with; an existing one is kept. */

@@ -30,6 +30,8 @@ export interface RealCloudWish {
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
   readonly sshPort?: number;
+  /** False: not any more. Absent: as the last time. */
+  readonly isAlone?: boolean;
 }
 
 export interface CloudSettling {
@@ -56,9 +58,9 @@ export async function settleCloud(settling: CloudSettling): Promise<RealCloud | 
   onProgress(billedLine({ googleProject }));
   const named = wanted.bucket ?? configured;
   const facts = await readFacts(port, { ...NOTHING_IN_PARTICULAR, ...(named === undefined ? {} : { bucket: named }) });
-  refuse(googleProject, accessChecks(facts), onProgress);
+  refuse(googleProject, accessChecks(facts, NOTHING_IN_PARTICULAR), onProgress);
   const bucket = named === undefined ? await newBucket(port, wanted, settling) : usableBucket(facts, onProgress);
-  return { googleProject, bucket, ...endpointsOf(wanted, env) };
+  return { googleProject, bucket, ...endpointsOf(wanted, env), ...(wanted.isAlone === true && { isAlone: true }) };
 }
 
 /** Another cloud, project or bucket would leave the jobs of this folder without what they hold there. */
@@ -136,7 +138,7 @@ function bucketQuestion(bucket: string, zone: string): string {
   return `No bucket is named. Make gs://${bucket} in ${regionOf(zone)} for logs and outcomes of jobs? [y/N] `;
 }
 
-function endpointsOf(wish: RealCloudWish, env: Environment): Omit<RealCloud, 'googleProject' | 'bucket'> {
+function endpointsOf(wish: RealCloudWish, env: Environment): Omit<RealCloud, 'googleProject' | 'bucket' | 'isAlone'> {
   const { tpuEndpoint = env['JOBCTL_TPU_ENDPOINT'], googleApiEndpoint = env['JOBCTL_GOOGLE_API_ENDPOINT'] } = wish;
   const { storeEndpoint = env['JOBCTL_STORE_ENDPOINT'], sshPort } = wish;
   return Object.fromEntries(

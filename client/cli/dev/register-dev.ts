@@ -11,6 +11,7 @@ import { PART_NAMES } from './stack-record.js';
 import type { PartName } from './stack-record.js';
 import { tellLine } from '../render/told-line.js';
 import { asTyped } from '../typed-command.js';
+import { printOut } from '../print.js';
 
 /** `jobctl dev status` of a stack that is not wholly up. */
 const EXIT_NOT_UP = 3;
@@ -32,6 +33,7 @@ interface UpFlags {
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
   readonly sshPort?: number;
+  readonly iAmAloneHere?: boolean;
 }
 
 /** Adds `dev up | down | status | logs`. Modules are loaded by the verb that is used. */
@@ -75,6 +77,11 @@ function registerUp(dev: Command): void {
     .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and outcomes')
     .option('--create-bucket', 'make a bucket in the region of --zone, if --bucket is not given')
     .option('--zone <zone>', 'the zone of the slices')
+    .option(
+      '--i-am-alone-here',
+      'nobody else can log in to this computer: run a Temporal server that any login may use; remembered',
+    )
+    .option('--no-i-am-alone-here', 'run one that asks who calls again')
     .addOption(new Option('--tpu-endpoint <host:port>', 'JOBCTL_TPU_ENDPOINT').hideHelp())
     .addOption(new Option('--google-api-endpoint <url>', 'JOBCTL_GOOGLE_API_ENDPOINT').hideHelp())
     .addOption(new Option('--store-endpoint <url>', 'JOBCTL_STORE_ENDPOINT').hideHelp())
@@ -110,17 +117,18 @@ function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
       ([, value]) => value !== undefined,
     ),
   );
-  const isNamed = Object.keys(named).length > 0 || createBucket === true;
+  const alone = flags.iAmAloneHere === undefined ? {} : { isAlone: flags.iAmAloneHere };
+  const isNamed = Object.keys({ ...named, ...alone }).length > 0 || createBucket === true;
   if (flags.cloud !== 'gcp' && isNamed) throw needsRealCloud();
   if (flags.cloud === undefined) return {};
   if (flags.cloud === 'rehearsal') return { cloud: { kind: 'rehearsal' } };
-  return { cloud: { kind: 'gcp', ...named, ...(createBucket === true ? { isBucketWanted: true } : {}) } };
+  return { cloud: { kind: 'gcp', ...named, ...alone, ...(createBucket === true ? { isBucketWanted: true } : {}) } };
 }
 
 function needsRealCloud(): CliError {
   return new CliError(
     ExitCode.Usage,
-    'jobctl dev up: --google-project, --bucket, --create-bucket and --zone are for --cloud gcp',
+    'jobctl dev up: --google-project, --bucket, --create-bucket, --zone and --i-am-alone-here are for --cloud gcp',
     'the rehearsal needs none of them',
   );
 }
@@ -178,9 +186,7 @@ function registerStatus(dev: Command): void {
     .action(async (flags: { readonly output: 'text' | 'json' }) => {
       const { devStatus } = await import('./status.js');
       const status = await devStatus();
-      process.stdout.write(
-        flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, Date.now()),
-      );
+      printOut(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, Date.now()));
       if (!status.up) process.exitCode = EXIT_NOT_UP;
     });
 }
@@ -203,7 +209,10 @@ export function statusText(status: DevStatus, now: number): string {
       .join('  ')
       .trimEnd(),
   );
-  const server = status.uiUrl === null ? `Temporal: ${status.temporalAddress}` : `Temporal Web UI: ${status.uiUrl}`;
+  const server =
+    status.uiUrl === null
+      ? (status.login ?? `Temporal: ${status.temporalAddress}`)
+      : `Temporal Web UI: ${status.uiUrl}`;
   const real =
     status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
   return [...lines, '', ...real, server, `State folder: ${status.home}`, ''].join('\n');
@@ -231,7 +240,7 @@ function registerLogs(dev: Command): void {
       const abort = new AbortController();
       process.once('SIGINT', () => abort.abort());
       const print = ({ part: name, text }: LogLine): void =>
-        void process.stdout.write(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
+        printOut(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
       await devLogs(
         {
           tail: flags.tail,

@@ -2,10 +2,13 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf } from './context.js';
 import type { Environment, StackHome } from './home.js';
-import type { Part, PartSlot } from './part.js';
+import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
+import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
+import { serverFiles } from './guarded-server/server-files.js';
+import { fingerprintOf, type Part, type PartSlot } from './part.js';
 import { isAlive } from './process-identity.js';
 import { nodePath, partEnvironment, rehearsalProgram, workerProgram } from './program.js';
-import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
+import { isGuarded, PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
 import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
 
@@ -49,27 +52,58 @@ export function slotOf(home: StackHome, name: PartName): PartSlot {
   };
 }
 
+export interface StartablePart {
+  readonly part: Part;
+  /** To be called when the part has started, or could not. */
+  readonly settled: () => void;
+}
+
+/** Temporal's dev server, or the real one where it stands before somebody's Google login. @param program its executable */
 export function serverPart(
   home: StackHome,
-  { addresses }: StackRecord,
-  cliPath: () => Promise<string>,
+  record: StackRecord,
+  program: () => Promise<string>,
   env: Environment,
-): Part {
+): StartablePart {
+  const own = {
+    title: PART_TITLES.server,
+    stopGraceMs: STOP_GRACE_MS.server,
+    claim: { what: home.databaseFile, file: home.databaseHolderFile },
+  };
+  const { temporal: port } = record.addresses;
+  if (!isGuarded(record))
+    return { part: { ...own, ...devServer(home, record, program, env) }, settled: () => undefined };
+  const { part, settled } = guardedPart(home, port, program, env);
+  return { part: { ...own, ...part }, settled };
+}
+
+function devServer(
+  home: StackHome,
+  { addresses }: StackRecord,
+  command: () => Promise<string>,
+  env: Environment,
+): Omit<Part, 'title' | 'stopGraceMs' | 'claim'> {
   const { temporal: port, temporalUi: uiPort } = addresses;
   return {
-    title: PART_TITLES.server,
-    command: cliPath,
+    command,
     args: devServerArguments({ port, uiPort, databaseFile: home.databaseFile }),
     env: partEnvironment(env),
     cwd: home.root,
+    configuration: '',
     isReady: () => answersCalls(`127.0.0.1:${port}`, DEV_NAMESPACE),
     readyTimeoutMs: 60_000,
     // Server 1.29 answers `interrupted (9)` for ever once SQLite was interrupted, as under 10,000 cancels on a busy computer
     // (docs/runs.md; mended by a newer SQLite: github.com/temporalio/temporal/pull/9198).
     isRestartedIfSilent: true,
-    stopGraceMs: STOP_GRACE_MS.server,
-    claim: { what: home.databaseFile, file: home.databaseHolderFile },
   };
+}
+
+/** Whether the server that runs is of the kind that is wanted, and its login is good for a while. */
+export function isServerCurrent(home: StackHome, record: StackRecord): boolean {
+  const { server } = record.parts;
+  if (record.temporalAddress !== null || server === undefined) return true;
+  const isOfKind = server.fingerprint === fingerprintOf({ configuration: isGuarded(record) ? GUARDED : '' });
+  return isOfKind && !(isGuarded(record) && isLoginOld(serverFiles(home), Date.now()));
 }
 
 export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: Environment): Part {
@@ -79,7 +113,7 @@ export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: 
     args: rehearsalProgram(rehearsalArguments(home, addresses), env),
     env: partEnvironment(env),
     cwd: home.root,
-    isReady: async () => (await answersHttp(`${adminUrlOf(addresses)}/admin/status`)) && (await accepts(addresses.tpu)),
+    isReady: async () => (await answersHttp(rehearsalReadyUrl(addresses))) && (await accepts(addresses.tpu)),
     readyTimeoutMs: 60_000,
     stopGraceMs: STOP_GRACE_MS.rehearsal,
   };
@@ -100,6 +134,8 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
 
 export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {
   const args = workerProgram(['--config', home.workerConfigFile], env);
+  // It reads the login once.
+  const login = isGuarded(record) ? [loginFingerprint(serverFiles(home))] : [];
   return {
     title: PART_TITLES.worker,
     command: nodePath,
@@ -107,7 +143,7 @@ export function workerPart(home: StackHome, record: StackRecord, env: Environmen
     env: partEnvironment(env),
     cwd: home.root,
     // The path too: another version of jobctl brings its own worker.
-    configuration: JSON.stringify([args, workerConfigOf(home, record)]),
+    configuration: JSON.stringify([args, workerConfigOf(home, record), ...login]),
     isReady: () => answersHttp(readyUrlOf(record.addresses)),
     readyTimeoutMs: 60_000,
     stopGraceMs: STOP_GRACE_MS.worker,
@@ -115,16 +151,19 @@ export function workerPart(home: StackHome, record: StackRecord, env: Environmen
 }
 
 /** One try, for `status`. */
-export function isPartReady(name: PartName, record: StackRecord): Promise<boolean> {
+export function isPartReady(home: StackHome, name: PartName, record: StackRecord): Promise<boolean> {
   switch (name) {
     case 'server':
+      if (isGuarded(record)) return answersGuarded(home, record.addresses.temporal, PROBE_TIMEOUT_MS);
       return answersCalls(temporalAddressOf(record), DEV_NAMESPACE, PROBE_TIMEOUT_MS);
     case 'rehearsal':
-      return answersHttp(`${adminUrlOf(record.addresses)}/admin/status`);
+      return answersHttp(rehearsalReadyUrl(record.addresses));
     case 'worker':
       return answersHttp(readyUrlOf(record.addresses));
   }
 }
+
+const rehearsalReadyUrl = (addresses: StackAddresses): string => `${adminUrlOf(addresses)}/admin/ready`;
 
 async function answersHttp(url: string): Promise<boolean> {
   try {

@@ -44,6 +44,8 @@ export interface RealCloud {
   readonly storeEndpoint?: string;
   /** Of the hosts, absent: 22. */
   readonly sshPort?: number;
+  /** Somebody said that no other login uses this computer: its Temporal server is the dev server, which asks nobody who calls. */
+  readonly isAlone?: true;
 }
 
 export interface StackRecord {
@@ -62,6 +64,11 @@ export interface StackRecord {
   /** How many times as fast as this computer's the rehearsal's clock runs; absent: once. jobctl's waits go with it. */
   readonly timeScale?: number;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
+}
+
+/** Whether the stack's own Temporal server asks who calls: it stands before somebody's Google login. */
+export function isGuarded({ realCloud, temporalAddress }: Pick<StackRecord, 'realCloud' | 'temporalAddress'>): boolean {
+  return temporalAddress === null && realCloud !== undefined && realCloud.isAlone !== true;
 }
 
 /** The stack of that state folder, or undefined when none was started there. */

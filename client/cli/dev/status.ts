@@ -1,9 +1,10 @@
 import type { EpochMs } from '../../../domain/units.js';
 import { temporalAddressOf, uiUrlOf } from './context.js';
-import { stackHome } from './home.js';
+import { stackHome, type StackHome } from './home.js';
+import { guardedLine } from './guarded-server/guarded-line.js';
 import type { DevOptions } from './stack-lock.js';
 import { isPartReady, isRecordedAlive, partsOf, slotOf } from './stack-parts.js';
-import { readStackRecord } from './stack-record.js';
+import { isGuarded, readStackRecord } from './stack-record.js';
 import type { PartName, RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 
 /**
@@ -30,6 +31,8 @@ export interface DevStatus {
   readonly temporalAddress: string | null;
   /** Of the Temporal Web UI; null where the server is not ours. */
   readonly uiUrl: string | null;
+  /** How clients get into a server that asks who calls, for people. Absent: it asks nobody, or is not ours. */
+  readonly login?: string;
   /** Absent: the rehearsal. */
   readonly realCloud?: { readonly googleProject: string; readonly bucket: string };
   /** Empty when no stack was ever started in this state folder. */
@@ -43,7 +46,7 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
   if (record === undefined) return { home: home.root, up: false, temporalAddress: null, uiUrl: null, parts: [] };
   const parts = await Promise.all(
     partsOf(record).map(async (name): Promise<PartStatus> => {
-      const state = await stateOf(name, record);
+      const state = await stateOf(home, name, record);
       const known = state === 'stopped' ? undefined : record.parts[name];
       const { logFile } = slotOf(home, name);
       const address = addressOf(name, record.addresses);
@@ -53,6 +56,7 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
   const up = parts.every(({ state }) => state === 'ready');
   return {
     ...{ home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record) },
+    ...(isGuarded(record) ? { login: guardedLine(home, temporalAddressOf(record)) } : {}),
     ...(record.realCloud === undefined ? {} : { realCloud: placeOf(record.realCloud) }),
     parts,
   };
@@ -62,11 +66,11 @@ function placeOf({ googleProject, bucket }: RealCloud): NonNullable<DevStatus['r
   return { googleProject, bucket };
 }
 
-async function stateOf(name: PartName, record: StackRecord): Promise<PartState> {
+async function stateOf(home: StackHome, name: PartName, record: StackRecord): Promise<PartState> {
   const process = record.parts[name];
   if (process === undefined) return 'stopped';
   if (!isRecordedAlive(process)) return 'dead';
-  return (await isPartReady(name, record)) ? 'ready' : 'not ready';
+  return (await isPartReady(home, name, record)) ? 'ready' : 'not ready';
 }
 
 function addressOf(name: PartName, addresses: StackAddresses): string {

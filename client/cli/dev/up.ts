@@ -7,7 +7,8 @@ import { bringPackages } from './fetch-packages.js';
 import { openReservations } from './loopback.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
-import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
+import { guardedLine } from './guarded-server/guarded-line.js';
+import { provisionJobKeySecret, provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
 import { settleCloud } from './real-cloud.js';
 import type { CloudWish } from './real-cloud.js';
 import { absoluteOrNull, settleRecord } from './settle-record.js';
@@ -16,14 +17,16 @@ import { lockStack } from './stack-lock.js';
 import {
   isPartReady,
   isRecordedAlive,
+  isServerCurrent,
   PART_TITLES,
   partsOf,
   rehearsalPart,
   serverPart,
   slotOf,
+  type StartablePart,
   workerPart,
 } from './stack-parts.js';
-import { readStackRecord, writeJson } from './stack-record.js';
+import { isGuarded, readStackRecord, writeJson } from './stack-record.js';
 import type { PartName, RealCloud, StackRecord } from './stack-record.js';
 import { asTyped } from '../typed-command.js';
 
@@ -57,8 +60,8 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
   const context = readDevContext(home);
   if (record === undefined || context === undefined || !isAsWanted(record, options)) return undefined;
   const wanted = partsOf(record);
-  if (!wanted.every((name) => isRecordedAlive(record.parts[name]))) return undefined;
-  const ready = await Promise.all(wanted.map((name) => isPartReady(name, record)));
+  if (!wanted.every((name) => isRecordedAlive(record.parts[name])) || !isServerCurrent(home, record)) return undefined;
+  const ready = await Promise.all(wanted.map((name) => isPartReady(home, name, record)));
   return ready.every(Boolean) ? context : undefined;
 }
 
@@ -78,8 +81,8 @@ function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
 function isCloudAsWanted(real: RealCloud | undefined, wish: CloudWish | undefined): boolean {
   if (wish === undefined) return true;
   if (wish.kind === 'rehearsal' || real === undefined) return wish.kind === 'rehearsal' && real === undefined;
-  const { googleProject = real.googleProject, bucket = real.bucket } = wish;
-  return googleProject === real.googleProject && bucket === real.bucket;
+  const { googleProject = real.googleProject, bucket = real.bucket, isAlone = real.isAlone ?? false } = wish;
+  return googleProject === real.googleProject && bucket === real.bucket && isAlone === (real.isAlone ?? false);
 }
 
 async function bringUp(
@@ -100,7 +103,7 @@ async function bringUp(
     if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
     // Both to their end, also when one fails: what was started is written down and told.
     const first = await Promise.allSettled([
-      server === undefined ? undefined : start('server', server),
+      server === undefined ? undefined : start('server', server.part).finally(server.settled),
       realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
@@ -109,10 +112,13 @@ async function bringUp(
     await provisionTemporal(context, isOwnServer);
     await provisionStore(context);
     await provisionSshKey(context.ssh, home.sshDir);
+    provisionJobKeySecret(home);
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
     await start('worker', workerPart(home, record, env));
     writeJson(home.contextFile, context);
     if (realCloud !== undefined) onProgress(REACHES_HOSTS);
+    if (isGuarded(record)) onProgress(guardedLine(home, temporalAddressOf(record)));
+    if (record.realCloud?.isAlone === true) onProgress(UNGUARDED);
     if (record.codec?.key !== undefined) onProgress(ENCRYPTED);
     onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
     return context;
@@ -128,18 +134,27 @@ const ENCRYPTED = asTyped(
 const REACHES_HOSTS =
   'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';
 
-/** Undefined where an address is configured. The CLI is there before anything is started: without one nothing is. */
+const UNGUARDED =
+  'WARNING: every login of this computer can submit jobs with your Google credentials: the dev server asks nobody who calls (--i-am-alone-here)';
+
+/** Undefined where an address is configured. The executable is there before anything is started: without one nothing is. */
 async function ourServer(
   home: StackHome,
   record: StackRecord,
   env: Environment,
   onProgress: (line: string) => void,
-): Promise<Part | undefined> {
+): Promise<StartablePart | undefined> {
   if (record.temporalAddress !== null) return undefined;
-  let cli: Promise<string> | undefined;
-  const cliPath = (): Promise<string> => (cli ??= resolveCliPath(env, onProgress));
-  if (!isRecordedAlive(record.parts.server)) await cliPath();
-  return serverPart(home, record, cliPath, env);
+  const find = isGuarded(record) ? findGuardedServer : resolveCliPath;
+  let found: Promise<string> | undefined;
+  const path = (): Promise<string> => (found ??= find(env, onProgress));
+  if (!isRecordedAlive(record.parts.server) || !isServerCurrent(home, record)) await path();
+  return serverPart(home, record, path, env);
+}
+
+async function findGuardedServer(env: Environment, onProgress: (line: string) => void): Promise<string> {
+  const { findServer } = await import('./guarded-server/find-server.js');
+  return findServer(env, onProgress);
 }
 
 async function resolveCliPath(env: Environment, onProgress: (line: string) => void): Promise<string> {

@@ -3,7 +3,6 @@ import {
   BUCKET_PERMISSIONS,
   grantCommand,
   type NeededPermission,
-  PROJECT_PERMISSIONS,
   QUOTA_PROJECT_PERMISSION,
   SOMEBODY,
 } from '../../../cloud/google-project/roles.js';
@@ -14,7 +13,7 @@ import type { Identity } from '../../../cloud/google-project/port.js';
 import type { BucketAnswers, GoogleFacts, ProjectAnswers } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, NotLooked } from './finding.js';
-import type { Wanted } from './wanted.js';
+import { sectionOf, type Wanted } from './wanted.js';
 
 /** Who one is, and whether the project, its APIs and the rights on it are there. */
 
@@ -87,13 +86,17 @@ export function serviceChecks(googleProject: string, { services, bucket }: Proje
   });
 }
 
-export function permissionChecks(facts: GoogleFacts, answers: ProjectAnswers): readonly Finding[] {
+export function permissionChecks(
+  facts: GoogleFacts,
+  answers: ProjectAnswers,
+  needed: readonly NeededPermission[],
+): readonly Finding[] {
   const { granted } = answers;
   const check = 'permissions';
   if (!granted.known) return [couldNotLook(check, granted)];
   const on = `projects/${facts.googleProject}`;
-  const found = missingOf(PROJECT_PERMISSIONS, granted.value, on, memberOf(facts));
-  const all = PROJECT_PERMISSIONS.map(({ permission }) => permission).join(', ');
+  const found = missingOf(needed, granted.value, on, memberOf(facts));
+  const all = needed.map(({ permission }) => permission).join(', ');
   return [...(found.length > 0 ? found : [ok(check, `${all} on ${on}`)]), ...quotaProjectChecks(facts, granted.value)];
 }
 
@@ -128,7 +131,7 @@ function quotaProjectChecks(facts: GoogleFacts, granted: readonly string[]): rea
 }
 
 /** The right to create hosts that run as their service account: on it, or on the whole project. */
-export function serviceAccountCheck(facts: GoogleFacts, answers: ProjectAnswers): Finding {
+export function serviceAccountCheck(facts: GoogleFacts, answers: ProjectAnswers, wanted: Wanted): Finding {
   const check = 'service account';
   const { granted, grantedOnAccount, serviceAccount: account } = answers;
   if (granted.known && granted.value.includes(ACT_AS.permission)) {
@@ -141,7 +144,7 @@ export function serviceAccountCheck(facts: GoogleFacts, answers: ProjectAnswers)
     return failed(
       check,
       `${account} does not exist`,
-      'name one that does: tpu.service_account of the job file, --service-account here',
+      `name one that does: ${sectionOf(wanted)}.service_account of the job file, --service-account here`,
     );
   }
   if (grantedOnAccount.value.includes(ACT_AS.permission)) return ok(check, `${account}: ${ACT_AS.permission}`);

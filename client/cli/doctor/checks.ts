@@ -8,10 +8,11 @@ import {
   serviceChecks,
 } from './access-checks.js';
 import { SOMEBODY } from '../../../cloud/google-project/roles.js';
-import type { GoogleFacts } from './facts.js';
+import { type GoogleFacts, permissionsOf } from './facts.js';
 import type { Finding } from './finding.js';
 import { networkChecks } from './network-checks.js';
 import { placeChecks } from './place-checks.js';
+import { vmChecks } from './vm-checks.js';
 import type { Wanted } from './wanted.js';
 
 /**
@@ -20,12 +21,14 @@ import type { Wanted } from './wanted.js';
  */
 export function checks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
   const { googleProject, rest } = facts;
-  const first = accessChecks(facts);
+  const first = accessChecks(facts, wanted);
   if (rest === undefined || isProjectMissing(first)) return first;
   const all = [
     ...first,
     ...bucketChecks(facts, rest.bucket, wanted),
-    ...placeChecks(googleProject, rest, wanted),
+    ...(wanted.vms === undefined
+      ? placeChecks(googleProject, rest, wanted)
+      : vmChecks(googleProject, rest, { ...wanted, vms: wanted.vms })),
     ...networkChecks(googleProject, rest, wanted),
   ];
   return all.map((finding) => withMember(finding, memberOf(facts)));
@@ -41,7 +44,7 @@ function withMember(finding: Finding, member: string): Finding {
 }
 
 /** Those without which no job could run, whatever it wants: login, project, APIs, rights. */
-export function accessChecks(facts: GoogleFacts): readonly Finding[] {
+export function accessChecks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
   const { googleProject, rest } = facts;
   if (rest === undefined) return [credentialsCheck(facts)];
   const first = [credentialsCheck(facts), projectCheck(googleProject, rest)];
@@ -49,7 +52,7 @@ export function accessChecks(facts: GoogleFacts): readonly Finding[] {
   return [
     ...first,
     ...serviceChecks(googleProject, rest),
-    ...permissionChecks(facts, rest),
-    serviceAccountCheck(facts, rest),
+    ...permissionChecks(facts, rest, permissionsOf(wanted)),
+    serviceAccountCheck(facts, rest, wanted),
   ];
 }

@@ -1,5 +1,8 @@
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { acceleratorHint } from '../../../domain/job-file/accelerator.js';
+import { machineTypeOf } from '../../../domain/machine-kinds/compute-engine/machine-types.js';
+import { gpusOf } from '../../../domain/machine-kinds/compute-engine/size.js';
+import type { ComputeEngineRequest } from '../../../domain/machine-kinds/compute-engine/words.js';
 import { CliError } from '../cli-error.js';
 import type { Environment } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
@@ -8,9 +11,9 @@ import { checks } from './checks.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { readFacts } from './facts.js';
 import { openGoogleProject } from './google.js';
-import { NOTHING_IN_PARTICULAR, type Wanted } from './wanted.js';
+import { NOTHING_IN_PARTICULAR, type Wanted, type WantedVms } from './wanted.js';
 
-/** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU. Flags say more than the job file. */
+/** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU, or the VMs of a job file. Flags say more than the job file. */
 export async function diagnoseCloudTpu(
   file: string | undefined,
   flags: DoctorFlags,
@@ -34,7 +37,8 @@ async function wantedByJobFile(
   file: string,
 ): Promise<{ readonly googleProject?: string; readonly wanted: Partial<Wanted> }> {
   const { spec } = await readJobFile(file, { set: [], isDry: true });
-  // A job for other machines says nothing about Cloud TPU.
+  if ('compute_engine' in spec) return wantedVms(spec.compute_engine, spec.slices);
+  // A job for other machines says nothing about Google Cloud.
   if (!('tpu' in spec)) return { wanted: {} };
   const {
     accelerator: type,
@@ -52,6 +56,22 @@ async function wantedByJobFile(
     ...{ zones, runtimeVersion, tags, externalIps, slices: spec.slices },
     pricing: spec.tpu.pricing === 'any' ? 'spot' : spec.tpu.pricing,
     ...present({ accelerator, network, subnetwork, serviceAccount }),
+  };
+  return { ...(project === undefined ? {} : { googleProject: project }), wanted };
+}
+
+function wantedVms(
+  { count, machineType, accelerator, zones, pricing, tags, externalIps, project, ...rest }: ComputeEngineRequest,
+  slices: number,
+): { readonly googleProject?: string; readonly wanted: Partial<Wanted> } {
+  const { network, subnetwork, serviceAccount } = rest;
+  const vms = present({
+    ...{ machineType, count, accelerator: accelerator?.type, cpus: machineTypeOf(machineType).cpus },
+    gpus: gpusOf({ machineType, ...(accelerator !== undefined && { accelerator }) }),
+  }) as WantedVms;
+  const wanted: Partial<Wanted> = {
+    ...{ vms, slices, zones, tags, externalIps, pricing: pricing === 'any' ? 'spot' : pricing },
+    ...present({ network, subnetwork, serviceAccount }),
   };
   return { ...(project === undefined ? {} : { googleProject: project }), wanted };
 }

@@ -13,13 +13,15 @@ import { GoogleCallFailed } from '../../../cloud/google-project/port.js';
 import {
   ACT_AS,
   BUCKET_PERMISSIONS,
+  type NeededPermission,
   PROJECT_PERMISSIONS,
   QUOTA_PROJECT_PERMISSION,
+  VM_PERMISSIONS,
 } from '../../../cloud/google-project/roles.js';
 import type { Looked } from './finding.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import { networkOf } from './wanted.js';
-import type { Wanted } from './wanted.js';
+import type { Wanted, WantedVms } from './wanted.js';
 
 /** What Google says of a project, as far as a `Wanted` needs it. */
 export interface GoogleFacts {
@@ -38,6 +40,8 @@ export interface ProjectAnswers {
   /** Absent where its name is not known. */
   readonly serviceAccount?: string;
   readonly quotaLimits: Looked<readonly QuotaLimit[]>;
+  /** Of Compute Engine, of all regions together; absent where no VMs are wanted. */
+  readonly projectQuotas?: Looked<readonly RegionQuota[]>;
   readonly hasNetwork: Looked<boolean>;
   readonly firewallRules: Looked<readonly FirewallRule[]>;
   readonly externalIpPolicy: Looked<EffectivePolicy>;
@@ -53,6 +57,9 @@ export interface ZoneAnswers {
   readonly runtimeVersions: Looked<readonly string[]>;
   readonly subnetwork: Looked<SubnetworkFacts | undefined>;
   readonly regionQuotas: Looked<readonly RegionQuota[]>;
+  /** Whether the zone has what VMs want; absent where none are. */
+  readonly hasMachineType?: Looked<boolean>;
+  readonly hasAccelerator?: Looked<boolean>;
 }
 
 export interface BucketAnswers {
@@ -62,6 +69,10 @@ export interface BucketAnswers {
 }
 
 export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
+const servicesOf = ({ vms }: Wanted): readonly string[] => (vms === undefined ? SERVICES : SERVICES.slice(1));
+
+/** What is not asked: VMs have nothing to do with Cloud TPU. */
+const NOT_ASKED = { known: false, why: 'it is not wanted' } as const;
 
 /** Asks all questions at once; none is asked twice, and none that fails keeps another from being asked. */
 export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Promise<GoogleFacts> {
@@ -70,11 +81,10 @@ export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Prom
   if (!identity.known) return { googleProject, identity };
   const project = await look(google.project());
   const serviceAccount = wanted.serviceAccount ?? (project.known ? defaultAccount(project.value) : undefined);
+  const needed = [...permissionsOf(wanted), QUOTA_PROJECT_PERMISSION, ACT_AS].map(({ permission }) => permission);
   const [services, granted, grantedOnAccount, network, zones, bucket] = await Promise.all([
-    readServices(google),
-    look(
-      google.granted([...PROJECT_PERMISSIONS, QUOTA_PROJECT_PERMISSION, ACT_AS].map(({ permission }) => permission)),
-    ),
+    readServices(google, wanted),
+    look(google.granted(needed)),
     readAccount(google, serviceAccount),
     readNetwork(google, wanted),
     Promise.all(wanted.zones.map((zone) => readZone(google, zone, wanted))),
@@ -94,8 +104,14 @@ export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Prom
 /** Compute Engine's, which TPU VMs run as where none is named. */
 const defaultAccount = ({ number }: ProjectFacts): string => `${number}-compute@developer.gserviceaccount.com`;
 
-async function readServices(google: GoogleProjectPort): Promise<ReadonlyMap<string, Looked<boolean>>> {
-  const looks = SERVICES.map(async (service) => [service, await look(google.isServiceEnabled(service))] as const);
+/** On the project, by what is wanted of it. */
+export const permissionsOf = ({ vms }: Wanted): readonly NeededPermission[] =>
+  vms === undefined ? PROJECT_PERMISSIONS : VM_PERMISSIONS;
+
+async function readServices(google: GoogleProjectPort, wanted: Wanted): Promise<ReadonlyMap<string, Looked<boolean>>> {
+  const looks = servicesOf(wanted).map(
+    async (service) => [service, await look(google.isServiceEnabled(service))] as const,
+  );
   return new Map(await Promise.all(looks));
 }
 
@@ -109,19 +125,21 @@ async function readAccount(
 
 type NetworkAnswers = Pick<
   ProjectAnswers,
-  'quotaLimits' | 'hasNetwork' | 'firewallRules' | 'externalIpPolicy' | 'osLoginPolicy'
+  'quotaLimits' | 'projectQuotas' | 'hasNetwork' | 'firewallRules' | 'externalIpPolicy' | 'osLoginPolicy'
 >;
 
 async function readNetwork(google: GoogleProjectPort, wanted: Wanted): Promise<NetworkAnswers> {
   const network = networkOf(wanted);
-  const [quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy] = await Promise.all([
-    look(google.quotaLimits()),
+  const [quotaLimits, projectQuotas, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy] = await Promise.all([
+    wanted.vms === undefined ? look(google.quotaLimits()) : NOT_ASKED,
+    wanted.vms?.gpus === undefined ? undefined : look(google.projectQuotas()),
     network.includes('/') ? elsewhere(network) : look(google.hasNetwork(network)),
     network.includes('/') ? elsewhere(network) : look(google.firewallRules()),
     look(google.effectivePolicy('compute.vmExternalIpAccess')),
     look(google.effectivePolicy('compute.requireOsLogin')),
   ]);
-  return { quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy };
+  const found = { quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy };
+  return projectQuotas === undefined ? found : { ...found, projectQuotas };
 }
 
 function elsewhere(network: string): { readonly known: false; readonly why: string } {
@@ -131,13 +149,27 @@ function elsewhere(network: string): { readonly known: false; readonly why: stri
 async function readZone(google: GoogleProjectPort, zone: string, wanted: Wanted): Promise<ZoneAnswers> {
   const region = regionOf(zone);
   const subnetwork = wanted.subnetwork ?? networkOf(wanted);
-  const [acceleratorTypes, runtimeVersions, found, regionQuotas] = await Promise.all([
-    look(google.acceleratorTypes(zone)),
-    look(google.runtimeVersions(zone)),
+  const { vms } = wanted;
+  const [acceleratorTypes, runtimeVersions, ofVms, found, regionQuotas] = await Promise.all([
+    vms === undefined ? look(google.acceleratorTypes(zone)) : NOT_ASKED,
+    vms === undefined ? look(google.runtimeVersions(zone)) : NOT_ASKED,
+    vms === undefined ? {} : readVms(google, zone, vms),
     subnetwork.includes('/') ? elsewhere(subnetwork) : look(google.subnetwork(region, subnetwork)),
     look(google.regionQuotas(region)),
   ]);
-  return { zone, acceleratorTypes, runtimeVersions, subnetwork: found, regionQuotas };
+  return { zone, acceleratorTypes, runtimeVersions, ...ofVms, subnetwork: found, regionQuotas };
+}
+
+async function readVms(
+  google: GoogleProjectPort,
+  zone: string,
+  { machineType, accelerator }: WantedVms,
+): Promise<Pick<ZoneAnswers, 'hasMachineType' | 'hasAccelerator'>> {
+  const [hasMachineType, hasAccelerator] = await Promise.all([
+    look(google.hasInZone(zone, 'machineTypes', machineType)),
+    accelerator === undefined ? undefined : look(google.hasInZone(zone, 'acceleratorTypes', accelerator)),
+  ]);
+  return { hasMachineType, ...(hasAccelerator !== undefined && { hasAccelerator }) };
 }
 
 async function readBucket(google: GoogleProjectPort, name: string): Promise<BucketAnswers> {

@@ -3,7 +3,7 @@ import type { ProjectAnswers, ZoneAnswers } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding } from './finding.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
-import { networkOf } from './wanted.js';
+import { hostsOf, networkOf, sectionOf } from './wanted.js';
 import type { Wanted } from './wanted.js';
 
 /** Whether hosts get addresses, and whether a worker can reach them by SSH. */
@@ -14,7 +14,7 @@ export function networkChecks(googleProject: string, answers: ProjectAnswers, wa
     networkCheck(googleProject, answers, wanted),
     ...byRegion.flatMap(([region, zone]) => subnetworkChecks(region, zone, wanted)),
     firewallCheck(googleProject, answers, wanted),
-    ...(wanted.externalIps ? [externalIpCheck(answers)] : []),
+    ...(wanted.externalIps ? [externalIpCheck(answers, wanted)] : []),
     ...(wanted.externalIps
       ? byRegion.flatMap(([region, zone]) => addressChecks(googleProject, region, zone, wanted))
       : []),
@@ -27,7 +27,7 @@ function networkCheck(googleProject: string, { hasNetwork }: ProjectAnswers, wan
   const network = networkOf(wanted);
   if (!hasNetwork.known) return couldNotLook(check, hasNetwork);
   if (hasNetwork.value) return ok(check, `${network} is there`);
-  const remedy = `name another (tpu.network, --network), or run 'gcloud compute networks create ${network} --project=${googleProject}'`;
+  const remedy = `name another (${sectionOf(wanted)}.network, --network), or run 'gcloud compute networks create ${network} --project=${googleProject}'`;
   return failed(check, `network ${network} does not exist in project ${googleProject}`, remedy);
 }
 
@@ -47,7 +47,7 @@ function subnetworkChecks(region: string, { subnetwork }: ZoneAnswers, wanted: W
 }
 
 function missingSubnetwork(check: string, region: string, name: string, wanted: Wanted): Finding {
-  const remedy = `see 'gcloud compute networks subnets list --regions=${region}' and name one: tpu.subnetwork, --subnetwork`;
+  const remedy = `see 'gcloud compute networks subnets list --regions=${region}' and name one: ${sectionOf(wanted)}.subnetwork, --subnetwork`;
   return wanted.subnetwork === undefined
     ? warning(check, `no subnetwork is named, and ${networkOf(wanted)} has none called ${name} in ${region}`, remedy)
     : failed(check, `subnetwork ${name} does not exist in ${region}`, remedy);
@@ -129,20 +129,24 @@ function hasSsh({ protocol, ports }: PortRange): boolean {
   );
 }
 
-const NO_EXTERNAL =
-  'do without: tpu.external_ips: false in the job file, --no-external-ips here, and a worker inside the network';
+const noExternal = (wanted: Wanted): string =>
+  `do without: ${sectionOf(wanted)}.external_ips: false in the job file, --no-external-ips here, and a worker inside the network`;
 
-function externalIpCheck({ externalIpPolicy }: ProjectAnswers): Finding {
+function externalIpCheck({ externalIpPolicy }: ProjectAnswers, wanted: Wanted): Finding {
   const check = 'external addresses';
   if (!externalIpPolicy.known) return couldNotLook(check, externalIpPolicy);
   const { isAllDenied, allowedValues } = externalIpPolicy.value;
   if (isAllDenied)
-    return failed(check, 'the organization forbids external addresses (compute.vmExternalIpAccess)', NO_EXTERNAL);
+    return failed(
+      check,
+      'the organization forbids external addresses (compute.vmExternalIpAccess)',
+      noExternal(wanted),
+    );
   if (allowedValues === undefined) return ok(check, 'no policy forbids them');
   return warning(
     check,
     'the organization allows external addresses to named VMs alone (compute.vmExternalIpAccess)',
-    NO_EXTERNAL,
+    noExternal(wanted),
   );
 }
 
@@ -160,11 +164,13 @@ function addressChecks(
   const quota = regionQuotas.value.find(({ metric }) => metric === ADDRESSES);
   if (quota === undefined) return [warning(check, `could not look: Google lists no quota ${ADDRESSES} for ${region}`)];
   const free = quota.limit - quota.usage;
-  const hosts = (wanted.accelerator?.hosts ?? 1) * wanted.slices;
+  const hosts = hostsOf(wanted);
   const state = `${ADDRESSES}: ${free} of ${quota.limit} are free in ${region}`;
   if (free >= hosts) return [ok(check, `${state}, ${hosts} wanted`)];
   const link = `https://console.cloud.google.com/iam-admin/quotas?project=${googleProject}&metric=compute.googleapis.com%2Fin_use_addresses`;
-  return [failed(check, `${state}, and ${hosts} hosts need one each`, `ask for more at ${link}, or ${NO_EXTERNAL}`)];
+  return [
+    failed(check, `${state}, and ${hosts} hosts need one each`, `ask for more at ${link}, or ${noExternal(wanted)}`),
+  ];
 }
 
 function osLoginCheck({ osLoginPolicy }: ProjectAnswers): Finding {

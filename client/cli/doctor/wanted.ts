@@ -6,6 +6,8 @@ export interface Wanted {
   /** In order of preference; none: what depends on a zone cannot be looked at. */
   readonly zones: readonly string[];
   readonly accelerator?: AcceleratorType;
+  /** Of a job for Compute Engine. Absent: it is for Cloud TPU. */
+  readonly vms?: WantedVms;
   readonly slices: number;
   readonly pricing: Pricing;
   readonly runtimeVersion?: string;
@@ -19,6 +21,24 @@ export interface Wanted {
   readonly serviceAccount?: string;
   readonly bucket?: string;
 }
+
+/** The VMs of one slice. */
+export interface WantedVms {
+  readonly machineType: string;
+  readonly count: number;
+  /** Attached to each of them. */
+  readonly accelerator?: string;
+  /** Of each of them, by quota's name. */
+  readonly gpus?: { readonly type: string; readonly count: number };
+  /** Of each of them. Absent: the name of the type does not say it. */
+  readonly cpus?: number;
+}
+
+/** Of the job file that asks for it. */
+export const sectionOf = ({ vms }: Pick<Wanted, 'vms'>): string => (vms === undefined ? 'tpu' : 'compute_engine');
+
+export const hostsOf = ({ vms, accelerator, slices }: Wanted): number =>
+  (vms?.count ?? accelerator?.hosts ?? 1) * slices;
 
 export const NOTHING_IN_PARTICULAR: Wanted = { zones: [], slices: 1, pricing: 'spot', tags: [], externalIps: true };
 

@@ -1,3 +1,4 @@
+import { visibleText } from '../../../domain/visible-text.js';
 import { lookOf } from '../render/look.js';
 import { HostLines } from '../watch/host-lines.js';
 import type { JobHost } from './job-hosts.js';
@@ -49,7 +50,7 @@ function labelledOutput(): ExecOutput {
 
 /** What a person should hear of an end; nothing of a good one. */
 function wordsOf({ host, exitCode, signal, error }: HostEnd): Buffer[] {
-  if (error !== undefined) return [Buffer.from(`host ${host.number}: ${error}\n`)];
+  if (error !== undefined) return [Buffer.from(`host ${host.number}: ${visibleText(error)}\n`)];
   if (exitCode === 0) return [];
   return [Buffer.from(`host ${host.number}: ended with ${signal ?? `code ${exitCode}`}\n`)];
 }

@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { publicLineFingerprint, readPrivateKey } from '../../../cloud/hosts/private-key.js';
+import type { JobKeyReferences } from '../../../cloud/job-keys/open-job-keys.js';
+import type { JobKeys } from '../../../cloud/job-keys/port.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
@@ -14,28 +16,90 @@ import type { Route } from './route.js';
 export interface LoginKey {
   /** OpenSSH or PEM. Never shown. */
   readonly text: string;
-  /** Where OpenSSH can read it; absent: it is in the secret store alone. */
+  /** Where OpenSSH can read it; absent: it is in no file, but in the secret store or made here. */
   readonly file?: string;
 }
 
+export interface LoginKeySources {
+  readonly route: Route;
+  readonly context: CliContext;
+  /** The hosts ask Google who may log in: the key in their metadata does not count. */
+  readonly isUnderOsLogin: boolean;
+}
+
 /**
- * The key that was named for this command line, else the job's own, else the local stack's; it must be the one that the hosts
- * accept.
- * @throws CliError: no key is known here, one that cannot be used, or another than the hosts'
+ * The key that was named for this command line, else the one that the job's file names; each must be the one that the hosts
+ * accept. Else the job's own, if this computer has the secret that it is made from, or for a job without one the installation's.
+ * @throws CliError: no key is known here, one that cannot be used, or another than the hosts'; JobKeySecretError
  */
-export async function loginKey({ job, view, login }: JobHosts, route: Route, context: CliContext): Promise<LoginKey> {
+export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }: LoginKeySources): Promise<LoginKey> {
+  const { job, view, login } = all;
   const wanted = publicLineFingerprint(login.publicKey) ?? login.publicKey;
-  const named = route.keyFile ?? view.spec.ssh?.privateKey ?? context.ssh?.privateKeyFile;
+  const { identity, keyFile, login: ownUser } = route;
+  const named = identity ?? (view.spec.ssh && (keyFile ?? view.spec.ssh.privateKey));
   if (named === undefined) {
-    throw new CliError(
-      ExitCode.Usage,
-      `${job}: its hosts accept the key ${wanted} of the installation, which is not on this computer`,
-      'name a file that holds it: --identity FILE, or JOBCTL_SSH_PRIVATE_KEY_FILE',
-      'for jobs of your own give the job file a key of yours: ssh: {private_key: ~/.ssh/id_ed25519}',
-    );
+    const file = keyFile ?? context.ssh?.privateKeyFile;
+    return unnamedKey(all, wanted, { file: file && expandHome(file), jobKeys: route.jobKeys, isUnderOsLogin });
   }
-  const secret = route.keyFile === undefined ? secretNamed(named) : undefined;
+  const secret = identity === undefined && keyFile === undefined ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
+  const fingerprint = fingerprintOf(named, key);
+  // Whether the hosts let a key of the user's in is theirs to say: OS Login, or the metadata of the project.
+  if (fingerprint === wanted || ownUser !== undefined || (isUnderOsLogin && identity !== undefined)) return key;
+  throw new CliError(
+    ExitCode.Usage,
+    `${named}: is ${fingerprint}, and the hosts of ${job} accept ${wanted}`,
+    'name a file that holds that one: --identity FILE',
+    'if the hosts let this key in too (OS Login, or ssh-keys of the Google project), say as whom: --login USER',
+  );
+}
+
+/** What this computer has for jobs whose file names no key. */
+interface UnnamedKeys {
+  /** The installation's key. */
+  readonly file: string | undefined;
+  readonly jobKeys: JobKeyReferences | undefined;
+  readonly isUnderOsLogin: boolean;
+}
+
+/** The job's own key, made here, or the installation's. @throws CliError where neither is known here and accepted there */
+async function unnamedKey(
+  { job, view, login }: JobHosts,
+  wanted: string,
+  { file, jobKeys, isUnderOsLogin }: UnnamedKeys,
+): Promise<LoginKey> {
+  if (file !== undefined && isUnderOsLogin) return checked(file).key;
+  const { id, run } = view;
+  const keys = jobKeys && (await openKeys(jobKeys));
+  const made = run === undefined ? undefined : keys?.find({ id, run }, login.publicKey);
+  if (made !== undefined) return { text: made.privateKey };
+  const own = file === undefined ? undefined : checked(file);
+  if (own?.fingerprint === wanted) return own.key;
+  const tried = [
+    ...(own === undefined ? [] : [`${file} is ${own.fingerprint}`]),
+    ...(keys === undefined ? [] : [`none is made from ${keys.secretIds.join(', ')}`]),
+  ];
+  throw new CliError(
+    ExitCode.Usage,
+    `${job}: its hosts accept the key ${wanted}, which is not on this computer${tried.length === 0 ? '' : ` (${tried.join('; ')})`}`,
+    'each job has a key of its own, made from a secret that the workers have: name it with JOBCTL_SSH_JOB_KEY_SECRET if you may read it (docs/ssh-fleet.md)',
+    'or name a file that holds the key: --identity FILE; with a key of yours that the hosts let in, --login USER too',
+    'for jobs of your own give the job file a key of yours: ssh: {private_key: ~/.ssh/id_ed25519}',
+  );
+}
+
+async function openKeys(references: JobKeyReferences): Promise<JobKeys> {
+  const { openJobKeys } = await import('../../../cloud/job-keys/open-job-keys.js');
+  return openJobKeys(references);
+}
+
+function checked(file: string): { readonly key: LoginKey; readonly fingerprint: string } {
+  const key = keyInFile(file);
+  return { key, fingerprint: fingerprintOf(file, key) };
+}
+
+/** @throws CliError for what is no private key, and for a file that others can read */
+function fingerprintOf(named: string, key: LoginKey): string {
   const reading = readPrivateKey(key.text);
   if (reading.kind === 'no-key') {
     throw new CliError(
@@ -44,13 +108,8 @@ export async function loginKey({ job, view, login }: JobHosts, route: Route, con
       'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase',
     );
   }
-  if ('file' in key) mustBeOursAlone(key.file);
-  if (reading.fingerprint === wanted) return key;
-  throw new CliError(
-    ExitCode.Usage,
-    `${named}: is ${reading.fingerprint}, and the hosts of ${job} accept ${wanted}`,
-    'name a file that holds that one: --identity FILE',
-  );
+  if (key.file !== undefined) mustBeOursAlone(key.file);
+  return reading.fingerprint;
 }
 
 /** @throws CliError where it cannot be read */

@@ -5,7 +5,7 @@ import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../
 import type { HostChoice } from './host-options.js';
 import { chooseHosts, type JobHost, hostsOfJob } from './job-hosts.js';
 import { type LoginKey, loginKey } from './login-key.js';
-import { recordedKeys, type RecordedKeys } from './recorded-keys.js';
+import { areUnderOsLogin, loggedInAs, recordedKeys, type RecordedKeys } from './recorded-keys.js';
 import { type Route, type RouteFlags, routeOf } from './route.js';
 
 export type ReachFlags = ContextFlags & RouteFlags;
@@ -43,8 +43,9 @@ export async function reachHosts(job: string, choice: HostChoice, flags: ReachFl
   const pods = chosen.filter(isPod);
   if (pods.length > 0) return { by: 'exec', job, context, hosts: pods };
   const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
-  const key = await loginKey(all, route, context);
-  const keys = await recordedKeys(store, chosen.filter(isVm));
+  const found = await recordedKeys(store, chosen.filter(isVm));
+  const key = await loginKey(all, { route, context, isUnderOsLogin: areUnderOsLogin(found, all.login) });
+  const keys = route.login === undefined ? found : loggedInAs(found, route.login);
   return { by: 'ssh', job, context, store, route, key, hosts: [...keys.keys()], keys };
 }
 

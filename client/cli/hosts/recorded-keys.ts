@@ -2,7 +2,7 @@ import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins
 import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
-import type { StoreReader } from '../../../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
@@ -32,6 +32,14 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<S
   );
 }
 
+/** The same hosts, as another user than the one that jobctl's worker is there. */
+export const loggedInAs = (keys: RecordedKeys, user: string): RecordedKeys =>
+  new Map([...keys].map(([host, record]) => [{ ...host, target: { ...host.target, user } }, record]));
+
+/** One of these hosts asks Google who may log in, and as whom: it let another user in than the job's. */
+export const areUnderOsLogin = (keys: RecordedKeys, { user }: { readonly user: string }): boolean =>
+  [...keys.keys()].some(({ target }) => target.own === undefined && target.user !== user);
+
 /** For the fleet: these keys and no others, and nothing is recorded from here. */
 export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
   const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.uid}/${target.index}`, record]));
@@ -39,7 +47,7 @@ export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
     expected: async ({ uid, index }) => expectedOf(byHost.get(`${uid}/${index}`)),
     pin: async ({ uid, index }) => byHost.get(`${uid}/${index}`) as HostKeyRecord,
     isReplaced: async () => false,
-    placeOf: (target) => `gs://${store.bucket}/${hostKeyObject(...hostKeyPlace(target))}`,
+    placeOf: (target) => objectPlace(store, hostKeyObject(...hostKeyPlace(target))),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { JobKeyReferences } from '../../../cloud/job-keys/open-job-keys.js';
+import { splitReferences } from '../../../cloud/keys/key-line.js';
 import type { CliContext } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
@@ -5,6 +7,7 @@ import { ExitCode } from '../exit-codes.js';
 /** Flags of every verb that reaches hosts. */
 export interface RouteFlags {
   readonly identity?: string;
+  readonly login?: string;
   readonly sshPort?: number;
   readonly internalIp?: true;
   readonly proxyCommand?: string;
@@ -16,8 +19,14 @@ export interface Route {
   readonly address: 'external' | 'internal';
   /** Words of ssh-proxy.ts. */
   readonly proxyCommand?: string;
-  /** A key file that was named for this command line or this computer. */
+  /** A key file that was named for this command line. */
+  readonly identity?: string;
+  /** The user of that key on the hosts, where the hosts let in more keys than the job's. */
+  readonly login?: string;
+  /** A key file that was named for this computer. */
   readonly keyFile?: string;
+  /** References of the secrets that keys of jobs are made from, if this computer has them. */
+  readonly jobKeys?: JobKeyReferences;
 }
 
 const SSH_PORT = 22;
@@ -29,13 +38,30 @@ export function routeOf(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Route {
   const proxyCommand = flags.proxyCommand ?? given(env['JOBCTL_SSH_PROXY_COMMAND']);
-  const keyFile = flags.identity ?? given(env['JOBCTL_SSH_PRIVATE_KEY_FILE']);
+  const keyFile = given(env['JOBCTL_SSH_PRIVATE_KEY_FILE']);
+  const jobKeys = jobKeysIn(env) ?? ssh?.jobKeys;
+  if (flags.login !== undefined && flags.identity === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      '--login: names the user of a key of yours',
+      'name the key too: --identity FILE',
+    );
   return {
     port: flags.sshPort ?? portIn(given(env['JOBCTL_SSH_PORT'])) ?? ssh?.port ?? SSH_PORT,
     address: flags.internalIp === true || env['JOBCTL_SSH_ADDRESS'] === 'internal' ? 'internal' : 'external',
     ...(proxyCommand === undefined ? {} : { proxyCommand }),
+    ...(flags.identity === undefined ? {} : { identity: flags.identity }),
+    ...(flags.login === undefined ? {} : { login: flags.login }),
     ...(keyFile === undefined ? {} : { keyFile }),
+    ...(jobKeys === undefined ? {} : { jobKeys }),
   };
+}
+
+/** By the worker's own variables. */
+function jobKeysIn(env: Readonly<Record<string, string | undefined>>): JobKeyReferences | undefined {
+  const current = given(env['JOBCTL_SSH_JOB_KEY_SECRET']);
+  const former = splitReferences(env['JOBCTL_SSH_FORMER_JOB_KEY_SECRETS'] ?? '');
+  return current === undefined && former.length === 0 ? undefined : { current, former };
 }
 
 function portIn(text: string | undefined): number | undefined {

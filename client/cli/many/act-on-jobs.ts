@@ -3,7 +3,7 @@ import type { JobClient } from '../../job-client.js';
 import type { JobFilter } from '../../job-query.js';
 import type { JobRow } from '../../job-rows.js';
 import { nothingChanged } from '../ask.js';
-import { asker } from '../asker.js';
+import { askerAt, asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import type { ContextFlags } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
@@ -41,10 +41,10 @@ export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: 
   const context = contextToChange(flags);
   return withClient(context, async (client) => {
     const { verb, act, among, isMeant, check, warning, before, width, answer } = deed;
-    const filter = { ...ownFilter(flags, Date.now(), context), ...among };
+    const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), ...among };
     const chosen = await chooseJobs(client, { verb, ids, flags, filter, ...(isMeant && { isMeant }) });
     await check?.(client, chosen);
-    const by = asker(flags.by, context);
+    const by = await askerAt(client, flags.by, context);
     const intent = { verb, act, by: by.by, warning: warning?.(chosen) };
     if (!(await isAgreed(chosen, flags, intent))) return nothingChanged();
     await before?.(client, chosen.rows, by);

@@ -1,3 +1,4 @@
+import { oneLine } from '../render/columns.js';
 import { count } from '../../../domain/units.js';
 import type { JobRow } from '../../job-rows.js';
 import { ask, mustBeAskable } from '../ask.js';
@@ -7,6 +8,7 @@ import { lookOf } from '../render/look.js';
 import { renderOneLineTable } from '../render/one-line-table.js';
 import { formatDuration } from '../render/quantities.js';
 import type { ChosenJobs } from './chosen-jobs.js';
+import { printErr } from '../print.js';
 
 export interface ConsentFlags extends OutputFlag {
   readonly yes?: true;
@@ -46,15 +48,15 @@ export async function isAgreed(
   ];
   mustBeAskable(flags, `${verb}: ${reasons.join('; ')}`, `--yes does that without a question`);
   if (flags.yes === true) return true;
-  if (rows.length > 1) process.stderr.write(`${shownJobs(rows).join('\n')}\n`);
-  for (const reason of reasons.slice(isFound ? 1 : 0)) process.stderr.write(`${reason}\n`);
+  if (rows.length > 1) printErr(`${shownJobs(rows).join('\n')}\n`);
+  for (const reason of reasons.slice(isFound ? 1 : 0)) printErr(`${reason}\n`);
   return ask(`${capital(act)} ${what}? [y/N] `);
 }
 
 /** `train-7f3k is alice's, and you are bob`; `3 of 5 jobs are not yours (you are bob): alice 2, carol 1`. */
 function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: string): string {
   const [only] = others;
-  if (rows.length === 1 && only) return `${only.id} is ${only.user}'s, and you are ${by}`;
+  if (rows.length === 1 && only) return oneLine(`${only.id} is ${only.user}'s, and you are ${by}`);
   const counts = new Map<string, number>();
   for (const { user } of others) counts.set(user, (counts.get(user) ?? 0) + 1);
   const names = [...counts].toSorted(([, a], [, b]) => b - a).map(([user, jobs]) => `${user} ${jobs}`);

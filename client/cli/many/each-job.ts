@@ -5,6 +5,7 @@ import { explainError } from '../explain-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type ChosenJobs, WIDTH } from './chosen-jobs.js';
+import { printErr, printOut, printPainted } from '../print.js';
 
 /** What was done to one job: a line for people, and what JSON has beside the id. */
 export interface JobAnswer {
@@ -32,7 +33,7 @@ export async function forEachJob(
   if (isOne(chosen)) {
     for (const row of chosen.rows) {
       const { text, json, exitCode = ExitCode.Done } = await act(row);
-      process.stdout.write(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
+      printPainted(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
       return exitCode;
     }
   }
@@ -42,7 +43,7 @@ export async function forEachJob(
     const { text, exitCode } = explainError(error, false);
     codes.push(exitCode);
     answers.set(id, { error: text, exitCode });
-    if (!isJson) process.stderr.write(`${id}: ${firstLine(text)}\n`);
+    if (!isJson) printErr(`${id}: ${firstLine(text)}\n`);
   };
   for (const [id, error] of chosen.missing) failed(id, error);
   await eachOf(chosen.rows, width, async (row) => {
@@ -50,16 +51,15 @@ export async function forEachJob(
       const { text, json, exitCode } = await act(row);
       answers.set(row.id, json);
       if (exitCode !== undefined) codes.push(exitCode);
-      if (!isJson) process.stdout.write(`${text}\n`);
+      if (!isJson) printPainted(`${text}\n`);
     } catch (error) {
       failed(row.id, error);
     }
   });
   const ids = [...chosen.rows.map(({ id }) => id), ...chosen.missing.keys()];
-  if (isJson)
-    process.stdout.write(`${JSON.stringify({ jobs: ids.map((id) => ({ id, ...answers.get(id) })) }, null, 2)}\n`);
-  else if (ids.length === 0) process.stderr.write('no job matches: nothing was done\n');
-  else if (codes.length > 0) process.stderr.write(`${codes.length} of ${count(ids.length, 'job')} failed\n`);
+  if (isJson) printOut(`${JSON.stringify({ jobs: ids.map((id) => ({ id, ...answers.get(id) })) }, null, 2)}\n`);
+  else if (ids.length === 0) printErr('no job matches: nothing was done\n');
+  else if (codes.length > 0) printErr(`${codes.length} of ${count(ids.length, 'job')} failed\n`);
   return commonCode(codes);
 }
 

@@ -12,8 +12,8 @@ export async function publishedPool(context: CliContext, pool: string): Promise<
   if (state) return state;
   throw new CliError(
     ExitCode.NotFound,
-    `no pool '${pool}' in bucket ${store.bucket}: nothing was published of it`,
+    `no pool '${pool}' ${'server' in store ? `on ${store.server.url}` : `in bucket ${store.bucket}`}: nothing was published of it`,
     'a pool is published by a worker, from its first job on, or from `jobctl quota apply`',
-    'is it another pool (--pool), or another bucket (--bucket)?',
+    `is it another pool (--pool), or another ${'server' in store ? 'server' : 'bucket (--bucket)'}?`,
   );
 }

@@ -30,13 +30,13 @@ export function localRehearsal(env: Environment = process.env): LocalRehearsal {
       'another state folder (JOBCTL_HOME) can have one: `jobctl dev up`',
     );
   }
-  return { stack, admin: new RehearsalAdmin(stack.rehearsal.adminUrl) };
+  return { stack, admin: new RehearsalAdmin(stack.rehearsal.adminUrl, stack.cloud.accessTokenFile) };
 }
 
 /** Of a stack's rehearsal, as its own clients name them. */
 export function endpointsOf({ cloud, store, ssh, rehearsal, kubeconfig }: DevContext): RehearsalEndpoints {
-  const { tpuEndpoint = '', tpuRestEndpoint = '' } = cloud;
-  const admin = rehearsal?.adminUrl ?? '';
+  const { tpuEndpoint = '', tpuRestEndpoint = '', accessTokenFile: tokenFile = '' } = cloud;
+  const { adminUrl: admin = '', headerFile = '' } = rehearsal ?? {};
   const addresses = { tpu: tpuEndpoint, rest: tpuRestEndpoint, store: store.endpoint ?? '', admin, sshPort: ssh.port };
-  return { ...addresses, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
+  return { ...addresses, tokenFile, headerFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
 }

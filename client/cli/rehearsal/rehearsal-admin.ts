@@ -1,4 +1,5 @@
 import type { JournalEvent } from '../../../rehearsal/journal.js';
+import { tokenInFile } from '../../../cloud/access-token.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { RehearsalStatus } from './admin-answers.js';
@@ -9,10 +10,12 @@ const CALL_TIMEOUT_MS = 15_000;
 /** The rehearsal's admin interface (docs/rehearsal.md): all that this command line knows of a rehearsal. */
 export class RehearsalAdmin {
   readonly #url: string;
+  readonly #tokenFile: string | undefined;
 
-  /** @param url without a slash at the end */
-  constructor(url: string) {
+  /** @param url without a slash at the end @param tokenFile absent: the rehearsal asks processes of this login for none */
+  constructor(url: string, tokenFile?: string) {
     this.#url = url;
+    this.#tokenFile = tokenFile;
   }
 
   async status(): Promise<RehearsalStatus> {
@@ -44,7 +47,12 @@ export class RehearsalAdmin {
   }
 
   async #call(method: string, path: string, body?: object): Promise<string> {
-    const sent = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
+    const token = tokenInFile(this.#tokenFile);
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : JSON_BODY),
+    };
+    const sent = { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
     let answer: { readonly status: number; readonly text: string };
     try {

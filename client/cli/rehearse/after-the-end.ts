@@ -6,7 +6,7 @@ import type { CliContext } from '../context.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import type { AuditReport } from '../render/audit.js';
 import { audit } from '../verbs/audit-leaks.js';
-import { pause } from '../watch/interruptions.js';
+import { pause } from '../../outage.js';
 import { verdictOf } from './certificate.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import { lostPercent, measureWork } from './lost-work.js';

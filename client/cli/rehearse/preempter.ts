@@ -6,7 +6,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { liveSlicesOf, placeOf } from '../rehearsal/admin-answers.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
-import { isOutage, pause } from '../watch/interruptions.js';
+import { isOutage, pause } from '../../outage.js';
 import type { PlannedPreemption } from './preemption-plan.js';
 import { readProgress } from './progress-marks.js';
 import type { ProgressMeasure } from './progress-marks.js';

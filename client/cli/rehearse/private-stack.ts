@@ -48,7 +48,7 @@ export async function openPrivateStack({ env, timeScale, onProgress }: PrivateSt
       timeScale,
     });
     if (stack.rehearsal === undefined) throw new Error(`${home}: the stack has no rehearsal`);
-    const admin = new RehearsalAdmin(stack.rehearsal.adminUrl);
+    const admin = new RehearsalAdmin(stack.rehearsal.adminUrl, stack.cloud.accessTokenFile);
     // The worker scales its waits by the same factor (client/cli/dev/context.ts).
     if (timeScale !== 1) await admin.post('clock', { scale: timeScale });
     return { home, stack, admin, context: localContext(stack, {}, env), remove, keep: () => disown(home) };

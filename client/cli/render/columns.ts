@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
+import { visibleText } from '../../../domain/visible-text.js';
+
 /** East Asian wide and emoji, the ranges that terminals show in two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
@@ -88,9 +90,9 @@ export function foldLine(text: string, width: number | undefined): readonly stri
   return lines;
 }
 
-/** Text from elsewhere on one line, without anything that a terminal would obey. */
+/** Text from elsewhere on one line; what a terminal would obey is shown. */
 export function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/\p{Cc}/gu, '');
+  return visibleText(text.replace(/\s*[\r\n]+\s*/g, ' '));
 }
 
 const GAP = '  ';
@@ -98,10 +100,11 @@ const GAP = '  ';
 const LEAST_WRAPPED_WIDTH = 20;
 
 /**
- * Columns as wide as what is in them. The last one wraps under itself.
+ * Columns as wide as what is in them, each cell by `oneLine`. The last one wraps under itself.
  * @param terminalWidth columns; absent (a pipe): one line a row, however long
  */
-export function renderTable(rows: readonly (readonly string[])[], terminalWidth?: number): readonly string[] {
+export function renderTable(cells: readonly (readonly string[])[], terminalWidth?: number): readonly string[] {
+  const rows = cells.map((row) => row.map(oneLine));
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns - 1 }, (_, column) =>
     Math.max(0, ...rows.map((row) => textWidth(row[column] ?? ''))),

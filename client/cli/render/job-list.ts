@@ -7,6 +7,7 @@ import type { Places } from '../quota/places.js';
 import { oneLine, wrapToWidth } from './columns.js';
 import { failingText } from './failing-task.js';
 import { reasonOf } from './job-header.js';
+import { shownUser, UNVERIFIED } from './shown-user.js';
 import type { Colour, Look } from './look.js';
 import { type Column, renderOneLineTable } from './one-line-table.js';
 import { formatDuration } from './quantities.js';
@@ -44,7 +45,7 @@ export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): Render
     heading: named.flatMap((label) =>
       wrapped(`${label}: ${isMixed ? 'rows so labelled' : 'these jobs'} do not run on real Cloud TPUs`, look),
     ),
-    table: renderOneLineTable({ columns: columnsOf(board.places, isMixed, now, look), rows }, look),
+    table: renderOneLineTable({ columns: columnsOf(board, isMixed, now, look), rows }, look),
     summary: summaryOf(board, look),
   };
 }
@@ -54,13 +55,18 @@ export function boardLines({ heading, table, summary }: RenderedBoard): readonly
   return [...heading, ...table, ...summary];
 }
 
-function columnsOf(places: Places, isMixed: boolean, now: EpochMs, look: Look): readonly Column<JobRow>[] {
+function columnsOf(
+  { rows, places }: Pick<ShownBoard, 'rows' | 'places'>,
+  isMixed: boolean,
+  now: EpochMs,
+  look: Look,
+): readonly Column<JobRow>[] {
   const placeOf = ({ id }: JobRow): PlaceInLine | undefined => places.byJob.get(id);
   return [
     { title: 'JOB', cell: ({ id }) => id },
     ...(isMixed ? [{ title: 'LABEL', cell: ({ label }: JobRow) => label ?? '-' }] : []),
     { title: 'PROJECT', cell: ({ project }) => project, droppedBelow: 26 },
-    { title: 'USER', cell: ({ user }) => user, droppedBelow: 12 },
+    userColumn(rows),
     { title: 'SLICE', cell: ({ slice }) => slice, droppedBelow: 18 },
     {
       title: 'PHASE',
@@ -71,6 +77,16 @@ function columnsOf(places: Places, isMixed: boolean, now: EpochMs, look: Look): 
     { title: 'ATTEMPT', cell: ({ attempts }) => String(attempts), droppedBelow: 34 },
     { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) },
   ];
+}
+
+/** Names that nobody has verified say so: once in the title, where none of them is. */
+function userColumn(rows: readonly JobRow[]): Column<JobRow> {
+  const isAnyVerified = rows.some(({ isVerified }) => isVerified === true);
+  return {
+    title: isAnyVerified ? 'USER' : `USER ${UNVERIFIED}`,
+    cell: (row) => (isAnyVerified ? shownUser(row) : row.user),
+    droppedBelow: 12,
+  };
 }
 
 const phaseText = ({ phase }: JobRow, place: PlaceInLine | undefined): string =>
@@ -132,4 +148,4 @@ function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): 
 }
 
 const wrapped = (text: string, { width }: Look): readonly string[] =>
-  width === undefined ? [text] : wrapToWidth(text, width);
+  width === undefined ? [oneLine(text)] : wrapToWidth(oneLine(text), width);

@@ -10,6 +10,7 @@ import { failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
+import { shownUser } from './shown-user.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
 
@@ -35,7 +36,7 @@ export function renderJobStatus(
   const view = 'view' in detail ? detail.view : undefined;
   const facts = [...rowFacts(row, now), ...(view ? viewFacts(view) : []), ...placeFacts(row, place)];
   return [
-    `${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`,
+    oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
     ...renderTable(
       facts.map(([key, value]) => [`  ${key}`, value]),
       width,
@@ -48,7 +49,7 @@ export function renderJobStatus(
 type Fact = readonly [string, string];
 
 function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
-  const { phase, phaseSince, project, user, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
+  const { phase, phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
   const reason = reasonOf(row);
   const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
   const since =
@@ -59,7 +60,7 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
     ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
     ...(failingTask === undefined ? [] : [['WORKFLOW', failingText(failingTask, now)] as const]),
     ...(place === '' ? [] : [['why', asTyped(`jobctl why ${row.id}   every reason, and the earliest time`)] as const]),
-    ['project', `${project} (pool ${pool}), user ${user}`],
+    ['project', `${project} (pool ${pool}), user ${shownUser(row)}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
     ['attempts', `${attempts}${outcome ? preemptionsOf(outcome) : ''}`],

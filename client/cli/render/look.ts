@@ -53,6 +53,10 @@ export interface Look {
 
 const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 
+/** Every code that `paint` writes; split by it, a text has them at odd places. */
+// oxlint-disable-next-line no-control-regex
+export const OWN_COLOURS = /(\u001b\[(?:0|1|2|3[1236])m)/;
+
 /** Colour on a terminal only and with NO_COLOR unset (no-color.org); symbols as the locale's character set allows. */
 export function lookOf(stream: Terminal, env: Environment): Look {
   const width = terminalWidth(stream);

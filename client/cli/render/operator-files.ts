@@ -1,5 +1,7 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
+import type { PoolChoices } from '../../../quota/allow/allowed.js';
+import type { PoolLimits } from '../../../quota/pool-limits.js';
 import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
 import { formatDuration } from './quantities.js';
 import { renderTable } from './columns.js';
@@ -15,6 +17,22 @@ export function poolEssentials({ googleProject, zones, tpu = {} }: PoolDefaults)
 }
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** What jobs may choose, and what a user or a job may take. */
+export function choiceEssentials({ allow }: PoolChoices, limits: PoolLimits | undefined): readonly string[] {
+  const lists = Object.entries(allow ?? {}).map(([key, list]) => [`  allow.${key}`, list?.join(', ') ?? '']);
+  const { openJobsPerUser, submitsPerMinute, logBytesPerAttempt, inputBytes } = limits ?? {};
+  const named = [
+    ['  open jobs of a user', openJobsPerUser],
+    ['  submits in a minute', submitsPerMinute],
+    ['  log of an attempt', logBytesPerAttempt, ' bytes'],
+    ['  input of a job', inputBytes, ' bytes'],
+  ] as const;
+  return renderTable([
+    ...(allow === undefined ? [] : [['  allow', "the pool's own values, and those listed"], ...lists]),
+    ...named.flatMap(([title, value, unit = '']) => (value === undefined ? [] : [[title, `${value}${unit} at most`]])),
+  ]);
+}
 
 /** What the rules of a pool come to beside its tiers and projects. */
 export function ruleEssentials(config: QuotaConfig): readonly string[] {
@@ -37,6 +55,7 @@ export function timeEssentials(rules: PoolRules): readonly string[] {
     ['  lending limits', limits(rules.lendingLimits)],
     ['  project', rules.requireProject ? 'required' : 'not required'],
     ['  admins', rules.admins.join(', ') || 'everybody'],
+    ...Object.entries(rules.priorityFloors ?? {}).map(([name, floor]) => [`  priority of ${name}`, `${floor} at most`]),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { visibleText } from '../../../domain/visible-text.js';
 import type { UploadProgress } from '../../uploads.js';
 import { sizeText } from './quantities.js';
 import { cutToWidth, type Terminal, terminalWidth } from './columns.js';
@@ -67,6 +68,6 @@ export class TransferLine {
       files.reduce((sum, file) => sum + file.size, 0),
     ];
     const others = files.length === 1 ? '' : ` and ${files.length - 1} more`;
-    return `${this.#verb} ${path}${others}: ${sizeText(sent)} of ${sizeText(size)}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
+    return `${this.#verb} ${visibleText(path)}${others}: ${sizeText(sent)} of ${sizeText(size)}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
   }
 }

@@ -16,7 +16,7 @@ import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
-import type { WhyWaiting } from '../quota/why-waiting.js';
+import type { WhyWaiting } from '../../why-waiting.js';
 import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { reasonOf } from './job-header.js';
@@ -161,6 +161,7 @@ function numbered(number: number, text: string, width: number | undefined): read
 
 function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
   if (text === '') return [];
-  const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - indent.length));
+  const line = oneLine(text);
+  const lines = width === undefined ? [line] : wrapToWidth(line, Math.max(20, width - indent.length));
   return lines.map((line) => `${indent}${line}`);
 }

@@ -9,6 +9,7 @@ import type { ProgressLine } from '../render/progress.js';
 import type { Screen } from '../watch/screen.js';
 import type { ShownLines } from '../watch/follow-to-end.js';
 import type { VerdictQuestion } from './first-verdict.js';
+import { printErr, printOut } from '../print.js';
 
 /** A job that was handed over, and where it is told. */
 export type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
@@ -28,7 +29,7 @@ export async function answer(
   const { id, context, screen } = question;
   const isPiped = !process.stdout.isTTY;
   // The id is out before anything is waited for: a script that is interrupted then has it.
-  if (isPiped && !isJson) process.stdout.write(`${id}\n`);
+  if (isPiped && !isJson) printOut(`${id}\n`);
   for (const line of header(submitted, context)) screen.line(both(line));
   const [{ firstVerdict }, words] = await Promise.all([
     import('./first-verdict.js'),
@@ -42,7 +43,7 @@ export async function answer(
   if (verdict.kind === 'refused')
     throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message, isNamed));
   for (const line of words.verdictLines(id, verdict, Date.now())) screen.line(both(line));
-  if (!isPiped && !isJson) process.stdout.write(`${nextCommands(id).join('\n')}\n`);
+  if (!isPiped && !isJson) printOut(`${nextCommands(id).join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -76,7 +77,7 @@ async function tellVerdict(question: Watched): Promise<void> {
 }
 
 export const both = (line: string): ProgressLine => ({ live: line, plain: line });
-export const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+export const printJson = (value: object): void => printOut(`${JSON.stringify(value)}\n`);
 
 export interface Announced extends Submitted {
   /** False: the file leaves its pricing to the pool. */
@@ -87,11 +88,11 @@ export interface Announced extends Submitted {
 export function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
   const lines = header(submitted, context);
   if (process.stdout.isTTY && !isJson) {
-    process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
+    printOut(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
     return;
   }
-  process.stderr.write(`${lines.join('\n')}\n`);
-  if (!isJson) process.stdout.write(`${submitted.id}\n`);
+  printErr(`${lines.join('\n')}\n`);
+  if (!isJson) printOut(`${submitted.id}\n`);
 }
 
 export function header({ id, spec, isNew, isPricingSaid }: Announced, context: CliContext): readonly string[] {

@@ -1,12 +1,16 @@
 import type { CliContext } from '../context.js';
 
 /** The job file with the context's quota project and user, if it names none: what `--dry-run` prints is what is submitted. */
-export function asSubmitted(raw: unknown, { project, user }: Pick<CliContext, 'project' | 'user'>): unknown {
+export function asSubmitted(
+  raw: unknown,
+  { project, user, server }: Pick<CliContext, 'project' | 'user' | 'server'>,
+): unknown {
   const file = raw as Readonly<Record<string, unknown>>;
   const isMissing = (key: string, value: string | undefined): boolean => value !== undefined && file[key] === undefined;
   return {
     ...file,
     ...(isMissing('project', project) ? { project } : {}),
-    ...(isMissing('user', user) ? { user } : {}),
+    // A server knows who submits.
+    ...(server === undefined && isMissing('user', user) ? { user } : {}),
   };
 }

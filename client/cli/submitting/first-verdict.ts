@@ -4,7 +4,7 @@ import { isOver, type JobRow } from '../../job-rows.js';
 import { isPolled, type TaskQueuePolls } from '../../task-queue-polls.js';
 import type { CliContext } from '../context.js';
 import { placesOf } from '../quota/places.js';
-import { isOutage, pause } from '../watch/interruptions.js';
+import { isOutage, pause } from '../../outage.js';
 
 /** What is known of a job in the first seconds after it was submitted. Each member is JSON: `submit --output json` prints it. */
 export type FirstVerdict =

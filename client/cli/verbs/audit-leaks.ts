@@ -8,13 +8,14 @@ import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/le
 import type { HeldLease } from '../audit/leaks.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withTemporal } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
+import { bucketOf, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { cliKind } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
 import { terminalWidth } from '../render/columns.js';
+import { printOut } from '../print.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -23,8 +24,8 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const { report, accounts } = await audit(resolveContext(flags), flags);
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify(report, null, 2)}\n`);
+  else printOut(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
   return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 
@@ -35,7 +36,7 @@ export interface Audited {
 
 /** An independent listing of what the cloud holds of this installation, and of what has no open job. */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
-  const store = await openReader(storeOf(context, 'the id of this installation cannot be read'));
+  const store = await openReader(bucketOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
   const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {

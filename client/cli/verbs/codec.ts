@@ -1,9 +1,10 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
-import { fchmodSync, fstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { newCodecKey } from '../../../cloud/codec/codec-key.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { writeNewKey } from '../new-key.js';
 import { watchEnd } from '../watch/interruptions.js';
 
 export interface NewKeyFlags {
@@ -11,24 +12,8 @@ export interface NewKeyFlags {
   readonly id?: string;
 }
 
-const OWNER_ALONE = 0o600;
-
 export function newKey({ file, id }: NewKeyFlags): number {
-  const line = `${newCodecKey(new Date(), id)}\n`;
-  if (file === undefined) {
-    // `jobctl codec new-key > key`: the shell made the file for everybody to read.
-    if (fstatSync(process.stdout.fd).isFile()) fchmodSync(process.stdout.fd, OWNER_ALONE);
-    process.stdout.write(line);
-    return ExitCode.Done;
-  }
-  try {
-    writeFileSync(file, line, { mode: OWNER_ALONE, flag: 'wx' });
-  } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    const why = isThere ? 'is there already, and a key that is lost cannot be had back' : fileErrorWords(error);
-    throw new CliError(isThere ? ExitCode.Refused : ExitCode.Usage, `${file}: ${why}`, 'name another file');
-  }
-  process.stderr.write(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
+  writeNewKey(newCodecKey(new Date(), id), file);
   return ExitCode.Done;
 }
 

@@ -19,8 +19,9 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { renderTable } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const say = (line: string): void => printOut(`${line}\n`);
 
 /** `context ls`: those of the file, and the local stack. */
 export function contextList({ output }: OutputFlag): number {
@@ -46,18 +47,18 @@ export function contextList({ output }: OutputFlag): number {
     return ExitCode.Done;
   }
   if (rows.length === 0) {
-    process.stderr.write(
+    printErr(
       asTyped(
-        `there are no contexts in ${contexts.file}\n  to make one: jobctl context set NAME --temporal-address HOST:PORT\n`,
+        `there are no contexts in ${contexts.file}\n  to make one: jobctl context set NAME --server URL, or --temporal-address HOST:PORT\n`,
       ),
     );
     return ExitCode.Done;
   }
-  const table = rows.map(({ name, address = '', namespace = 'default', bucket = '', rehearsal }) => [
+  const table = rows.map(({ name, server, address, namespace, bucket = '', rehearsal }) => [
     name === current ? '*' : '',
     name,
-    address,
-    namespace,
+    server ?? address ?? '',
+    namespace ?? (address === undefined ? '' : 'default'),
     bucket,
     rehearsal === undefined ? '' : 'REHEARSAL',
   ]);
@@ -89,11 +90,12 @@ export function contextSet(name: string, flags: ContextSetFlags): number {
   const contexts = readContexts(process.env);
   const isNew = !contexts.byName.has(name);
   const values = { ...unsetOf(flags.unset ?? []), ...valuesOf(flags) };
-  if (isNew && typeof values['address'] !== 'string')
+  const after = { ...contexts.byName.get(name), ...values };
+  if (isNew && after.address === undefined && after.server === undefined)
     throw new CliError(
       ExitCode.Usage,
       `context ${name}: is new, and needs a server`,
-      `jobctl context set ${name} --temporal-address HOST:PORT`,
+      `jobctl context set ${name} --server URL, or --temporal-address HOST:PORT`,
     );
   if (!isNew && Object.keys(values).length === 0)
     throw new CliError(
@@ -101,7 +103,7 @@ export function contextSet(name: string, flags: ContextSetFlags): number {
       `context ${name}: nothing to set`,
       '`jobctl context set --help` shows what there is',
     );
-  if ('address' in values && values['address'] === undefined)
+  if (after.address === undefined && after.server === undefined)
     throw new CliError(
       ExitCode.Usage,
       `context ${name}: cannot be without a server`,
@@ -116,7 +118,7 @@ export function contextSet(name: string, flags: ContextSetFlags): number {
   return ExitCode.Done;
 }
 
-function valuesOf(flags: ContextSetFlags): Readonly<Record<string, string | true>> {
+function valuesOf(flags: ContextSetFlags): Readonly<Partial<Record<SettingKey, string | true>>> {
   return Object.fromEntries(
     SETTINGS.flatMap((setting) => {
       const given = flags[propertyOf(setting.flag)];
@@ -133,7 +135,7 @@ function valuesOf(flags: ContextSetFlags): Readonly<Record<string, string | true
   );
 }
 
-function unsetOf(keys: readonly string[]): Readonly<Record<string, undefined>> {
+function unsetOf(keys: readonly string[]): Readonly<Partial<Record<SettingKey, undefined>>> {
   return Object.fromEntries(
     keys.map((key) => {
       const setting = SETTINGS.find((each) => each.key === key || each.flag === key);
@@ -190,7 +192,9 @@ function showInForce(flags: OutputFlag & ContextFlags): number {
   const context = resolveContext(flags);
   refuseStranger(context);
   const rows = SETTINGS.flatMap(({ key }) => inForce(layers, key) ?? []);
-  const passed = layers.all.filter((each) => !layers.used.includes(each) && each.namesServer);
+  const passed = layers.all.filter(
+    (each) => !layers.used.some(({ title }) => title === each.title) && each.namesServer,
+  );
   if (flags.output === 'json') {
     say(
       JSON.stringify(
@@ -213,11 +217,12 @@ function showInForce(flags: OutputFlag & ContextFlags): number {
   ]);
   for (const line of renderTable([['SETTING', 'VALUE', 'FROM'], ...table])) say(line.trimEnd());
   for (const { title, settings } of passed)
-    say(
-      `Passed over: ${title}${settings.address === undefined ? '' : ` (${settings.address})`}, since ${layers.server?.title} names another server.`,
-    );
+    say(`Passed over: ${title}${placeText(settings)}, since ${layers.server?.title} names another server.`);
   return ExitCode.Done;
 }
+
+const placeText = ({ server, address }: Settings): string =>
+  server === undefined && address === undefined ? '' : ` (${server ?? address})`;
 
 function inForce({ used }: Layers, key: SettingKey): InForce | undefined {
   const said = used.filter(({ settings }) => settings[key] !== undefined);
@@ -233,11 +238,11 @@ function inForce({ used }: Layers, key: SettingKey): InForce | undefined {
 /** After `use`: what still says another server. */
 function tellWhatWins(name: string): void {
   const { server, contextName } = settingLayers({}, process.env);
-  if (contextName !== name) process.stderr.write(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);
+  if (contextName !== name) printErr(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);
   else if (server?.kind === 'environment')
-    process.stderr.write(
-      `note: ${server.title} names the server ${server.settings.address ?? ''} and wins over it in this shell\n`,
+    printErr(
+      `note: ${server.title} names the server ${server.settings.server ?? server.settings.address ?? ''} and wins over it in this shell\n`,
     );
   else if (name === LOCAL_CONTEXT && !existsSync(stackHome().contextFile))
-    process.stderr.write(asTyped('note: there is no local stack yet; `jobctl dev up` starts one\n'));
+    printErr(asTyped('note: there is no local stack yet; `jobctl dev up` starts one\n'));
 }

@@ -13,6 +13,7 @@ import { type Reach, type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { isFolder, remoteFiles } from '../hosts/remote-files.js';
 import type { OutputFlag } from '../options.js';
 import { watchEnd } from '../watch/interruptions.js';
+import { printErr, printOut } from '../print.js';
 
 export type CpFlags = ReachFlags & OutputFlag;
 
@@ -138,14 +139,14 @@ async function report(
       : { host: result.host.number, copied: 0, unchanged: 0, bytes: 0, error: result.message },
   );
   const bad = rows.filter(({ error }) => error !== undefined);
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ job, hosts: rows }, null, 2)}\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ job, hosts: rows }, null, 2)}\n`);
   else {
     const sum = (key: 'copied' | 'unchanged' | 'bytes'): number => rows.reduce((total, row) => total + row[key], 0);
     const same = sum('unchanged') === 0 ? '' : `, ${sum('unchanged')} there already`;
-    process.stderr.write(
+    printErr(
       `${count(sum('copied'), 'file')} (${count(sum('bytes'), 'byte')}) ${direction} ${rows.length - bad.length} of ${count(rows.length, 'host')} of ${job}${same}\n`,
     );
-    for (const { host, error } of bad) process.stderr.write(`host ${host}: ${error}\n`);
+    for (const { host, error } of bad) printErr(`host ${host}: ${error}\n`);
   }
   return bad.length === 0 ? ExitCode.Done : ExitCode.Failed;
 }

@@ -4,14 +4,17 @@ import { count } from '../../../domain/units.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
+import type { Purged } from '../../purge-job.js';
 import { CliError } from '../cli-error.js';
 import { openWritableStore } from '../connect.js';
-import { resolveContext } from '../context.js';
+import { type CliContext, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
 import type { JobAnswer } from '../many/each-job.js';
-import { pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { pause } from '../../outage.js';
+import { printOut } from '../print.js';
 
 export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;
@@ -59,7 +62,7 @@ function wouldBeCancelled({ rows }: ChosenJobs): string | undefined {
 
 async function untilGone(client: JobClient, row: JobRow, signal: AbortSignal, isQuiet: boolean): Promise<JobAnswer> {
   const { id } = row;
-  if (!isQuiet && row.endedAt === undefined) process.stdout.write(`${id}: its slices are being deleted\n`);
+  if (!isQuiet && row.endedAt === undefined) printOut(`${id}: its slices are being deleted\n`);
   let left = await whatIsLeft(client, id);
   while (left !== undefined && !signal.aborted) {
     await pause(LOOK_MS, signal);
@@ -89,10 +92,7 @@ async function whatIsLeft(client: JobClient, id: string): Promise<readonly strin
 
 async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
   const context = resolveContext(flags);
-  let store: Promise<StorePort> | undefined;
-  const open = (id: string): Promise<StorePort> =>
-    (store ??= openWritableStore(context, `what is kept of ${id} cannot be removed`));
-  const placeOf = ({ id }: JobRow): string => `gs://${context.store?.bucket}/jobs/${id}/`;
+  const purger = purgerAt(context);
   return actOnJobs(jobs, flags, {
     verb: 'delete',
     act: 'remove the record and logs, for good, of',
@@ -101,23 +101,52 @@ async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<n
       const [only] = rows;
       if (only === undefined || isFound || rows.length + missing.size > 1) return;
       await mustBePurgeable(client, only);
-      await open(only.id);
+      await purger.open(only.id);
     },
     warning: ({ rows }) => {
       const [only] = rows;
-      const whose = rows.length === 1 && only ? `${only.id}, ${placeOf(only)},` : count(rows.length, 'job');
+      const whose = rows.length === 1 && only ? `${only.id}, ${purger.placeOf(only.id)},` : count(rows.length, 'job');
       return `the record and logs of ${whose} would be removed for good`;
     },
     answer: async (client, row) => {
       await mustBePurgeable(client, row);
-      const { purgeJob } = await import('../../purge-job.js');
-      const purged = await purgeJob(await open(row.id), row.id);
+      const purged = await purger.purge(row.id);
       return {
-        text: `${row.id}: ${count(purged.objects, 'object')} with ${purged.bytes} bytes removed from ${placeOf(row)}. Its id may be used again when Temporal has forgotten it.`,
-        json: purged,
+        text: `${row.id}: ${count(purged.objects, 'object')} with ${purged.bytes} bytes removed from ${purger.placeOf(row.id)}. Its id may be used again when Temporal has forgotten it.`,
+        json: { objects: purged.objects, bytes: purged.bytes },
       };
     },
   });
+}
+
+/** Who removes what is kept of jobs: this process, in the bucket, or a server. */
+interface Purger {
+  /** Throws, before anybody is asked, where it cannot. */
+  open(id: string): Promise<unknown>;
+  purge(id: string): Promise<Purged>;
+  placeOf(id: string): string;
+}
+
+function purgerAt(context: CliContext): Purger {
+  const { server } = context;
+  if (server !== undefined) {
+    const purge = async (id: string): Promise<Purged> => {
+      const [{ purgeOverHttp }, { serverOptionsOf }] = await Promise.all([
+        import('../../http/purge-job.js'),
+        import('../login/server-access.js'),
+      ]);
+      return purgeOverHttp(serverOptionsOf(server), id);
+    };
+    return { open: () => Promise.resolve(), purge, placeOf: (id) => `jobs/${id}/ of ${server.url}` };
+  }
+  let store: Promise<StorePort> | undefined;
+  const open = (id: string): Promise<StorePort> =>
+    (store ??= openWritableStore(context, `what is kept of ${id} cannot be removed`));
+  const purge = async (id: string): Promise<Purged> => {
+    const { purgeJob } = await import('../../purge-job.js');
+    return purgeJob(await open(id), id);
+  };
+  return { open, purge, placeOf: (id) => `gs://${context.bucket?.bucket}/jobs/${id}/` };
 }
 
 async function mustBePurgeable(client: JobClient, { id, endedAt, phase }: JobRow): Promise<void> {

@@ -6,6 +6,7 @@ import { cliKinds } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { renderFindings } from '../render/findings.js';
 import { terminalWidth } from '../render/columns.js';
+import { printOut } from '../print.js';
 
 /** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Needs nothing of Temporal. */
 export async function doctor(
@@ -38,5 +39,5 @@ function print(diagnosis: Diagnosis, output: OutputFlag['output']): void {
     output === 'json'
       ? JSON.stringify({ ...account, ok: isOk(diagnosis), findings }, null, 2)
       : renderFindings(findings, terminalWidth(process.stdout)).join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
 }

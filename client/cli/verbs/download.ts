@@ -15,6 +15,7 @@ import { chosenOutputs } from '../outputs/chosen-outputs.js';
 import { sizeText } from '../render/quantities.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { watchEnd } from '../watch/interruptions.js';
+import { printErr, printOut } from '../print.js';
 
 export interface DownloadFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;
@@ -124,17 +125,17 @@ function report({ job, root, chosen, notes, done, isCut }: Report, { output }: D
   const code = isCut ? ExitCode.Interrupted : done.errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
   if (output === 'json') {
     const json = { job, attempt: first?.attempt, hosts, folder: root, ...done };
-    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    printOut(`${JSON.stringify(json, null, 2)}\n`);
     return code;
   }
   const here = relative('.', root);
   const place = here === '' ? 'the current folder' : here.startsWith('..') ? root : `${here}/`;
   const same = done.unchanged === 0 ? '' : `, ${done.unchanged} there already`;
-  process.stderr.write(
+  printErr(
     `${count(done.copied, 'file')} (${sizeText(done.bytes)}) of ${hosts.length === 1 ? `host ${hosts[0]}` : count(hosts.length, 'host')}, attempt ${first?.attempt}, in ${place}${same}\n`,
   );
-  for (const note of notes) process.stderr.write(`  ${note}\n`);
-  for (const error of done.errors) process.stderr.write(`${error}\n`);
-  if (isCut) process.stderr.write('interrupted; the same command goes on where it was\n');
+  for (const note of notes) printErr(`  ${note}\n`);
+  for (const error of done.errors) printErr(`${error}\n`);
+  if (isCut) printErr('interrupted; the same command goes on where it was\n');
   return code;
 }

@@ -25,7 +25,7 @@ export function exportIncident(job: string, flags: ExportFlags): Promise<number>
   refuseOutput(flags);
   const context = resolveContext(flags);
   return withTemporal(context, async (temporal, address) => {
-    const store = context.store && (await openReader(context.store));
+    const store = context.bucket && (await openReader(context.bucket));
     const server = `Temporal at ${address}`;
     const sources = { temporal, server, ...(store && { store }), version: ownVersion() };
     const { output } = flags;

@@ -14,6 +14,7 @@ import { type Answers, DEFAULT_TPU, defaultZone, writtenJob } from '../init/writ
 import { foldLine, terminalWidth } from '../render/columns.js';
 import { commandSummary } from '../render/job-header.js';
 import { asTyped, typedCommand } from '../typed-command.js';
+import { printOut } from '../print.js';
 
 export interface InitFlags {
   readonly run?: string;
@@ -44,7 +45,7 @@ export async function init(folder: string, flags: InitFlags): Promise<number> {
   writeFileSync(file, text);
   const width = terminalWidth(process.stdout);
   const lines = report(file, parsed.spec, found).flatMap((line) => foldLine(line, width));
-  process.stdout.write(`${lines.join('\n')}\n`);
+  printOut(`${lines.join('\n')}\n`);
   return ExitCode.Done;
 }
 

@@ -1,6 +1,7 @@
 import { type Board, gatherBoard, type Sort } from '../../job-board.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
+import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
@@ -11,7 +12,9 @@ import { placesIn, type PublishedLines, publishedLines } from '../quota/places.j
 import { boardLines, renderBoard, type ShownBoard } from '../render/job-list.js';
 import { type Look, lookOf } from '../render/look.js';
 import { clockTime } from '../render/quantities.js';
-import { isOutage, pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { isOutage, pause } from '../../outage.js';
+import { painted, printPainted } from '../print.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;
@@ -23,19 +26,26 @@ export function list(flags: ListFlags): Promise<number> {
   const context = resolveContext(flags);
   if (flags.watch === true) mustBeWatchable(flags);
   return withClient(context, async (client) => {
-    if (flags.watch === true) return watch(client, context, flags);
-    const board = await boardOf(client, context, flags);
+    const known = await asKnown(client, context, flags);
+    const boardNow = (): Promise<ShownBoard> => boardOf(client, context, known, flags);
+    if (flags.watch === true) return watch(boardNow);
+    const board = await boardNow();
     const text =
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
         : boardLines(renderBoard(board, Date.now(), lookOf(process.stdout, process.env))).join('\n');
-    process.stdout.write(`${text}\n`);
+    printPainted(`${text}\n`);
     return ExitCode.Done;
   });
 }
 
-async function boardOf(client: JobClient, context: CliContext, flags: ListFlags): Promise<ShownBoard> {
-  const { filter, endedWithin } = boardFilter(flags, Date.now(), context);
+async function boardOf(
+  client: JobClient,
+  context: CliContext,
+  known: Pick<CliContext, 'user'>,
+  flags: ListFlags,
+): Promise<ShownBoard> {
+  const { filter, endedWithin } = boardFilter(flags, Date.now(), known);
   let published: PublishedLines = { lines: [] };
   const linesOf = async (pools: readonly string[]): Promise<Board['lines']> =>
     (published = await publishedLines(pools, context)).lines;
@@ -74,12 +84,12 @@ function mustBeWatchable({ output }: ListFlags): void {
 }
 
 /** Draws the board again and again until Ctrl-C. */
-async function watch(client: JobClient, context: CliContext, flags: ListFlags): Promise<number> {
+async function watch(boardNow: () => Promise<ShownBoard>): Promise<number> {
   const end = watchEnd();
   process.stdout.write(CLEAR);
   while (!end.aborted) {
     const look = lookOf(process.stdout, process.env);
-    const lines = await boardOf(client, context, flags).then(
+    const lines = await boardNow().then(
       (board) => watchLines(board, look),
       (error: unknown) => {
         if (!isOutage(error)) throw error;
@@ -107,6 +117,7 @@ const ERASE_BELOW = '\u001b[J';
 function draw(lines: readonly string[]): void {
   // A terminal that does not know its size says 0.
   const height = process.stdout.rows || 24;
-  const shown = lines.slice(0, Math.max(1, height - 1));
-  process.stdout.write(`${HOME}${shown.map((line) => `${line}${ERASE_TO_LINE_END}\n`).join('')}${ERASE_BELOW}`);
+  const fitting = lines.slice(0, Math.max(1, height - 1));
+  const drawn = fitting.map((line) => `${painted(line)}${ERASE_TO_LINE_END}\n`);
+  process.stdout.write(`${HOME}${drawn.join('')}${ERASE_BELOW}`);
 }

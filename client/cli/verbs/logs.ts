@@ -20,13 +20,14 @@ import type { OutputFlag } from '../options.js';
 import { lineSink, prefixedSink, rawSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { followJobLog, jobLogText } from '../watch/job-log.js';
-import type { LogSink } from '../watch/log-follower.js';
-import { LogFollower } from '../watch/log-follower.js';
+import type { LogSink } from '../../log-follower.js';
+import { LogFollower } from '../../log-follower.js';
 import type { Screen } from '../watch/screen.js';
 import { PlainScreen } from '../watch/screen.js';
 import { lookOf } from '../render/look.js';
 import { watchJob } from '../watch/watch-job.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
 export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {
   readonly follow?: true;
@@ -130,7 +131,7 @@ async function printStored(
   const attempts = await storedAttempts(store, row.id, asked.stream);
   const failed = flags.module === undefined && setUp && failedSetUp(setUp, attempts);
   if (failed) {
-    process.stderr.write(`${failed.note}\n`);
+    printErr(`${failed.note}\n`);
     if (failed.module === 'connect') return ExitCode.Done;
     const selection = { ...asked, stream: failed.module, hosts: asked.hosts ?? failed.hosts };
     return printAttempt(store, selection, setUp.attempt, screen);
@@ -164,8 +165,7 @@ async function printAttempt(
     await sink.stretch(stretch);
   }
   await sink.attemptEnd(attempt);
-  if (isEmpty && flags.tail !== 0)
-    process.stderr.write(`attempt ${attempt} of ${row.id} has no output${emptyText(selection)}\n`);
+  if (isEmpty && flags.tail !== 0) printErr(`attempt ${attempt} of ${row.id} has no output${emptyText(selection)}\n`);
   return ExitCode.Done;
 }
 
@@ -201,8 +201,8 @@ function nothingStored(
   }
   // It may have been purged: what was written is not known here.
   const what = `no output of ${stream === 'command' ? 'its command' : `module ${stream}`} is stored`;
-  process.stderr.write(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
-  process.stderr.write(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
+  printErr(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
+  printErr(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
   return ExitCode.Done;
 }
 
@@ -229,7 +229,7 @@ function noting(sink: LogSink, job: string): LogSink {
     ...sink,
     attemptEnd: async (attempt) => {
       await sink.attemptEnd(attempt);
-      process.stderr.write(`-- end of attempt ${attempt} of ${job} --\n`);
+      printErr(`-- end of attempt ${attempt} of ${job} --\n`);
     },
   };
 }
@@ -239,7 +239,7 @@ async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, f
   if (flags.follow === true && row.endedAt === undefined) return followJobLog(client, row.id, stored, watchEnd());
   // Of an open job the store has what the last attempt's start left there; the workflow has the rest.
   const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : await stored();
-  process.stdout.write(text);
-  if (text === '') process.stderr.write(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);
+  printOut(text);
+  if (text === '') printErr(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);
   return ExitCode.Done;
 }

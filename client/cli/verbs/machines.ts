@@ -6,6 +6,7 @@ import { contextToChange } from '../contexts/told-place.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { renderTable, terminalWidth } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export interface MachinesFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -21,10 +22,10 @@ export async function machines(verb: MachineVerb, names: readonly string[], flag
   const answer = await withClient(context, (client) =>
     client.machines(pool).call({ verb, names, by, ...(reason !== undefined && { reason }) }),
   );
-  if (output === 'json') process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  if (output === 'json') printOut(`${JSON.stringify(answer, null, 2)}\n`);
   else if (answer.machines.length === 0)
-    process.stderr.write(`pool ${pool} has no machines of its own: [[machines]] of its pool file names them\n`);
-  else process.stdout.write(`${table(answer).join('\n')}\n`);
+    printErr(`pool ${pool} has no machines of its own: [[machines]] of its pool file names them\n`);
+  else printOut(`${table(answer).join('\n')}\n`);
   return verb === 'check' && answer.machines.some(isUnwell) ? ExitCode.Failed : ExitCode.Done;
 }
 

@@ -7,6 +7,7 @@ import { chosenOutputs } from '../outputs/chosen-outputs.js';
 import { oneLine, renderTable, terminalWidth } from '../render/columns.js';
 import { sizeText, utcMinute } from '../render/quantities.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
 export interface OutputsFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;
@@ -20,7 +21,7 @@ export async function outputs(job: string, flags: OutputsFlags): Promise<number>
   const { chosen, notes } = await chosenOutputs(store, context, job, flags, 'all');
   if (flags.output === 'json') {
     const hosts = chosen.map(({ attempt, host, manifest }) => ({ attempt, host, ...manifest }));
-    process.stdout.write(`${JSON.stringify({ job, hosts }, null, 2)}\n`);
+    printOut(`${JSON.stringify({ job, hosts }, null, 2)}\n`);
     return ExitCode.Done;
   }
   const rows = chosen.flatMap(({ attempt, host, manifest: { entries } }) =>
@@ -33,8 +34,8 @@ export async function outputs(job: string, flags: OutputsFlags): Promise<number>
     ]),
   );
   const table = renderTable([['SIZE', 'HOST', 'ATTEMPT', 'WRITTEN', 'PATH'], ...rows], terminalWidth(process.stdout));
-  process.stdout.write(`${table.join('\n')}\n`);
-  for (const note of notes) process.stderr.write(`${note}\n`);
-  if (process.stdout.isTTY) process.stderr.write(asTyped(`\nTo get them: jobctl download ${job}\n`));
+  printOut(`${table.join('\n')}\n`);
+  for (const note of notes) printErr(`${note}\n`);
+  if (process.stdout.isTTY) printErr(asTyped(`\nTo get them: jobctl download ${job}\n`));
   return ExitCode.Done;
 }

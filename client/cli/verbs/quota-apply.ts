@@ -1,10 +1,10 @@
-import type { StoreReader } from '../../../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
 import { readPoolState } from '../../pool-state.js';
-import { asker } from '../asker.js';
+import { askerAt } from '../asker.js';
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
@@ -17,6 +17,7 @@ import { type ConfigChange, configDifference } from '../quota/config-difference.
 import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { renderApply } from '../render/quota-apply.js';
 import { terminalWidth } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -45,15 +46,17 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   refuseElsewhere(pool, files, state?.source);
   const { warnings, changes, effect } = await preview(store, state, pool, files);
   const isJson = output === 'json';
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) printErr(`warning: ${warning}\n`);
   if (!isJson) {
     const width = terminalWidth(process.stdout);
-    process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
+    printOut(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
-  const { by } = asker(flags.by, context);
-  const message = await withClient(context, (client) => client.quota(pool).apply(files, by));
-  process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
+  const message = await withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
+    return client.quota(pool).apply(files, by);
+  });
+  printOut(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;
 }
 
@@ -98,7 +101,7 @@ async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFi
   const read = async (kind: 'quota' | 'pool'): Promise<PoolFileText | undefined> => {
     const name = appliedFileObject(pool, kind);
     const content = await store.read(name);
-    return content && { name: `gs://${store.bucket}/${name}`, text: content.toString('utf8') };
+    return content && { name: objectPlace(store, name), text: content.toString('utf8') };
   };
   const [quotaFile, poolFile] = await Promise.all([read('quota'), read('pool')]);
   return { ...(quotaFile ? { quotaFile } : {}), ...(poolFile ? { poolFile } : {}) };

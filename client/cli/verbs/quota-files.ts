@@ -9,6 +9,7 @@ import { formatToml } from '../../../quota/files/quota-fmt.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
+import { printErr } from '../print.js';
 
 /** The verbs that read quota and pool files on this computer. They need no server. */
 
@@ -50,10 +51,10 @@ export async function quotaFmt(file: string, { write }: QuotaFmtFlags): Promise<
   const formatted = formatToml(text, file);
   if (!formatted.ok) throw new CliError(ExitCode.Usage, formatProblems(formatted.problems));
   if (write !== true) process.stdout.write(formatted.text);
-  else if (formatted.text === text) process.stderr.write(`${file}: in its normal spacing already\n`);
+  else if (formatted.text === text) printErr(`${file}: in its normal spacing already\n`);
   else {
     save(file, formatted.text);
-    process.stderr.write(`${file}: written\n`);
+    printErr(`${file}: written\n`);
   }
   return ExitCode.Done;
 }

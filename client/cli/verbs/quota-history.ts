@@ -19,6 +19,7 @@ import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
 import { renderHistory, type ToldHistory } from '../render/quota-history.js';
 import { terminalWidth } from '../render/columns.js';
+import { printOut } from '../print.js';
 
 export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -44,7 +45,7 @@ export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
   const whole: ToldHistory = { ...told, gaps };
   const width = terminalWidth(process.stdout);
   const text = output === 'json' ? JSON.stringify(whole, null, 2) : renderHistory(whole, limit, width).join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
   return ExitCode.Done;
 }
 

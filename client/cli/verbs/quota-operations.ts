@@ -1,6 +1,6 @@
 import { count } from '../../../domain/units.js';
 import type { Admission } from '../../pool-client.js';
-import { asker } from '../asker.js';
+import { askerAt } from '../asker.js';
 import { ask, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
@@ -9,6 +9,7 @@ import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
+import { printOut } from '../print.js';
 
 /** The verbs with which an operator steers a pool without changing its files. The pool's quota workflow carries them out. */
 
@@ -24,10 +25,12 @@ export async function quotaAdmission(admission: Admission, flags: QuotaAdmission
   const { pool, reason, output } = flags;
   const context = contextToChange(flags);
   if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
-  const { by } = asker(flags.by, context);
-  const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
+  const message = await withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
+    return client.quota(pool).setAdmission(admission, by, reason);
+  });
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
   return ExitCode.Done;
 }
 
@@ -51,15 +54,15 @@ export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
 /** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
 export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
   const context = contextToChange(flags);
-  const { by } = asker(flags.by, context);
   return withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
     const { pool, phase, endedAt } = await client.row(job);
     if (endedAt !== undefined) {
       throw new CliError(ExitCode.Refused, `${job} has ended already: ${phase}`, 'nothing was changed');
     }
     const message = await client.quota(pool).setPriority(job, priority, by);
     const text = flags.output === 'json' ? JSON.stringify({ job, pool, priority, message }, null, 2) : message;
-    process.stdout.write(`${text}\n`);
+    printOut(`${text}\n`);
     return ExitCode.Done;
   });
 }

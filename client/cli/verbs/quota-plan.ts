@@ -14,6 +14,7 @@ import { publishedPool } from '../quota/published-pool.js';
 import { renderPlan } from '../render/quota-plan.js';
 import { wordingFor } from '../render/why.js';
 import { terminalWidth } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export interface QuotaPlanFlags extends ContextFlags, OutputFlag {
   /** The quota file. */
@@ -44,7 +45,7 @@ export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
   const plan = planOf(view, now, { ...wording, nameOf });
   const width = terminalWidth(process.stdout);
   const text = isJson ? JSON.stringify(plan, null, 2) : renderPlan(plan, view, headline, nameOf, width).join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
   return ExitCode.Done;
 }
 
@@ -89,7 +90,7 @@ const WANTED = 'jobctl quota plan takes the path of a quota file (TOML), and of 
 
 function readConfig(quota: string, poolFile: string | undefined): QuotaConfig {
   const { config, warnings } = goodFiles(readFiles(quota, poolFile, WANTED));
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) printErr(`warning: ${warning}\n`);
   return config;
 }
 

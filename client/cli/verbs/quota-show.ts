@@ -9,6 +9,7 @@ import { publishedPool } from '../quota/published-pool.js';
 import { holderLines } from '../render/chip-holders.js';
 import { lookOf } from '../render/look.js';
 import { leasesByState, renderPool } from '../render/quota-show.js';
+import { printPainted } from '../print.js';
 
 export interface QuotaShowFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -30,7 +31,7 @@ export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
       : [...renderPool(state, accounts, now, look), ...(holders ? ['', ...holderLines(holders, now, look)] : [])].join(
           '\n',
         );
-  process.stdout.write(`${text}\n`);
+  printPainted(`${text}\n`);
   return ExitCode.Done;
 }
 

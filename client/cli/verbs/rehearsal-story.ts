@@ -8,8 +8,10 @@ import type { OutputFlag } from '../options.js';
 import { localRehearsal } from '../rehearsal/local-rehearsal.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
-import { pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { pause } from '../../outage.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
 /** The verbs of `jobctl rehearsal` about what happened and what is to happen. */
 
@@ -26,7 +28,7 @@ export async function journal({ follow, after, output }: JournalFlags): Promise<
   for (let last = after; ;) {
     for (const event of await admin.journal(last)) {
       last = event.seq;
-      process.stdout.write(`${output === 'json' ? JSON.stringify(event) : renderEvent(event)}\n`);
+      printOut(`${output === 'json' ? JSON.stringify(event) : renderEvent(event)}\n`);
     }
     if (follow !== true) return ExitCode.Done;
     await pause(FOLLOW_MS, signal);
@@ -37,7 +39,7 @@ export async function journal({ follow, after, output }: JournalFlags): Promise<
 /** JSON lines, whatever the output: one object each. */
 export async function dump(): Promise<number> {
   const { admin } = localRehearsal();
-  process.stdout.write(await admin.dump());
+  printOut(await admin.dump());
   return ExitCode.Done;
 }
 
@@ -51,13 +53,13 @@ export async function script(file: string | undefined, flags: ScriptFlags): Prom
   const isJson = flags.output === 'json';
   if (flags.stop === true) {
     const answer = await admin.delete('script');
-    process.stdout.write(isJson ? `${JSON.stringify(answer, null, 2)}\n` : 'no script runs any more\n');
+    printOut(isJson ? `${JSON.stringify(answer, null, 2)}\n` : 'no script runs any more\n');
     return ExitCode.Done;
   }
   if (file !== undefined) await startScript(admin, file);
   if (flags.follow === true) return followScript(admin, isJson);
   const progress = (await admin.get('script')) as ScriptProgress;
-  process.stdout.write(`${isJson ? JSON.stringify(progress, null, 2) : scriptLines(progress).join('\n')}\n`);
+  printOut(`${isJson ? JSON.stringify(progress, null, 2) : scriptLines(progress).join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -92,9 +94,8 @@ async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<num
   const signal = watchEnd();
   for (let told: number | undefined; ;) {
     const { done, toCome } = (await admin.get('script')) as ScriptProgress;
-    if (told === undefined && !isJson) for (const event of toCome) process.stderr.write(`${renderToCome(event)}\n`);
-    for (const event of done.slice(told))
-      process.stdout.write(`${isJson ? JSON.stringify(event) : renderDone(event)}\n`);
+    if (told === undefined && !isJson) for (const event of toCome) printErr(`${renderToCome(event)}\n`);
+    for (const event of done.slice(told)) printOut(`${isJson ? JSON.stringify(event) : renderDone(event)}\n`);
     told = done.length;
     if (toCome.length === 0) return ExitCode.Done;
     await pause(FOLLOW_MS, signal);

@@ -10,6 +10,7 @@ import { endpointsOf, localRehearsal } from '../rehearsal/local-rehearsal.js';
 import { renderClock, renderRehearsal } from '../rehearsal/render-status.js';
 import { terminalWidth } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
+import { printOut } from '../print.js';
 
 /** The verbs of `jobctl rehearsal` that ask or change something once. Durations are in milliseconds. */
 
@@ -160,5 +161,5 @@ const unsetLines = (variables: Readonly<Record<string, string>>): readonly strin
   Object.keys(variables).map((name) => `unset ${name}`);
 
 function print(output: OutputFlag['output'], answer: object, text: () => readonly string[]): void {
-  process.stdout.write(`${output === 'json' ? JSON.stringify(answer, null, 2) : text().join('\n')}\n`);
+  printOut(`${output === 'json' ? JSON.stringify(answer, null, 2) : text().join('\n')}\n`);
 }

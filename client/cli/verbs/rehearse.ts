@@ -5,7 +5,7 @@ import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { userOf } from '../asker.js';
 import { openReader, withClient } from '../connect.js';
-import { type CliContext, resolveContext, storeOf } from '../context.js';
+import { bucketOf, type CliContext, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile, tellWarnings } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
@@ -32,13 +32,14 @@ import { renderCertificate } from '../rehearse/render-certificate.js';
 import { asSubmitted } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { LogFollower } from '../watch/log-follower.js';
+import { LogFollower } from '../../log-follower.js';
 import { openScreen } from '../watch/screen.js';
 import { watchJob } from '../watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
 import { terminalWidth } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
 export interface RehearseFlags extends OutputFlag, GitLeave {
   readonly preempt?: number;
@@ -57,7 +58,7 @@ export interface RehearseFlags extends OutputFlag, GitLeave {
 
 const MOST_SEED = 2 ** 32;
 const ENDING = 'ending the stack of this rehearsal; a moment';
-const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
+const toStderr = (line: string): void => printErr(`${line}\n`);
 
 /** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
@@ -109,7 +110,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
     toStderr(`gs://${bucket} is an empty bucket of this rehearsal, not yours`);
   if (flags.script !== undefined) await startScript(admin, flags.script);
   const { createStore } = await import('../../../cloud/store/gcs.js');
-  const place = storeOf(context, 'nothing can be rehearsed');
+  const place = bucketOf(context, 'nothing can be rehearsed');
   return withClient(
     context,
     async (client) => {
@@ -191,7 +192,7 @@ function print(certificate: Certificate, output: OutputFlag['output']): void {
   const width = terminalWidth(process.stdout);
   const text =
     output === 'json' ? JSON.stringify(certificate, null, 2) : renderCertificate(certificate, width).join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
 }
 
 async function leave(stack: PrivateStack, isKept: boolean): Promise<void> {

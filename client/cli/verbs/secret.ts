@@ -8,8 +8,10 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
 import { renderTable } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export type SecretFlags = Pick<ContextFlags, 'secretStore' | 'context'> & OutputFlag;
+export type SecretListFlags = SecretFlags & Pick<ContextFlags, 'server'> & { readonly project?: string };
 export type SecretPutFlags = SecretFlags & { readonly fromFile?: string };
 
 /** The value comes from a file or a pipe: words of a command line are in the shell's history and in everybody's `ps`. */
@@ -19,27 +21,45 @@ export async function secretPut(name: string, flags: SecretPutFlags): Promise<nu
   const value = flags.fromFile === undefined ? fromStdin(name) : readValue(flags.fromFile, flags.fromFile);
   const { isChanged, ...stored } = await store.put(name, value);
   if (flags.output === 'json') {
-    process.stdout.write(`${JSON.stringify({ ...stored, isChanged })}\n`);
+    printOut(`${JSON.stringify({ ...stored, isChanged })}\n`);
     return ExitCode.Done;
   }
   const what = isChanged ? 'is kept' : 'was there already, with this value';
-  process.stdout.write(
+  printOut(
     `secret ${name} (${stored.fingerprint}) ${what} in the ${store.place}\n` +
       `  in a job file: secrets: {VARIABLE: ${name}}, or as a key: ssh: {private_key: secret:${name}}\n`,
   );
   return ExitCode.Done;
 }
 
-export async function secretList(flags: SecretFlags): Promise<number> {
-  const store = await storeOf(flags);
-  const all = await store.list();
+export async function secretList(flags: SecretListFlags): Promise<number> {
+  const { place, all } = await listed(flags);
   if (flags.output === 'json') {
-    process.stdout.write(`${JSON.stringify({ place: store.place, secrets: all }, null, 2)}\n`);
+    printOut(`${JSON.stringify({ place, secrets: all }, null, 2)}\n`);
     return ExitCode.Done;
   }
-  if (all.length === 0) process.stderr.write(`no secrets in the ${store.place}\n`);
-  else process.stdout.write(`${table(all, Date.now()).join('\n')}\n`);
+  if (all.length === 0) printErr(`no secrets in the ${place}\n`);
+  else printOut(`${table(all, Date.now()).join('\n')}\n`);
   return ExitCode.Done;
+}
+
+/** A server lists those that the caller may use, where the store itself is not named. */
+async function listed(flags: SecretListFlags): Promise<{ place: string; all: readonly StoredSecret[] }> {
+  const context = resolveContext(flags);
+  if (context.server === undefined || context.secretStore !== undefined) {
+    const store = await openSecrets(context);
+    return { place: store.place, all: await store.list() };
+  }
+  const [{ secretNames }, { serverOptionsOf }, { explainedBy }] = await Promise.all([
+    import('../../http/secret-names.js'),
+    import('../login/server-access.js'),
+    import('../login/server-failures.js'),
+  ]);
+  const project = flags.project ?? context.project;
+  const all = await secretNames(serverOptionsOf(context.server), project).catch((error: unknown) =>
+    Promise.reject(explainedBy(context.server, error)),
+  );
+  return { place: `store of ${context.server.url}`, all };
 }
 
 export async function secretRemove(name: string, flags: SecretFlags): Promise<number> {
@@ -52,8 +72,8 @@ export async function secretRemove(name: string, flags: SecretFlags): Promise<nu
       '`jobctl secret ls` shows what is there',
     );
   }
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ name, isRemoved: true })}\n`);
-  else process.stdout.write(`secret ${name} is removed; commands that run keep what they got\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ name, isRemoved: true })}\n`);
+  else printOut(`secret ${name} is removed; commands that run keep what they got\n`);
   return ExitCode.Done;
 }
 

@@ -3,12 +3,13 @@ import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { userOf } from '../asker.js';
-import { withTemporal } from '../connect.js';
-import { storeOf } from '../context.js';
+import { openStore, withTemporal } from '../connect.js';
+import { bucketOf } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
-import type { CliContext, ContextFlags } from '../context.js';
+import type { CliContext, ContextFlags, BucketPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
+import { printOut } from '../print.js';
 
 export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -22,10 +23,8 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
 /** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const context = contextToChange(flags);
-  const place = storeOf(context, 'the id of this installation cannot be kept');
-  const { googleProject: projectId } = context;
-  const { createStore } = await import('../../../cloud/store/gcs.js');
-  const store = createStore({ ...place, ...(projectId === undefined ? {} : { projectId }) });
+  const place = bucketOf(context, 'the id of this installation cannot be kept');
+  const store = await openStore(place, context);
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../setup-server.js');
     const { changeSteps } = await import('../../change-switches.js');
@@ -39,13 +38,40 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       retentionMs: flags.retention,
       isCloud: flags.temporalCloud ?? isTemporalCloud(address),
     };
-    for await (const step of join(setUpServer(setup), changeSteps(setup, movesOf(flags, context)))) {
+    const moved =
+      place.systemBucket === undefined ? [] : [await moveStep({ ...place, systemBucket: place.systemBucket }, context)];
+    for await (const step of join(given(moved), setUpServer(setup), changeSteps(setup, movesOf(flags, context)))) {
       steps.push(step);
-      if (flags.output === 'text') process.stdout.write(`${linesOf(step).join('\n')}\n`);
+      if (flags.output === 'text') printOut(`${linesOf(step).join('\n')}\n`);
     }
-    if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ address, steps }, null, 2)}\n`);
+    if (flags.output === 'json') printOut(`${JSON.stringify({ address, steps }, null, 2)}\n`);
     return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
   });
+}
+
+/** Before the owner's id is looked for: one that is in the job bucket is this installation's. */
+async function moveStep(
+  place: BucketPlace & { readonly systemBucket: string },
+  context: CliContext,
+): Promise<SetupStep> {
+  const { systemBucket, ...jobs } = place;
+  const { copySystemObjects } = await import('../../../cloud/store/split-store.js');
+  const copied = await copySystemObjects(
+    await openStore(jobs, context),
+    await openStore({ ...jobs, bucket: systemBucket }, context),
+  );
+  const what = 'system bucket';
+  if (copied === 0) return { what, state: 'was-there', detail: `gs://${systemBucket} has what decides` };
+  return {
+    what,
+    state: 'done',
+    detail: `copied ${copied} objects from gs://${jobs.bucket}; when every worker and server names it, remove them there`,
+    commands: [`gcloud storage rm 'gs://${jobs.bucket}/system/**' 'gs://${jobs.bucket}/quota/**'`],
+  };
+}
+
+async function* given<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
 }
 
 async function* join<T>(...sequences: readonly AsyncIterable<T>[]): AsyncGenerator<T> {

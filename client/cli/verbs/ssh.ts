@@ -6,6 +6,7 @@ import { CliError } from '../cli-error.js';
 import type { ForwardedPorts } from '../hosts/host-options.js';
 import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
+import { printOut } from '../print.js';
 
 /** The verbs that run the OpenSSH client. */
 
@@ -58,9 +59,7 @@ export async function portForward(
   ];
   const ssh = await startOpenSsh(reach, host, words, (text) => {
     if (text.includes(LISTENS))
-      process.stdout.write(
-        `http://127.0.0.1:${local} is port ${remote} of host ${host.number} of ${job}; Ctrl-C ends it\n`,
-      );
+      printOut(`http://127.0.0.1:${local} is port ${remote} of host ${host.number} of ${job}; Ctrl-C ends it\n`);
   });
   let isEnded = false;
   const end = (): void => {

@@ -2,6 +2,7 @@ import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { shownHostKeys } from '../hosts/shown-host-keys.js';
@@ -27,7 +28,7 @@ export async function status(ids: readonly string[], flags: StatusFlags): Promis
   refuseUnclear({ verb: 'status', ids, flags });
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
-    const { filter } = boardFilter(flags, Date.now(), context);
+    const { filter } = boardFilter(flags, Date.now(), await asKnown(client, context, flags));
     const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter });
     if (flags.timeline === true) return timelines(client, context, chosen, flags);
     let isFirst = true;
@@ -78,7 +79,7 @@ async function shown(
         : { missing: view.missing };
     return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
   }
-  const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
+  const place = { bucket: context.bucket?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
   const lines = renderJobStatus({ ...row, ...standing }, view, place, Date.now(), terminalWidth(process.stdout));
   return { text: lines.join('\n'), json: {} };
 }

@@ -28,6 +28,7 @@ import { announce, answer, both, follow, header, printJson } from '../submitting
 import { asSubmitted } from '../submitting/by-context.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
+import { printErr } from '../print.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly local?: true;
@@ -70,6 +71,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   if (flags.dryRun === true) {
     // The local stack, which need not run for this, has neither user nor project.
     const raw = flags.local === true ? job.raw : asSubmitted(job.raw, resolveContext(flags));
+    // A job file, to be kept: as it is.
     process.stdout.write(flags.output === 'json' ? `${JSON.stringify(raw, null, 2)}\n` : jobFileText(raw));
     return ExitCode.Done;
   }
@@ -152,7 +154,7 @@ function configured(flags: ContextFlags): CliContext {
   const context = resolveContext(flags);
   const stack = readDevContext(stackHome());
   const isStack = stack !== undefined && stack.temporal.address === context.temporal.address;
-  if (isStack && stack.rehearsal === undefined) process.stderr.write(`${billedLine(stack)}\n`);
+  if (isStack && stack.rehearsal === undefined) printErr(`${billedLine(stack)}\n`);
   return context;
 }
 
@@ -175,7 +177,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     .submit({
       job: asSubmitted(job.raw, context),
       source: job.source,
-      user: userOf(context),
+      ...(context.server === undefined && { user: userOf(context) }),
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),

@@ -7,6 +7,7 @@ import { publishedPool } from '../quota/published-pool.js';
 import { holderLines, shareLines } from '../render/chip-holders.js';
 import { lookOf } from '../render/look.js';
 import { formatDuration } from '../render/quantities.js';
+import { printOut } from '../print.js';
 
 export interface TopFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -30,6 +31,6 @@ export async function top(flags: TopFlags): Promise<number> {
           '',
           ...holderLines(holders, now, look, flags.limit),
         ].join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
   return ExitCode.Done;
 }

@@ -1,14 +1,17 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
-import { formatProblems } from '../../../domain/problem.js';
+import { choicesOf } from '../../../domain/job-choices.js';
+import { inputSizeProblem } from '../../../domain/job-input-size.js';
+import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { count } from '../../../domain/units.js';
+import { allowedIn, notAllowed } from '../../../quota/allow/allowed.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { printVerdict, type Verdict } from '../file-verdict.js';
-import { type GoodJob, readJobFile, readText } from '../job-file.js';
+import { type GoodJob, placed, readJobFile, readText, type WrittenJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { commandSummary } from '../render/job-header.js';
-import { poolEssentials, timeEssentials } from '../render/operator-files.js';
+import { choiceEssentials, poolEssentials, timeEssentials } from '../render/operator-files.js';
 import { renderTable } from '../render/columns.js';
 
 export interface ValidateFlags extends OutputFlag {
@@ -31,9 +34,15 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
     case 'job':
       return judgeJob(file, flags);
     case 'pool': {
-      const { defaults, rules } = await readPoolFile(file);
-      const lines = [...poolEssentials(defaults), ...(rules === undefined ? [] : timeEssentials(rules))];
-      return { notes: [], lines, json: { pool: defaults, ...(rules && { rules }), warnings: [] } };
+      const { defaults, rules, choices, limits } = await readPoolFile(file);
+      const lines = [
+        ...poolEssentials(defaults),
+        ...(rules === undefined ? [] : timeEssentials(rules)),
+        ...choiceEssentials(choices, limits),
+      ];
+      const { allow } = choices;
+      const said = { ...(rules && { rules }), ...(allow && { allow }), ...(limits && { limits }) };
+      return { notes: [], lines, json: { pool: defaults, ...said, warnings: [] } };
     }
     case 'quota': {
       const { judgeFiles } = await import('./quota-files.js');
@@ -52,14 +61,33 @@ function kindOf(file: string): FileKind {
 }
 
 async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
-  const pool = poolFile === undefined ? {} : { pool: (await readPoolFile(poolFile)).defaults };
-  const job = await readJobFile(file, { set, ...pool, isDry: true });
+  const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
+  const job = await readJobFile(file, { set, ...(pool && { pool: pool.defaults }), isDry: true });
   const { spec, warnings, leftToPool } = job;
+  if (pool !== undefined) refuseByPool(pool, job, { file, set, source: job.source });
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
   return { notes, lines: jobEssentials(job), json: { spec, leftToPool, warnings } };
 }
 
-async function readPoolFile(file: string): Promise<Extract<ParsedPoolFile, { ok: true }>> {
+/**
+ * What a worker refuses by the pool file alone, with its place in the job file. Whether the pool is in verified mode, and for
+ * whom the job counts, only a worker knows.
+ * @throws CliError
+ */
+function refuseByPool({ choices, limits }: GoodPoolFile, { spec, raw }: GoodJob, written: WrittenJob): void {
+  const allowed = allowedIn(choices, { isStrict: false });
+  const problems = allowed === undefined ? [] : notAllowed(allowed, choicesOf(spec));
+  const size = inputSizeProblem({ v: 1, job: raw, source: written.source }, limits?.inputBytes);
+  const lines = [
+    ...problems.map((problem) => formatProblem(placed(written, problem))),
+    ...(size === undefined ? [] : [`${written.file}: ${size}`]),
+  ];
+  if (lines.length > 0) throw new CliError(ExitCode.Usage, lines.join('\n'));
+}
+
+type GoodPoolFile = Extract<ParsedPoolFile, { ok: true }>;
+
+async function readPoolFile(file: string): Promise<GoodPoolFile> {
   const { parsePoolFile } = await import('../../../quota/files/pool-file.js');
   const parsed = parsePoolFile(readText(file, WANTED), file, 'default');
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { OutputFlag } from '../options.js';
+import { printOut } from '../print.js';
 
 export type VersionFlags = OutputFlag;
 
 export function version({ output }: VersionFlags): number {
   const versions = ownVersions();
-  if (output === 'json') process.stdout.write(`${JSON.stringify(versions, null, 2)}\n`);
-  else
-    process.stdout.write(
-      `jobctl ${versions.jobctl} (Node.js ${versions.node}, Temporal SDK ${versions.temporalSdk})\n`,
-    );
+  if (output === 'json') printOut(`${JSON.stringify(versions, null, 2)}\n`);
+  else printOut(`jobctl ${versions.jobctl} (Node.js ${versions.node}, Temporal SDK ${versions.temporalSdk})\n`);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import { resultOf } from '../../job-rows.js';
+import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { CliError } from '../cli-error.js';
@@ -13,6 +14,7 @@ import { followToEnd } from '../watch/follow-to-end.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { openScreen } from '../watch/screen.js';
 import { waitForMany } from '../watch/wait-for-many.js';
+import { printErr, printOut } from '../print.js';
 
 export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
   /** Milliseconds. */
@@ -25,11 +27,11 @@ export async function wait(ids: readonly string[], flags: WaitFlags): Promise<nu
   // The connecting counts too.
   const signal = watchEnd(flags.timeout);
   return withClient(context, async (client) => {
-    const filter = { ...ownFilter(flags, Date.now(), context), state: 'open' } as const;
     const [only] = ids;
     // Who follows it looks at it first, and rides out an outage.
     if (only !== undefined && ids.length === 1 && !isFiltered(flags))
       return waitForOne(client, context, only, flags, signal);
+    const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), state: 'open' } as const;
     const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter });
     return waitForAll(client, chosen, flags, signal);
   });
@@ -48,7 +50,7 @@ async function waitForOne(
   };
   const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
   if (output === 'json' && row) {
-    process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
+    printOut(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
   }
   return exitCode;
 }
@@ -60,19 +62,19 @@ async function waitForAll(
   { output, timeout = 0 }: WaitFlags,
   signal: AbortSignal,
 ): Promise<number> {
-  for (const [id, error] of missing) process.stderr.write(`${id}: ${error.message}\n`);
-  if (rows.length + missing.size === 0) process.stderr.write('no job matches: there is nothing to wait for\n');
+  for (const [id, error] of missing) printErr(`${id}: ${error.message}\n`);
+  if (rows.length + missing.size === 0) printErr('no job matches: there is nothing to wait for\n');
   const over = await waitForMany(client, rows, openScreen(output === 'json'), signal);
   const left = rows.length - over.length;
   if (output === 'json') {
     const ended = over.map(({ id, phase, outcome }) => ({ id, phase, outcome }));
     const errors = [...missing].map(([id, { message }]) => ({ id, error: message }));
-    process.stdout.write(`${JSON.stringify({ jobs: [...ended, ...errors], left }, null, 2)}\n`);
+    printOut(`${JSON.stringify({ jobs: [...ended, ...errors], left }, null, 2)}\n`);
   }
   if (left > 0 && signal.reason === 'timeout')
     throw timedOut(`${count(left, 'job')} of ${rows.length}`, 'JOB..', timeout, left > 1);
   if (left > 0) {
-    process.stderr.write(`\n${count(left, 'job')} ${left === 1 ? 'goes' : 'go'} on\n`);
+    printErr(`\n${count(left, 'job')} ${left === 1 ? 'goes' : 'go'} on\n`);
     return ExitCode.Interrupted;
   }
   const isGood = missing.size === 0 && over.every((row) => resultOf(row) === 'succeeded');

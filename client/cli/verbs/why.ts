@@ -13,7 +13,7 @@ import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { whyWaiting, type WhyWaiting } from '../quota/why-waiting.js';
+import { whyWaiting, type WhyWaiting } from '../../why-waiting.js';
 import {
   type RebuildingPool,
   renderFailing,
@@ -23,6 +23,7 @@ import {
   renderWhy,
 } from '../render/why.js';
 import { terminalWidth } from '../render/columns.js';
+import { printOut } from '../print.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;
 
@@ -50,7 +51,7 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
       flags.output === 'json'
         ? JSON.stringify({ ...asJson(row, waiting, now), ...unpolled }, null, 2)
         : lines.join('\n');
-    process.stdout.write(`${text}\n`);
+    printOut(`${text}\n`);
     return ExitCode.Done;
   });
 }
@@ -79,7 +80,7 @@ function printRebuilding(
     ...renderRebuilding(row, state, now, width),
     ...renderFailing(row, now, width),
   ];
-  process.stdout.write(`${output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n')}\n`);
+  printOut(`${output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n')}\n`);
   return ExitCode.Done;
 }
 

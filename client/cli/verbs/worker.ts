@@ -5,6 +5,7 @@ import type * as RunWorker from '../../../worker/run-worker.js';
 import type { ContextFlags } from '../context.js';
 import { bringPackages } from '../dev/fetch-packages.js';
 import { hasAllPackages, moduleFile, ownFolder, placeOf } from '../dev/packages.js';
+import { printErr } from '../print.js';
 
 export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
@@ -25,7 +26,7 @@ export interface WorkerFlags extends ContextFlags {
 
 /** Runs until it is told to stop. The first signal hands the worker's jobs over; whoever sends a second one has waited enough. */
 export async function worker(flags: WorkerFlags): Promise<number> {
-  await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  await bringPackages(['@jobctl/worker'], { onProgress: (line) => printErr(`${line}\n`) });
   const elsewhere = jobctlOfTheWorker();
   if (elsewhere !== undefined) return elsewhere(flags);
   const { loadWorkerConfig } = await load<typeof Config>('config');

@@ -11,11 +11,12 @@ import { CliError } from '../cli-error.js';
 import { refusalLines } from '../render/first-verdict.js';
 import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
-import { isOutage } from './interruptions.js';
+import { isOutage } from '../../outage.js';
 import { prefixedSink } from './host-lines.js';
-import { LogFollower } from './log-follower.js';
+import { LogFollower } from '../../log-follower.js';
 import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
+import { printErr } from '../print.js';
 
 export interface FollowOptions {
   readonly client: JobClient;
@@ -67,7 +68,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
   // A refused or terminated job has no outcome. `client.wait` throws the reason.
   if (row.outcome === undefined) await client.wait(id).catch(throwRefusal(id));
   if (lines && store) await showFailing(store, row, lines, screen);
-  for (const line of summaryLines(row, context.store?.bucket, screen.look)) screen.line(both(line));
+  for (const line of summaryLines(row, context.bucket?.bucket, screen.look)) screen.line(both(line));
   return { exitCode: exitCodeOf(row), row };
 }
 
@@ -107,7 +108,7 @@ const throwRefusal =
 /** Writes to stderr, because stdout may be a pipe that expects only the job's lines. */
 export function interrupted(id: string, screen: Screen): number {
   screen.current(undefined);
-  process.stderr.write(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
+  printErr(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
   return ExitCode.Interrupted;
 }
 

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../../../domain/units.js';
-import type { LogSink } from './log-follower.js';
+import type { LogSink } from '../../log-follower.js';
 import type { Screen } from './screen.js';
 
 /** A longer line is split. */

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 /** Why jobctl stops watching a job that has not ended. */
 export type AbortReason = 'interrupt' | 'timeout';
 
@@ -14,16 +12,4 @@ export function watchEnd(timeoutMs?: number): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abort('interrupt'));
   if (timeoutMs !== undefined) setTimeout(() => abort('timeout'), timeoutMs).unref();
   return end.signal;
-}
-
-/** Names of the errors that an outage of Temporal or the store causes. The job survives an outage, so the watcher waits too. */
-const OUTAGES = new Set(['TemporalUnreachable', 'ServiceError', 'StoreUnavailable']);
-
-export function isOutage(error: unknown): boolean {
-  return error instanceof Error && OUTAGES.has(error.name);
-}
-
-/** Resolves after `ms`, or as soon as `signal` aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

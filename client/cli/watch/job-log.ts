@@ -1,7 +1,8 @@
 import type { JobClient } from '../../job-client.js';
 import type { JobEvent } from '../../../contract/job.js';
 import { ExitCode } from '../exit-codes.js';
-import { isOutage, pause } from './interruptions.js';
+import { isOutage, pause } from '../../outage.js';
+import { printErr, printOut } from '../print.js';
 
 /** As the store keeps them (activities/job-records.ts). */
 export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
@@ -16,7 +17,7 @@ export async function jobLogText(
     const { events } = await client.describe(id);
     return events.map(eventLine).join('');
   } catch (error) {
-    process.stderr.write(`no worker answers for ${id}, so this is what was stored last: ${(error as Error).message}\n`);
+    printErr(`no worker answers for ${id}, so this is what was stored last: ${(error as Error).message}\n`);
     return stored();
   }
 }
@@ -38,7 +39,7 @@ export async function followJobLog(
   const tell = (lines: readonly string[]): void => {
     for (const line of lines.filter((each) => !told.has(each))) {
       told.add(line);
-      process.stdout.write(line);
+      printOut(line);
     }
   };
   while (!signal.aborted) {

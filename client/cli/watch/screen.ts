@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { visibleLines } from '../../../domain/visible-text.js';
+import { painted } from '../print.js';
 import { foldLine } from '../render/columns.js';
 import type { Look } from '../render/look.js';
 import { lookOf } from '../render/look.js';
@@ -42,7 +44,7 @@ export class PlainScreen implements Screen {
   }
 
   line({ plain }: ProgressLine): void {
-    if (plain !== undefined) this.#aside.write(`${plain}\n`);
+    if (plain !== undefined) this.#aside.write(`${visibleLines(plain)}\n`);
   }
 
   current(): void {
@@ -71,7 +73,7 @@ export class TerminalScreen implements Screen {
   line({ live }: ProgressLine): void {
     if (live === undefined) return;
     this.#erase();
-    this.#out.write(`${foldLine(live, this.look.width).join('\n')}\n`);
+    this.#out.write(`${foldLine(painted(live), this.look.width).join('\n')}\n`);
     this.#draw();
   }
 
@@ -96,7 +98,7 @@ export class TerminalScreen implements Screen {
 
   #draw(): void {
     if (this.#current === undefined) return;
-    this.#out.write(this.#current);
+    this.#out.write(painted(this.#current));
     this.#isDrawn = true;
   }
 }

@@ -3,7 +3,7 @@ import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow, resultOf } from '../../job-rows.js';
 import { reasonOf } from '../render/job-header.js';
 import { formatExactDuration } from '../render/quantities.js';
-import { isOutage, pause } from './interruptions.js';
+import { isOutage, pause } from '../../outage.js';
 import { exitCodeOf } from './follow-to-end.js';
 import type { Screen } from './screen.js';
 

@@ -20,6 +20,8 @@ verb_claim() {
   open_machine "$1"
   find "$ended" -type f -mtime +30 -delete 2>/dev/null
   new=$machine/new.$$
+  # Of a host that lost its power behind the link, it is the claim that stands, by its other name: to write there would change it.
+  rm -f "$new"
   take "$2" "$new" || { rm -f "$new"; die 'the claim did not come whole'; }
   sync "$new" 2>/dev/null
   said=taken

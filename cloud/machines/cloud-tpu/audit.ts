@@ -11,6 +11,8 @@ export interface AuditOptions {
   readonly googleProject: string;
   /** An access token; absent: the application default credentials. */
   readonly token?: string;
+  /** Of the token that is sent over `http:`. */
+  readonly accessTokenFile?: string;
 }
 
 const GOOGLE = 'https://tpu.googleapis.com';
@@ -48,8 +50,8 @@ async function readAll<T>(read: Read, kind: 'nodes' | 'queuedResources'): Promis
   return all;
 }
 
-function reader({ restEndpoint = GOOGLE, googleProject, token }: AuditOptions): Read {
-  const tokens = token === undefined ? accessTokens(restEndpoint) : async () => token;
+function reader({ restEndpoint = GOOGLE, googleProject, accessTokenFile, token }: AuditOptions): Read {
+  const tokens = token === undefined ? accessTokens(restEndpoint, accessTokenFile) : async () => token;
   const base = `${restEndpoint.replace(/\/$/, '')}/v2/projects/${encodeURIComponent(googleProject)}/locations/-`;
   return async (kind, query) => {
     const url = `${base}/${kind}?${query}`;

@@ -1,5 +1,6 @@
 import type { v2 } from '@google-cloud/tpu';
 import type { ClientOptions } from 'google-gax';
+import { tokenInFile } from '../../access-token.js';
 import { NO_CREDENTIALS } from '../../google-refusal.js';
 import { Code, type ApiError } from './api-error.js';
 
@@ -7,8 +8,9 @@ import { Code, type ApiError } from './api-error.js';
 export interface TpuEndpoint {
   readonly host: string;
   readonly port: number;
-  /** No TLS and no credentials. */
+  /** No TLS, and no credentials but the token in `accessTokenFile`. */
   readonly insecure: boolean;
+  readonly accessTokenFile?: string;
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -56,10 +58,31 @@ export class TpuConnection {
 async function connect(endpoint: TpuEndpoint | undefined): Promise<v2.TpuClient> {
   const { v2 } = await import('@google-cloud/tpu');
   const address = endpoint && { apiEndpoint: endpoint.host, port: endpoint.port };
-  const client = new v2.TpuClient({ ...CHANNEL_OPTIONS, ...address, ...(await credentialsFor(endpoint)) });
+  const client = new v2.TpuClient({
+    ...CHANNEL_OPTIONS,
+    ...address,
+    ...tokenOption(endpoint),
+    ...(await credentialsFor(endpoint)),
+  });
   // Without this a client that cannot start throws from a callback at its first call and ends the process.
   await client.initialize();
   return client;
+}
+
+/** gRPC attaches no credentials to a channel in the clear: the header is written into each call. */
+function tokenOption({ insecure = false, accessTokenFile }: Partial<TpuEndpoint> = {}): object {
+  if (!insecure || accessTokenFile === undefined) return {};
+  const withToken = (call: CallProperties): CallProperties => {
+    const token = tokenInFile(accessTokenFile);
+    if (token !== undefined) call.metadata.set('authorization', `Bearer ${token}`);
+    return call;
+  };
+  return { 'grpc.callInvocationTransformer': withToken };
+}
+
+/** What grpc-js hands to a transformer, as far as it is changed here. */
+interface CallProperties {
+  readonly metadata: { set(name: string, value: string): void };
 }
 
 async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<ClientOptions> {

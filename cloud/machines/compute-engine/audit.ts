@@ -8,6 +8,8 @@ import { CloudRefused, CloudUnavailable } from '../port.js';
 export interface AuditOptions {
   /** Absent: Google's. Over `http:` no credentials are sent. */
   readonly restEndpoint?: string;
+  /** Of the token that is sent over `http:`. */
+  readonly accessTokenFile?: string;
   readonly googleProject: string;
 }
 
@@ -33,8 +35,9 @@ interface Page {
  * the answers, so that a fault of the adapter cannot hide from the audit behind itself.
  * @throws CloudUnavailable also if a zone could not be reached: a part of the truth would pass for all of it.
  */
-export async function listEveryVm({ googleProject, restEndpoint }: AuditOptions): Promise<readonly AuditedResource[]> {
-  const rest = new GoogleRest({ googleProject, ...(restEndpoint !== undefined && { apiEndpoint: restEndpoint }) });
+export async function listEveryVm({ restEndpoint, ...options }: AuditOptions): Promise<readonly AuditedResource[]> {
+  const { googleProject } = options;
+  const rest = new GoogleRest({ ...options, ...(restEndpoint !== undefined && { apiEndpoint: restEndpoint }) });
   const path = `/compute/v1/projects/${encodeURIComponent(googleProject)}/aggregated/instances`;
   const all: AuditedResource[] = [];
   for (let token: string | undefined = ''; token !== undefined;) {

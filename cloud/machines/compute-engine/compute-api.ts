@@ -1,5 +1,5 @@
 import { isOutage } from '../../google-project/rest-error.js';
-import { GoogleRest } from '../../google-project/rest.js';
+import { GoogleRest, type GoogleRestOptions } from '../../google-project/rest.js';
 import { GoogleCallFailed } from '../../google-project/port.js';
 import { refusalText } from '../../google-refusal.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
@@ -14,6 +14,9 @@ export interface ComputeSettings {
   /** Told of each call's end, with `OK` or the HTTP status. */
   readonly onCall?: (method: string, code: string) => void;
 }
+
+/** Empty: Google's. */
+export type ComputeServer = Pick<GoogleRestOptions, 'apiEndpoint' | 'accessTokenFile'>;
 
 /** What is read of `compute#operation`. */
 export interface ApiOperation {
@@ -86,13 +89,13 @@ export const zonePath = ({ googleProject, zone }: ZonePlace): string => `project
  * call, no retries, no waiting for operations. docs/adr/0071 says why not by Google's client.
  */
 export class ComputeApi {
-  readonly #endpoint: string | undefined;
+  readonly #server: ComputeServer;
   readonly #settings: ComputeSettings;
   /** By Google project. */
   readonly #projects = new Map<string, { readonly budget: CallBudget; rest: GoogleRest }>();
 
-  constructor(endpoint: string | undefined, settings: ComputeSettings) {
-    this.#endpoint = endpoint;
+  constructor(server: ComputeServer, settings: ComputeSettings) {
+    this.#server = server;
     this.#settings = settings;
   }
 
@@ -238,7 +241,7 @@ export class ComputeApi {
   }
 
   #restOf(googleProject: string): GoogleRest {
-    return new GoogleRest({ googleProject, ...(this.#endpoint !== undefined && { apiEndpoint: this.#endpoint }) });
+    return new GoogleRest({ googleProject, ...this.#server });
   }
 }
 

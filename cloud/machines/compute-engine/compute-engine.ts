@@ -23,8 +23,9 @@ import { SLICE_LABEL, type VmRequest, vmRequests, VMS_LABEL } from './instance-r
 import { type ComputeFailure, isRateLimit, refusalScope } from './refusal-scope.js';
 
 export interface ComputeEngineOptions extends Partial<ComputeSettings> {
-  /** Absent: Google's own address, with the application default credentials. Over `http:` no credentials are sent. */
+  /** Absent: Google's own address, with the application default credentials. Over `http:` no credentials are sent, but the token in `accessTokenFile`. */
   readonly endpoint?: string;
+  readonly accessTokenFile?: string;
   readonly periods?: ListingPeriods;
 }
 
@@ -47,8 +48,12 @@ class ComputeEngine implements ComputeEngineMachines {
   readonly #listers = new Map<string, SharedLister<WatchOptions, ZoneListing>>();
   #isClosed = false;
 
-  constructor({ endpoint, periods, ...settings }: ComputeEngineOptions) {
-    this.#api = new ComputeApi(endpoint, { ...DEFAULT_SETTINGS, ...settings });
+  constructor({ endpoint, accessTokenFile, periods, ...settings }: ComputeEngineOptions) {
+    const server = {
+      ...(endpoint !== undefined && { apiEndpoint: endpoint }),
+      ...(accessTokenFile && { accessTokenFile }),
+    };
+    this.#api = new ComputeApi(server, { ...DEFAULT_SETTINGS, ...settings });
     this.#periods = periods ?? DEFAULT_LISTING_PERIODS;
   }
 

@@ -20,7 +20,7 @@ export type SeenVm = { readonly name: string } & (
  * Reads what was seen of a slice's VMs, in the order of its hosts, as evidence (DESIGN.md 2, "Unknown is not dead"; states of
  * docs/compute-engine.md). The VMs are one gang: all of them are `ready`, or none is; one that is lost is the loss of all. Whatever
  * is there beside a VM that is missing, being deleted or somebody else's is still to be removed, so that is `missing` with
- * `isRequestLeft`.
+ * `isRequestLeft` to who deletes. To everybody else a name that somebody else has is the end of the gang, which will never be whole.
  */
 export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership): Condition {
   const seen = vms.map((vm) => vmCondition(vm, ownership));
@@ -31,12 +31,16 @@ export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership
   // Why it failed says more than that another one was taken back with it.
   const lost = seen.find((condition) => condition.kind === 'lost' && condition.cause === 'refused') ?? first('lost');
   if (lost !== undefined) return lost as Condition;
+  if (has('foreign') && !isDeleter(ownership)) return first('foreign') as Condition;
   if (has('deleting') && all('deleting', 'missing')) return { kind: 'deleting' };
   if (all('missing')) return { kind: 'missing' };
   if (has('missing') || has('deleting') || has('foreign')) return { kind: 'missing', isRequestLeft: true };
   if (has('waiting')) return first('waiting') as Condition;
   return readyOf(seen as readonly RunningVm[]);
 }
+
+/** Who deletes names no generation and no spec. */
+const isDeleter = (ownership: Owner | Ownership): boolean => !('spec' in ownership);
 
 /** A VM that runs, before its index is known. */
 interface RunningVm {
@@ -67,8 +71,8 @@ function vmCondition(vm: SeenVm, wanted: Owner | Ownership): VmCondition {
     const whose = found === undefined ? 'somebody else' : `job ${found.job}, run ${found.run}`;
     return { kind: 'foreign', message: `the VM ${name} belongs to ${whose}` };
   }
-  // Who deletes names no generation: to it, a VM that stops is on its way out.
-  return stateCondition(name, instance, !('spec' in wanted));
+  // To who deletes, a VM that stops is on its way out.
+  return stateCondition(name, instance, isDeleter(wanted));
 }
 
 /** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
+import { googleChoices } from './google-choices.js';
 import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
@@ -46,6 +47,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   planForm: () => planForm,
   // What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second process away.
   reach: 'ssh',
+  takesPublicKey: true,
   devices: { devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'], lockFiles: ['/tmp/libtpu_lockfile'] },
 
   section: {
@@ -80,6 +82,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   },
   environment,
 
+  choices: ({ tpu }) => [{ key: 'machines', path: ['tpu'], value: 'tpu' }, ...googleChoices('tpu', tpu)],
   route: ({ tpu: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/google-projects/',

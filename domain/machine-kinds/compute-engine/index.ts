@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { PRICINGS } from '../../slice.js';
+import { choiceIf } from '../../choices.js';
+import { googleChoices } from '../cloud-tpu/google-choices.js';
 import { DISK_MODES } from '../cloud-tpu/words.js';
 import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { vmsPlan } from './plan.js';
-import { resolveComputeEngine } from './section.js';
+import { DEFAULT_IMAGE, resolveComputeEngine } from './section.js';
 import { computeEngineSection, MOST_VMS } from './section-form.js';
 import { gpusOf, sizeOf, sliceType } from './size.js';
 import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineRequest, ComputeEngineSection } from './words.js';
@@ -54,6 +56,7 @@ export const computeEngine: MachineKind<
   devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
 
   reach: 'ssh',
+  takesPublicKey: true,
 
   section: {
     name: 'compute_engine',
@@ -76,6 +79,11 @@ export const computeEngine: MachineKind<
   usdPerHour: () => undefined,
   environment: (_, attempt) => distributedEnvironment(attempt),
 
+  choices: ({ compute_engine: request }) => [
+    { key: 'machines', path: ['compute_engine'], value: 'compute_engine' },
+    ...googleChoices('compute_engine', request),
+    ...choiceIf('images', ['compute_engine', 'image'], request.image === DEFAULT_IMAGE ? undefined : request.image),
+  ],
   route: ({ compute_engine: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/compute-engine-projects/',

@@ -25,7 +25,8 @@ import type { AttachedAccelerator, ComputeEngineRequest, ComputeEngineSection } 
 
 /** Google's limit for the disks of a VM, boot disk included (cloud.google.com/compute/docs/disks, 2026). */
 const MOST_DATA_DISKS = 127;
-const DEFAULT_IMAGE = 'projects/debian-cloud/global/images/family/debian-12';
+/** What VMs boot whose job names no image. */
+export const DEFAULT_IMAGE = 'projects/debian-cloud/global/images/family/debian-12';
 /** Keys that a pool file gives to jobs of this kind too. */
 const POOL_KEYS = ['zone', 'project'] as const;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { MachineKind } from '../kind.js';
+import { podChoices } from './choices.js';
 import { environment } from './environment.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
 import { objectName } from './names.js';
@@ -49,6 +50,7 @@ export const kubernetes: MachineKind<
   },
 
   reach: 'pod',
+  takesPublicKey: false,
 
   section: {
     name: 'kubernetes',
@@ -70,6 +72,7 @@ export const kubernetes: MachineKind<
   usdPerHour: () => undefined,
   environment,
 
+  choices: (spec) => podChoices('kubernetes', spec.kubernetes),
   route: (spec) => accountIn(spec.kubernetes),
   accountsPrefix: 'system/kubernetes-namespaces/',
   account,

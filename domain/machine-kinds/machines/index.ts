@@ -39,6 +39,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   },
 
   reach: 'ssh',
+  takesPublicKey: false,
 
   section: {
     name: 'machines',
@@ -63,6 +64,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   usdPerHour: () => undefined,
   environment: (_, slices) => distributedEnvironment(slices),
 
+  choices: () => [{ key: 'machines', path: ['machines'], value: 'machines' }],
   route: (spec) => spec.machines.pool,
   accountsPrefix: 'system/machine-pools/',
   account,

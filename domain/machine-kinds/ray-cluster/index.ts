@@ -3,6 +3,7 @@ import type { MachineKind } from '../kind.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from '../kubernetes/forms.js';
 import { objectName } from '../kubernetes/names.js';
 import { accountIn, agentHours, ownershipOf, refIn } from '../kubernetes/plan.js';
+import { podChoices } from '../kubernetes/choices.js';
 import { accountText, kubectlHint, placeFacts, placeText } from '../kubernetes/texts.js';
 import { DEFAULT_CLUSTER } from '../kubernetes/words.js';
 import { resolveRayCluster } from './section.js';
@@ -53,6 +54,7 @@ export const rayCluster: MachineKind<
   devices: { devices: [], lockFiles: [] },
 
   reach: 'pod',
+  takesPublicKey: false,
 
   section: {
     name: 'ray_cluster',
@@ -83,6 +85,7 @@ export const rayCluster: MachineKind<
   // KubeRay puts RAY_ADDRESS and the token into the container itself.
   environment: () => ({}),
 
+  choices: (spec) => podChoices('ray_cluster', spec.ray_cluster),
   route: (spec) => accountIn(spec.ray_cluster),
   accountsPrefix: 'system/ray-cluster-namespaces/',
   account,

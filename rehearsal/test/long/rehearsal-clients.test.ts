@@ -21,7 +21,11 @@ describe('Google’s Python client of Cloud TPU, from PyPI, on a rehearsal', fun
     await run('python3', ['-m', 'venv', join(scratch.path, 'venv')]);
     python = join(scratch.path, 'venv/bin/python');
     await run(python, ['-m', 'pip', 'install', '--quiet', 'google-cloud-tpu==1.28.0']);
-    rehearsal = await startRehearsal({ stateDir: join(scratch.path, 'state'), subnetOctet: SUBNET_OCTET });
+    rehearsal = await startRehearsal({
+      stateDir: join(scratch.path, 'state'),
+      subnetOctet: SUBNET_OCTET,
+      callers: 'token',
+    });
   });
   after(async () => {
     await rehearsal?.stop();
@@ -29,8 +33,8 @@ describe('Google’s Python client of Cloud TPU, from PyPI, on a rehearsal', fun
   });
 
   it('creates, waits, lists, updates, is refused, deletes: v2 on both wires, v2alpha1 over gRPC', async () => {
-    const { tpu, rest } = rehearsal.endpoints;
-    const { stdout } = await run(python, [PROGRAM, tpu, new URL(rest).host], { timeout: 120_000 });
+    const { tpu, rest, tokenFile } = rehearsal.endpoints;
+    const { stdout } = await run(python, [PROGRAM, tpu, new URL(rest).host, tokenFile], { timeout: 120_000 });
     assert.deepEqual(stdout.trim().split('\n'), ['v2-grpc ok', 'v2-rest ok', 'v2alpha1-grpc ok']);
   });
 });

@@ -1,27 +1,39 @@
 """Google's own Python client against a rehearsal: create, wait, list, update, refuse, delete; prints one line for each client.
 
-Usage: rehearsal_client.py GRPC_HOST_PORT REST_HOST_PORT
+Usage: rehearsal_client.py GRPC_HOST_PORT REST_HOST_PORT TOKEN_FILE
 """
 
 import sys
 
 import grpc
 from google.api_core.exceptions import AlreadyExists, GoogleAPICallError, NotFound
-from google.auth.credentials import AnonymousCredentials
 from google.cloud import tpu_v2, tpu_v2alpha1
 from google.cloud.tpu_v2.services.tpu import transports
 from google.cloud.tpu_v2alpha1.services.tpu import transports as alpha_transports
+from google.oauth2.credentials import Credentials
 
 PARENT = "projects/p/locations/us-central1-a"
 
 
-def clients(grpc_address, rest_address):
+class WithToken(grpc.UnaryUnaryClientInterceptor):
+    """Puts the rehearsal's token into each call: gRPC attaches no credentials to a channel in the clear."""
+
+    def __init__(self, token):
+        self.header = ("authorization", f"Bearer {token}")
+
+    def intercept_unary_unary(self, continuation, details, request):
+        return continuation(details._replace(metadata=[*(details.metadata or []), self.header]), request)
+
+
+def clients(grpc_address, rest_address, token_file):
+    with open(token_file, encoding="ascii") as file:
+        token = file.read()
     for version, tpu, kinds in (("v2", tpu_v2, transports), ("v2alpha1", tpu_v2alpha1, alpha_transports)):
-        channel = grpc.insecure_channel(grpc_address)
+        channel = grpc.intercept_channel(grpc.insecure_channel(grpc_address), WithToken(token))
         yield f"{version}-grpc", tpu, tpu.TpuClient(transport=kinds.TpuGrpcTransport(channel=channel))
         # The library has no REST transport in v2alpha1 (google-cloud-tpu 1.28).
         if hasattr(kinds, "TpuRestTransport"):
-            rest = kinds.TpuRestTransport(host=rest_address, url_scheme="http", credentials=AnonymousCredentials())
+            rest = kinds.TpuRestTransport(host=rest_address, url_scheme="http", credentials=Credentials(token))
             yield f"{version}-rest", tpu, tpu.TpuClient(transport=rest)
 
 
@@ -72,6 +84,6 @@ def queue(name, tpu, client, node):
     assert list(client.list_queued_resources(parent=PARENT)) == []
 
 
-for client_name, module, google_client in clients(*sys.argv[1:3]):
+for client_name, module, google_client in clients(*sys.argv[1:4]):
     drive(client_name, module, google_client)
     print(client_name, "ok")

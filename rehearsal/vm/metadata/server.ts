@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import type { Server as NetServer, Socket } from 'node:net';
+import { METADATA_NAMES } from '../../access/foreign-request.js';
+import { isOwnLogin, NOT_OWN_LOGIN } from '../../access/own-login.js';
+import { loopbackServer } from '../../loopback-server.js';
 import type { MetadataTree, MetadataValue } from './instance.js';
 import { flatText, isFolder, listing, lookUp } from './lookup.js';
 
@@ -33,7 +35,10 @@ const FLAVOR = 'Metadata-Flavor';
 /** 80 is Google's. The others are out of the way of what jobs listen on: a VM's address is also everybody's 0.0.0.0. */
 const PORTS = [80, ...Array.from({ length: 20 }, (_, index) => 10_780 + index)];
 
-/** The metadata servers of all VMs of a process: one HTTP server, and a listening socket for each VM. Plain HTTP, as Google's. */
+/**
+ * The metadata servers of all VMs of a process: one HTTP server, and a listening socket for each VM. Plain HTTP, as Google's. They
+ * answer processes of this login alone, as VMs' are: they give tokens, and their clients send none.
+ */
 export class MetadataService {
   readonly #http: HttpServer;
   readonly #listeners = new WeakMap<Socket, Listener>();
@@ -41,9 +46,10 @@ export class MetadataService {
   #port: number | undefined;
 
   constructor() {
-    this.#http = createHttpServer((request, response) => {
+    this.#http = loopbackServer({ hostNames: METADATA_NAMES }, (request, response) => {
       const listener = this.#listeners.get(request.socket);
       if (listener === undefined) request.socket.destroy();
+      else if (!isOwnLogin(request.socket)) send(response, 403, NOT_OWN_LOGIN);
       else answer(listener, request, response);
     });
     // A reader may wait for days for a change.

@@ -5,7 +5,7 @@ import { identify } from '../../../client/cli/dev/process-identity.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { mostChipsAtOnce } from '../../end-to-end/rehearsal-admin.js';
 import { until } from '../../until.js';
 import { QUOTA_TASK_TIMEOUT_MS } from '../../../contract/quota.js';
 
@@ -102,7 +102,7 @@ describe('kill -9 in the middle of a job', function () {
   }
 
   it('leaves nothing in the cloud, and had chips of one slice at a time', async () => {
-    const admin = new RehearsalAdmin(user.adminUrl());
+    const admin = user.admin();
     await cloudIsEmpty(admin);
     assert.equal(mostChipsAtOnce(await admin.journal()), 16);
     assert.equal((await user.run('audit', 'leaks', '--grace', '0')).code, 0);

@@ -7,9 +7,14 @@ import { until } from '../../until.js';
 import { BackgroundProcess } from './process.js';
 
 const run = promisify(execFile);
-const USER = 'temporal';
-/** Of a database on loopback that a test makes and removes. */
-const PASSWORD = 'not-a-secret';
+/** Those of docker-compose.yml, in a database on loopback that a test makes and removes. */
+const ROLES = {
+  owner: { user: 'temporal', password: 'not-a-secret' },
+  /** It cannot change a table. */
+  server: { user: 'temporal_server', password: "not'a'secret:{either}" },
+} as const;
+const { user: USER, password: PASSWORD } = ROLES.owner;
+export type DatabaseRole = keyof typeof ROLES;
 const START_TIMEOUT_MS = 60_000;
 
 /** A real PostgreSQL with a data directory of its own, on loopback alone. It can be killed and started again on its data. */
@@ -40,14 +45,25 @@ export class PostgresDatabase {
     return database;
   }
 
-  /** As clients find it; the environment of deploy/temporal. */
-  get environment(): Readonly<Record<string, string>> {
+  /** The environment of the scripts of deploy/temporal, which work as the databases' owner; psql is on its PATH. */
+  get ownerEnvironment(): Readonly<Record<string, string>> {
     return {
-      POSTGRES_HOST: '127.0.0.1',
-      POSTGRES_PORT: String(this.port),
+      ...this.#address,
       POSTGRES_USER: USER,
       POSTGRES_PASSWORD: PASSWORD,
+      POSTGRES_SERVER_USER: ROLES.server.user,
+      POSTGRES_SERVER_PASSWORD: ROLES.server.password,
+      PATH: [this.#programs, process.env['PATH']].join(delimiter),
     };
+  }
+
+  /** The environment of the Temporal server. */
+  get serverEnvironment(): Readonly<Record<string, string>> {
+    return { ...this.#address, POSTGRES_USER: ROLES.server.user, POSTGRES_PASSWORD: ROLES.server.password };
+  }
+
+  get #address(): Readonly<Record<string, string>> {
+    return { POSTGRES_HOST: '127.0.0.1', POSTGRES_PORT: String(this.port) };
   }
 
   get pid(): number {
@@ -70,9 +86,10 @@ export class PostgresDatabase {
   }
 
   /** What psql prints: a line a row, columns parted by `|`. */
-  async sql(query: string, database = 'temporal'): Promise<string> {
-    const args = ['-h', '127.0.0.1', '-p', String(this.port), '-U', USER, '-d', database];
-    const env = { ...process.env, PGPASSWORD: PASSWORD, PGCONNECT_TIMEOUT: '5' };
+  async sql(query: string, database = 'temporal', as: DatabaseRole = 'owner'): Promise<string> {
+    const { user, password } = ROLES[as];
+    const args = ['-h', '127.0.0.1', '-p', String(this.port), '-U', user, '-d', database];
+    const env = { ...process.env, PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
     const psql = join(this.#programs, 'psql');
     const { stdout } = await run(psql, [...args, '-XAtq', '-v', 'ON_ERROR_STOP=1', '-c', query], {
       env,

@@ -9,7 +9,7 @@ import { createStoreReader } from '../../../cloud/store/reader.js';
 import { Client, Connection } from '@temporalio/client';
 import { JobctlUser, type Started } from '../../end-to-end/jobctl-process.js';
 import { leasedUnits, poolState } from '../../end-to-end/pool-watch.js';
-import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { mostChipsAtOnce } from '../../end-to-end/rehearsal-admin.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { until } from '../../until.js';
 import { GO_BUILD_MS } from '../built-by-go.js';
@@ -72,7 +72,7 @@ describe('jobctl on PostgreSQL', function () {
 
   it(`kill -9 of server, database and worker in turn: ${JOBS} jobs end well, each command once per attempt and host`, async () => {
     const report = new Recovery();
-    await new RehearsalAdmin(user.adminUrl()).post('configure', {
+    await user.admin().post('configure', {
       capacity: { 'us-central1-a/v5litepod': POOL_CHIPS },
     });
     const watchers = [0, 1].map((n) => watcher(n));
@@ -100,7 +100,7 @@ describe('jobctl on PostgreSQL', function () {
   });
 
   it('leaves nothing in the cloud and no lease, and never had more chips than the pool', async () => {
-    const admin = new RehearsalAdmin(user.adminUrl());
+    const admin = user.admin();
     await cloudIsEmpty(admin);
     const connection = await Connection.connect({ address: temporal.address });
     try {

@@ -11,7 +11,7 @@ import type { StoreReader } from '../../../cloud/store/port.js';
 import { createStoreReader } from '../../../cloud/store/reader.js';
 import { JANITOR_SCHEDULE_ID, WorkflowType } from '../../../contract/workflow-ids.js';
 import { type Finished, JobctlUser } from '../../end-to-end/jobctl-process.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { tpuClient } from '../../../rehearsal/test/cloud-under-test.js';
 import { until } from '../../until.js';
 import { StartLedger } from './start-ledger.js';
@@ -70,7 +70,7 @@ export class RestoredStack {
   }
 
   get admin(): RehearsalAdmin {
-    return new RehearsalAdmin(this.user.adminUrl());
+    return this.user.admin();
   }
 
   get store(): StoreReader {
@@ -138,7 +138,7 @@ v5litepod = 1.0
   /** The call that `gcloud compute tpus queued-resources delete NAME --force` makes; returns when Google has taken it. */
   async deleteByHand(name: string): Promise<void> {
     const { cloud, googleProject } = this.#context;
-    const google = tpuClient({ tpu: cloud.tpuEndpoint ?? '' });
+    const google = tpuClient({ tpu: cloud.tpuEndpoint ?? '' }, cloud.accessTokenFile);
     try {
       const path = `projects/${googleProject}/locations/${ZONE}/queuedResources/${name}`;
       await google.deleteQueuedResource({ name: path, force: true });

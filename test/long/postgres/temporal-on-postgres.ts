@@ -9,7 +9,7 @@ import { answersCalls, DEV_NAMESPACE } from '../../../client/cli/dev/temporal-se
 import { createNamespace, DEFAULT_RETENTION_MS } from '../../../client/namespace.js';
 import { until } from '../../until.js';
 import { temporalServerFolder } from '../built-by-go.js';
-import { PostgresDatabase } from './database.js';
+import { type DatabaseRole, PostgresDatabase } from './database.js';
 import { BackgroundProcess } from './process.js';
 
 /** What docker-compose.yml mounts into its containers. */
@@ -35,13 +35,13 @@ export interface PostgresTemporal {
   /** Stops the server, puts both databases back to `dump`, starts the server; returns when it answers. */
   restore(directory: string): Promise<void>;
   /** What psql prints: a line a row, columns parted by `|`. Databases: `temporal`, `temporal_visibility`. */
-  sql(query: string, database?: string): Promise<string>;
+  sql(query: string, database?: string, as?: DatabaseRole): Promise<string>;
   /** Ends both. The directory is the caller's to remove. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets the schema up with the script of
+ * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets up the schema and the roles with the scripts of
  * deploy/temporal, makes the namespace, and returns when that answers. The executables may have to be built first: give a
  * `before` the time of GO_BUILD_MS.
  */
@@ -50,7 +50,7 @@ export async function startPostgresTemporal({ directory }: { readonly directory:
   const executables = await temporalServerFolder();
   const database = await PostgresDatabase.create(join(directory, 'postgres'));
   try {
-    await setUpSchema(executables, database);
+    await setUpDatabases(executables, database);
     const server = await TemporalServer.start({ directory, executables, database });
     try {
       await server.untilAnswering(() => makeNamespace(server.address));
@@ -86,10 +86,12 @@ function assembled(database: PostgresDatabase, server: TemporalServer): Postgres
     restore: async (directory) => {
       await server.stop();
       for (const name of DATABASES) await database.restore(name, join(directory, name));
+      // Who may connect to a database is not in its dump.
+      await runScript('set-up-roles.sh', database.ownerEnvironment);
       await server.launch();
       await server.untilAnswering();
     },
-    sql: (query, name) => database.sql(query, name),
+    sql: (query, name, as) => database.sql(query, name, as),
     stop: async () => {
       await server.stop();
       await database.stop();
@@ -154,7 +156,7 @@ class TemporalServer {
     const args = ['--root', directory, '--config', CONFIG, '--env', 'native', '--allow-no-auth', 'start'];
     this.#process = BackgroundProcess.start(join(executables, 'temporal-server'), args, {
       logFile: join(directory, 'server.log'),
-      env: database.environment,
+      env: database.serverEnvironment,
     });
   }
 
@@ -213,10 +215,13 @@ function canListen(port: number): Promise<boolean> {
   });
 }
 
-async function setUpSchema(executables: string, { environment }: PostgresDatabase): Promise<void> {
-  const { PATH = '' } = process.env;
-  const env = { PATH: [executables, PATH].join(delimiter), ...environment };
-  await promisify(execFile)('sh', [join(DEPLOY, 'set-up-schema.sh')], { env, maxBuffer: 1 << 24 });
+async function setUpDatabases(executables: string, { ownerEnvironment }: PostgresDatabase): Promise<void> {
+  const PATH = [executables, ownerEnvironment['PATH']].join(delimiter);
+  for (const script of ['set-up-schema.sh', 'set-up-roles.sh']) await runScript(script, { ...ownerEnvironment, PATH });
+}
+
+async function runScript(name: string, env: Readonly<Record<string, string>>): Promise<void> {
+  await promisify(execFile)('sh', [join(DEPLOY, name)], { env, maxBuffer: 1 << 24 });
 }
 
 /** One try; in the containers `jobctl setup server` does it. */

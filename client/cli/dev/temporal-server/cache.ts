@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { acquireLock } from '../file-lock.js';
 import { cacheFolder, type Environment } from '../home.js';
 
@@ -27,7 +27,7 @@ export async function fillCache(
 ): Promise<void> {
   const lock = await acquireLock(`${path}.lock`, {
     timeoutMs: OTHER_RESOLVER_TIMEOUT_MS,
-    onWait: (holder) => onProgress(`Waiting for process ${holder.pid}, which gets the Temporal CLI at this moment`),
+    onWait: (holder) => onProgress(`Waiting for process ${holder.pid}, which gets ${basename(path)} at this moment`),
   });
   try {
     if (await isThere()) return;

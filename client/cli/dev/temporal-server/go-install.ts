@@ -1,11 +1,23 @@
 import { execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PINNED_CLI_VERSION } from './cache.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const MODULE = 'github.com/temporalio/cli';
+/** An executable that Go builds from a module. */
+export interface GoProgram {
+  /** For people: `the Temporal CLI`. */
+  readonly title: string;
+  readonly module: string;
+  readonly version: string;
+  /** The package in the module: `cmd/temporal`. */
+  readonly command: string;
+  /** As Go names it, without `.exe`. */
+  readonly executable: string;
+  /** How long a build takes on two cores when nothing of it is cached. */
+  readonly minutes: number;
+}
+
 const PROGRESS_EVERY_MS = 15_000;
 const STDERR_KEPT = 2_000;
 
@@ -14,36 +26,37 @@ const STDERR_KEPT = 2_000;
  * build's time.
  * @throws Error with one line that says why not
  */
-export async function probeGo(env: Environment, timeoutMs: number): Promise<void> {
-  const args = ['list', '-m', '-f', '{{.Version}}', `${MODULE}@v${PINNED_CLI_VERSION}`];
+export async function probeGo({ module, version }: GoProgram, env: Environment, timeoutMs: number): Promise<void> {
+  const args = ['list', '-m', '-f', '{{.Version}}', `${module}@v${version}`];
   try {
     await promisify(execFile)('go', args, { env: goEnvironment(env), timeout: timeoutMs, killSignal: 'SIGKILL' });
   } catch (err) {
     const { code, killed, stderr } = err as { code?: unknown; killed?: boolean; stderr?: string };
     if (code === 'ENOENT') throw new Error('Go is not installed (no `go` on PATH)', { cause: err });
     if (killed === true) throw new Error(`Go's module proxy gave no answer in ${timeoutMs / 1000} s`, { cause: err });
-    throw new Error(`go cannot get ${MODULE}@v${PINNED_CLI_VERSION}: ${lastLine(stderr ?? '')}`, { cause: err });
+    throw new Error(`go cannot get ${module}@v${version}: ${lastLine(stderr ?? '')}`, { cause: err });
   }
 }
 
-/** Builds the CLI below `scratch` (about three minutes when cold, 250 MB); returns the executable's path. */
+/** Builds the program below `scratch` (250 MB when cold); returns the executable's path. */
 export async function goInstall(
+  { title, module, version, command, executable, minutes }: GoProgram,
   env: Environment,
   scratch: string,
   onProgress: (line: string) => void,
 ): Promise<string> {
-  const target = `${MODULE}/cmd/temporal@v${PINNED_CLI_VERSION}`;
+  const target = `${module}/${command}@v${version}`;
   const startedAt = Date.now();
-  onProgress(`Building the Temporal CLI with Go, once (about 3 minutes): go install ${target}`);
+  onProgress(`Building ${title} with Go, once (about ${minutes} minutes): go install ${target}`);
   const ticker = setInterval(() => {
-    onProgress(`Building the Temporal CLI: ${Math.round((Date.now() - startedAt) / 1000)} s`);
+    onProgress(`Building ${title}: ${Math.round((Date.now() - startedAt) / 1000)} s`);
   }, PROGRESS_EVERY_MS);
   try {
     await run('go', ['install', target], { ...goEnvironment(env), GOBIN: scratch });
   } finally {
     clearInterval(ticker);
   }
-  return join(scratch, process.platform === 'win32' ? 'temporal.exe' : 'temporal');
+  return join(scratch, process.platform === 'win32' ? `${executable}.exe` : executable);
 }
 
 /** GOWORK, GOOS, GOARCH of a project around would build something else, or for another machine (GOBIN is refused then). */

@@ -1,9 +1,9 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { shortPath } from '../../render/told-line.js';
-import { cachedCliPath, fillCache } from './cache.js';
+import { cachedCliPath, fillCache, PINNED_CLI_VERSION } from './cache.js';
 import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
-import { goInstall, probeGo } from './go-install.js';
+import { executableOnPath, isExecutableFile } from './executable.js';
+import { goInstall, type GoProgram, probeGo } from './go-install.js';
 import { checkTemporalCli } from './version.js';
 
 /** The ways to a Temporal CLI, in the order they are tried. */
@@ -90,6 +90,15 @@ async function tryWay(way: Way, context: Context): Promise<TemporalCli> {
   return found;
 }
 
+const CLI: GoProgram = {
+  title: 'the Temporal CLI',
+  module: 'github.com/temporalio/cli',
+  version: PINNED_CLI_VERSION,
+  command: 'cmd/temporal',
+  executable: 'temporal',
+  minutes: 3,
+};
+
 const PATH_BY_WAY: Readonly<Record<Way, (context: Context) => Promise<string>>> = {
   JOBCTL_TEMPORAL_CLI: ({ env }) => settle(() => configuredPath(env)),
   PATH: ({ env }) => settle(() => pathOnPath(env)),
@@ -101,8 +110,8 @@ const PATH_BY_WAY: Readonly<Record<Way, (context: Context) => Promise<string>>> 
   },
   'go install': async (context) => {
     const { env, onProgress, probeTimeoutMs } = context;
-    await probeGo(env, probeTimeoutMs);
-    return filled(context, (scratch) => goInstall(env, scratch, onProgress));
+    await probeGo(CLI, env, probeTimeoutMs);
+    return filled(context, (scratch) => goInstall(CLI, env, scratch, onProgress));
   },
 };
 
@@ -130,8 +139,7 @@ function configuredPath(env: Context['env']): string {
 
 function pathOnPath(env: Context['env']): string {
   const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
-  const folders = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
-  const found = folders.map((folder) => join(folder, name)).find(isExecutableFile);
+  const found = executableOnPath(name, env);
   if (found === undefined) throw new NotThere('there is no `temporal` on PATH');
   return found;
 }
@@ -140,15 +148,6 @@ function existingCache(env: Context['env']): string {
   const path = cachedCliPath(env);
   if (!isExecutableFile(path)) throw new NotThere(`${path} is not there yet`);
   return path;
-}
-
-function isExecutableFile(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** Runs `find` so that what it throws becomes a rejection. */

@@ -1,4 +1,5 @@
 import type { Connection } from '@temporalio/client';
+import type { TemporalLogin } from '../../../../cloud/temporal/login-files.js';
 import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/search-attributes.js';
 
 export interface DevServerOptions {
@@ -12,13 +13,15 @@ export interface DevServerOptions {
 
 export const DEV_NAMESPACE = 'default';
 const LOOPBACK = '127.0.0.1';
+/** Of gRPC. */
+const NOT_FOUND = 5;
 
 /**
  * 10 calls a second is the server's default for listing and counting, too few for a list command beside a janitor
  * (facts: production.md 1). The namespace is read again each second, so that an added search attribute is usable soon. The new
  * matcher heeds priorities, which quota workflows have (contract/quota.ts, quotaStart); server 1.29 has it off.
  */
-const DYNAMIC_CONFIG = {
+export const DYNAMIC_CONFIG = {
   'frontend.namespaceRPS.visibility': 200,
   'system.namespaceCacheRefreshInterval': '1s',
   'matching.useNewMatcher': true,
@@ -43,20 +46,28 @@ function databaseArguments(file: string): readonly string[] {
   return ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'];
 }
 
-/** One try: whether the server answers real calls. Its health service says yes before the rest is there. */
-export async function answersCalls(address: string, namespace: string, timeoutMs = 2_000): Promise<boolean> {
+/**
+ * One try: whether the server answers real calls. Its health service says yes before the rest is there.
+ * @param login of a server that asks who calls. A new one of those has no namespace yet, and says so: an answer too
+ */
+export async function answersCalls(
+  address: string,
+  namespace: string,
+  timeoutMs = 2_000,
+  login?: TemporalLogin,
+): Promise<boolean> {
   let connection: Connection | undefined;
   try {
     const temporal = await import('@temporalio/client');
-    connection = await temporal.Connection.connect({ address, connectTimeout: timeoutMs });
+    connection = await temporal.Connection.connect({ address, connectTimeout: timeoutMs, ...login });
     const { workflowService } = connection;
     await connection.withDeadline(Date.now() + timeoutMs, async () => {
       await workflowService.describeNamespace({ namespace });
       await workflowService.countWorkflowExecutions({ namespace });
     });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return login !== undefined && (error as { readonly code?: unknown }).code === NOT_FOUND;
   } finally {
     await connection?.close();
   }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientEnvironment } from '../../../client-environment.js';
 import type { Rehearsal } from '../../../index.js';
@@ -88,10 +88,11 @@ async function openRehearsal(): Promise<Target> {
 }
 
 function rehearsalSide(endpoints: Rehearsal['endpoints']): RehearsalSide {
+  const own = { authorization: `Bearer ${readFileSync(endpoints.tokenFile, 'utf8')}` };
   return {
     endpoints,
     async admin(verb, body) {
-      const headers = { 'content-type': 'application/json' };
+      const headers = { 'content-type': 'application/json', ...own };
       const answer = await fetch(`${endpoints.admin}/admin/${verb}`, {
         method: 'POST',
         headers,
@@ -100,7 +101,7 @@ function rehearsalSide(endpoints: Rehearsal['endpoints']): RehearsalSide {
       if (!answer.ok) throw new Error(`/admin/${verb}: HTTP ${answer.status}: ${await answer.text()}`);
     },
     async calls(method) {
-      const text = await (await fetch(`${endpoints.admin}/admin/journal`)).text();
+      const text = await (await fetch(`${endpoints.admin}/admin/journal`, { headers: own })).text();
       return text.split('\n').filter((line) => line.includes('"api-call"') && line.includes(`"method":"${method}"`))
         .length;
     },

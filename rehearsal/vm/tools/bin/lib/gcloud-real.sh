@@ -9,12 +9,19 @@ for api in CLOUDRESOURCEMANAGER IAM SERVICEUSAGE; do export "CLOUDSDK_API_ENDPOI
 export CLOUDSDK_CORE_DISABLE_USAGE_REPORTING=true CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK=true
 export CLOUDSDK_CORE_DISABLE_FILE_LOGGING=true CLOUDSDK_CORE_SURVEY_DISABLE_PROMPTS=true
 
-# Without TLS there is nobody to be; with it the VM's service account is its metadata server's.
+# Cloud TPU asks for a token of the VM's service account; the store knows a VM by its login. With TLS the VM's service account is its metadata server's.
 case ${REHEARSAL_STORE_URL:-} in
   https:*)
     export GCE_METADATA_ROOT="${GCE_METADATA_HOST:-metadata.google.internal}"
     [ -z "${NODE_EXTRA_CA_CERTS:-}" ] || export CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE="$NODE_EXTRA_CA_CERTS" ;;
-  *) export CLOUDSDK_AUTH_DISABLE_CREDENTIALS=true ;;
+  *)
+    . "$here/lib/gcloud-auth.sh"
+    token=$state/gcloud-token
+    if [ "$group" = compute ] && (umask 077 && print_token compute >"$token"); then
+      export CLOUDSDK_AUTH_ACCESS_TOKEN_FILE="$token"
+    else
+      export CLOUDSDK_AUTH_DISABLE_CREDENTIALS=true
+    fi ;;
 esac
 
 # A VM's gcloud takes the project of the VM until it is told another. `config list` shows what was set, so not there.

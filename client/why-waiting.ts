@@ -1,10 +1,10 @@
-import { jobOfLeaseKey } from '../../../domain/lease.js';
-import type { EpochMs } from '../../../domain/units.js';
-import { Explainer } from '../../../quota/explain.js';
-import { plainWording } from '../../../quota/explanation/explain-words.js';
-import type { Explanation } from '../../../quota/explanation/explanation.js';
-import type { PoolSnapshot } from '../../../quota/published-state.js';
-import { leastShort, remedies, type Remedy } from '../../../quota/explanation/remedies.js';
+import { jobOfLeaseKey } from '../domain/lease.js';
+import type { EpochMs } from '../domain/units.js';
+import { Explainer } from '../quota/explain.js';
+import { plainWording } from '../quota/explanation/explain-words.js';
+import type { Explanation } from '../quota/explanation/explanation.js';
+import type { PoolSnapshot } from '../quota/published-state.js';
+import { leastShort, remedies, type Remedy } from '../quota/explanation/remedies.js';
 
 /** Why a job waits in its pool, as the pool was published last. */
 export interface WhyWaiting {

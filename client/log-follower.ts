@@ -1,8 +1,8 @@
-import type { StoreReader } from '../../../cloud/store/port.js';
-import { JobLogReader, type LogStretch } from '../../job-logs.js';
-import type { LogStart } from '../../log-starts.js';
-import { isOver, type JobRow } from '../../job-rows.js';
-import { isOutage, pause } from './interruptions.js';
+import type { StoreReader } from '../cloud/store/port.js';
+import { JobLogReader, type LogStretch } from './job-logs.js';
+import type { LogStart } from './log-starts.js';
+import { isOver, type JobRow } from './job-rows.js';
+import { isOutage, pause } from './outage.js';
 
 export interface LogSelection {
   readonly job: string;

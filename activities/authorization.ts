@@ -1,0 +1,73 @@
+import type { KeyObject } from 'node:crypto';
+import { authorizationForm, type JobAuthorization, signedText, submittedText } from '../contract/authorization.js';
+import type { AcceptJobInput } from '../contract/job-activities.js';
+import { invalidJob } from './failures.js';
+
+/** Whose word a worker takes for who submits (docs/adr/0080). */
+export interface Trust {
+  /** In verified mode a job is its user's only by the signature of a server; else the user is what the client says. */
+  readonly isVerified: (pool: string) => boolean;
+  /** Public keys of servers, by id. */
+  readonly serverKeys: ReadonlyMap<string, KeyObject>;
+  readonly isSignedBy: (text: string, signature: string, key: KeyObject) => boolean;
+  readonly sha256Of: (text: string) => string;
+}
+
+/** Who a job is submitted by, and where its quota is. */
+export interface Submitter {
+  readonly user: string;
+  /** Absent: it was not said. */
+  readonly project?: string;
+  readonly isVerified: boolean;
+}
+
+const HOW = 'submit it through the server of this installation: jobctl login, then jobctl submit (docs/access.md)';
+
+/**
+ * Whose job this is. In a pool in verified mode the signature is checked over everything that was submitted, for this id and
+ * pool alone: one that is missing, of an unknown key, replayed under another id, or over another input is refused.
+ * @throws InvalidJob naming what is wrong with it
+ */
+export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput): Submitter {
+  if (!trust.isVerified(spec.pool)) {
+    const { project } = spec;
+    return { user: spec.user ?? input.user ?? 'unknown', ...(project !== undefined && { project }), isVerified: false };
+  }
+  const statement = signedStatement(trust, input.authorization, spec.pool);
+  const { user, project } = statement;
+  const wrong = [
+    ...differs('job', statement.job, job.id),
+    ...differs('pool', statement.pool, spec.pool),
+    ...differs('user', user, spec.user ?? user),
+    ...differs('user', user, input.user ?? user),
+    ...differs('project', project.toLowerCase(), (spec.project ?? project).toLowerCase()),
+  ];
+  const [first] = wrong;
+  if (first !== undefined) throw refused(spec.pool, `it was signed for ${first}`);
+  if (trust.sha256Of(submittedText(input)) !== statement.sha256)
+    throw refused(spec.pool, 'its input is not the one that was signed');
+  return { user, project, isVerified: true };
+}
+
+function signedStatement(trust: Trust, authorization: unknown, pool: string): JobAuthorization {
+  if (authorization === undefined || authorization === null) throw refused(pool, 'it is not signed');
+  const checked = authorizationForm(authorization);
+  if (checked.kind !== 'valid')
+    throw refused(pool, checked.kind === 'malformed' ? checked.reason : `version ${checked.version} of a signature`);
+  const { signature, ...statement } = checked.value;
+  const key = trust.serverKeys.get(statement.key);
+  if (key === undefined)
+    throw refused(
+      pool,
+      `it is signed with key '${statement.key}', which this worker does not have (verified.serverKeys)`,
+    );
+  if (!trust.isSignedBy(signedText(statement), signature, key))
+    throw refused(pool, `its signature is not one of key '${statement.key}'`);
+  return checked.value;
+}
+
+const differs = (what: string, signed: string, got: string): readonly string[] =>
+  signed === got ? [] : [`${what} '${signed}', not '${got}'`];
+
+const refused = (pool: string, why: string) =>
+  invalidJob(`authorization: pool ${pool} takes only jobs whose user a server has verified: ${why}\n  ${HOW}`);

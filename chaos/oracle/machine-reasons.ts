@@ -1,0 +1,45 @@
+import type { DeedKind, Evidence } from './evidence.js';
+
+/** What a pool's own machines say when a job cannot have them: `NAME WHY; NAME WHY ..`. */
+const NOT_HAD =
+  /^(?:\d+ machines? .* cannot be had now|not all machines could be claimed within \d+ s): (?<machines>.*)$/u;
+/** Deeds after which a machine may be called sick, silent or put aside. */
+const MAKES_UNWELL: ReadonlySet<DeedKind> = new Set(['unwell', 'power-cut', 'full-disk', 'forgot', 'killed-processes']);
+/** How far a machine is from being reached depends on the worker's store too: keys of hosts are there. */
+const OF_THE_STORE = /gs:\/\/|store|bucket/iu;
+
+/** Why words about machines are not true; undefined: they are, or are about something else. @param until epoch ms */
+export function untrueOfMachines(words: string, until: number, evidence: Evidence): string | undefined {
+  const said = NOT_HAD.exec(words)?.groups?.['machines'];
+  if (said === undefined) return undefined;
+  const found = partsOf(said, evidence).map(({ name, why }) => untrue(name, why, until, evidence));
+  return found.length === 0 ? 'it names no machine' : found.find((each) => each !== undefined);
+}
+
+export const isAboutMachines = (words: string): boolean => NOT_HAD.test(words);
+
+/** A reason may have semicolons of its own, so the names say where one begins. */
+function partsOf(
+  said: string,
+  { machines = [] }: Evidence,
+): readonly { readonly name: string; readonly why: string }[] {
+  return said.split('; ').reduce<{ name: string; why: string }[]>((parts, each) => {
+    const name = machines.find((machine) => each.startsWith(`${machine.name} `))?.name;
+    const last = parts.at(-1);
+    if (name !== undefined) parts.push({ name, why: each.slice(name.length + 1) });
+    else if (last !== undefined) last.why += `; ${each}`;
+    return parts;
+  }, []);
+}
+
+function untrue(name: string, why: string, until: number, { deeds, jobs }: Evidence): string | undefined {
+  const wasDone = (isOf: (kind: DeedKind) => boolean): boolean =>
+    deeds.some(({ kind, resource, at }) => resource === name && isOf(kind) && at <= until);
+  const [, slice] = /^is held by slice (\S+)/u.exec(why) ?? [];
+  if (slice !== undefined)
+    return jobs.some(({ id }) => slice.includes(`-${id}-`)) ? undefined : `no job has a slice ${slice}`;
+  if (why.startsWith('is drained by '))
+    return wasDone((kind) => kind === 'drained') ? undefined : `nobody drained ${name}`;
+  if (wasDone((kind) => MAKES_UNWELL.has(kind)) || OF_THE_STORE.test(why)) return undefined;
+  return why.startsWith('the slice was given back meanwhile') ? undefined : `nothing was wrong with ${name}`;
+}

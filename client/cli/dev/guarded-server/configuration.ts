@@ -1,0 +1,94 @@
+import { DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
+import { writePrivate } from './private-file.js';
+import { SERVER_NAME, type ServerFiles } from './server-files.js';
+
+/** The server's own workers have no API key: they use a frontend that asks for a certificate in its place. */
+const SERVICES = ['frontend', 'internal-frontend', 'history', 'matching', 'worker'] as const;
+
+/** How many ports of its own the server needs beside the frontend's: a port for calls and one for members, of each service. */
+export const OWN_PORTS = SERVICES.length * 2 - 1;
+
+export interface ServerPlace {
+  readonly databaseFile: string;
+  /** Of the frontend, which clients call. */
+  readonly port: number;
+  readonly ownPorts: readonly number[];
+  /** Where the server gets the keys that it verifies API keys with, once, when it starts. */
+  readonly keysUrl: string;
+}
+
+const ENVIRONMENT = 'stack';
+
+/** Arguments of `temporal-server`. */
+export function serverArguments({ folder }: ServerFiles): readonly string[] {
+  const services = SERVICES.flatMap((name) => ['--service', name]);
+  return ['--root', folder, '--config', 'config', '--env', ENVIRONMENT, 'start', ...services];
+}
+
+/** All services in one process on loopback, with TLS on every port of theirs. */
+export function writeConfiguration(files: ServerFiles, place: ServerPlace): void {
+  // YAML holds JSON.
+  writePrivate(files.configuration, JSON.stringify(configurationOf(files, place), null, 2));
+  const values = { ...DYNAMIC_CONFIG, 'system.enableRingpopTLS': true };
+  const dynamic = Object.entries(values).map(([key, value]) => [key, [{ value }]]);
+  writePrivate(files.dynamicConfiguration, JSON.stringify(Object.fromEntries(dynamic), null, 2));
+}
+
+function configurationOf(files: ServerFiles, place: ServerPlace): object {
+  const rpcAddress = `127.0.0.1:${place.port}`;
+  const active = { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress };
+  return {
+    log: { stdout: true, level: 'warn' },
+    persistence: persistenceOf(place.databaseFile),
+    global: {
+      membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' },
+      tls: tlsOf(files),
+      authorization: authorizationOf(place.keysUrl),
+    },
+    services: servicesOf(place),
+    clusterMetadata: {
+      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
+      ...{ masterClusterName: 'active', currentClusterName: 'active', clusterInformation: { active } },
+    },
+    dcRedirectionPolicy: { policy: 'noop' },
+    dynamicConfigClient: { filepath: files.dynamicConfiguration, pollInterval: '60s' },
+  };
+}
+
+/** The dev server's own database, by its shards and names, so that a stack may change from one server to the other. */
+function persistenceOf(databaseName: string): object {
+  const connectAttributes = { mode: 'rwc', setup: 'true', journal_mode: 'wal', synchronous: 'normal' };
+  const sql = {
+    ...{ pluginName: 'sqlite', databaseName, connectAddr: 'localhost', connectProtocol: 'tcp' },
+    ...{ connectAttributes, maxConns: 1, maxIdleConns: 1 },
+  };
+  return { defaultStore: 'sqlite', visibilityStore: 'sqlite', numHistoryShards: 1, datastores: { sqlite: { sql } } };
+}
+
+function tlsOf({ authority, certificate, certificateKey }: ServerFiles): object {
+  const shown = { certFile: certificate, keyFile: certificateKey };
+  const client = { serverName: SERVER_NAME, rootCaFiles: [authority] };
+  return {
+    frontend: { server: shown, client },
+    // Behind the frontend nobody is asked for an API key.
+    internode: { server: { ...shown, requireClientAuth: true, clientCaFiles: [authority] }, client },
+  };
+}
+
+function authorizationOf(keysUrl: string): object {
+  return {
+    // Nobody serves the keys later: a stranger may listen there by then.
+    jwtKeyProvider: { keySourceURIs: [keysUrl], refreshInterval: '87600h' },
+    ...{ permissionsClaimName: 'permissions', authorizer: 'default', claimMapper: 'default' },
+  };
+}
+
+function servicesOf({ port, ownPorts }: ServerPlace): Readonly<Record<string, object>> {
+  if (ownPorts.length < OWN_PORTS) throw new RangeError(`the server needs ${OWN_PORTS} ports, got ${ownPorts.length}`);
+  const ports = [port, ...ownPorts];
+  const services = SERVICES.map((name, index) => {
+    const [grpcPort, membershipPort] = [ports[index * 2], ports[index * 2 + 1]];
+    return [name, { rpc: { grpcPort, membershipPort, bindOnLocalHost: true } }];
+  });
+  return Object.fromEntries(services) as Readonly<Record<string, object>>;
+}

@@ -1,0 +1,59 @@
+import { readLogin } from '../../../../cloud/temporal/login-files.js';
+import type { Environment, StackHome } from '../home.js';
+import type { Part } from '../part.js';
+import { partEnvironment } from '../program.js';
+import { answersCalls, DEV_NAMESPACE } from '../temporal-server/start-dev.js';
+import { OWN_PORTS, serverArguments, writeConfiguration } from './configuration.js';
+import { makeCredentials } from './credentials.js';
+import { freePorts, type KeySetServer, serveKeySet } from './key-set-server.js';
+import { serverFiles, serverLoginFiles } from './server-files.js';
+
+/** What makes a part this server, and not the dev server on the same database. */
+export const GUARDED = 'asks who calls';
+
+export interface GuardedPart {
+  readonly part: Omit<Part, 'title' | 'claim' | 'stopGraceMs'>;
+  /** To be called when the part has started, or could not. */
+  readonly settled: () => void;
+}
+
+/**
+ * Temporal's real server on the stack's database, with TLS and its own authorizer. At each start it gets a new login, which nobody
+ * but the owner of the state folder can read (docs/adr/0076).
+ * @param program the executable, asked for when the server is really started
+ */
+export function guardedPart(
+  home: StackHome,
+  port: number,
+  program: () => Promise<string>,
+  env: Environment,
+): GuardedPart {
+  const files = serverFiles(home);
+  let keySet: KeySetServer | undefined;
+  const command = async (): Promise<string> => {
+    const path = await program();
+    keySet = await serveKeySet(await makeCredentials(files, Date.now()));
+    const ownPorts = await freePorts(OWN_PORTS);
+    writeConfiguration(files, { databaseFile: home.databaseFile, port, ownPorts, keysUrl: keySet.url });
+    return path;
+  };
+  return {
+    part: {
+      ...{ command, args: serverArguments(files), env: partEnvironment(env), cwd: home.root, configuration: GUARDED },
+      isReady: () => answersGuarded(home, port),
+      readyTimeoutMs: 60_000,
+      isRestartedIfSilent: true,
+    },
+    settled: () => keySet?.close(),
+  };
+}
+
+/** One try: whether the server answers calls with the login in the state folder. */
+export async function answersGuarded(home: StackHome, port: number, timeoutMs?: number): Promise<boolean> {
+  try {
+    return await answersCalls(`127.0.0.1:${port}`, DEV_NAMESPACE, timeoutMs, readLogin(serverLoginFiles(home)));
+  } catch {
+    // It has no login yet.
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { KeySet } from './credentials.js';
+
+export interface KeySetServer {
+  readonly url: string;
+  close(): void;
+}
+
+/** Serves public keys on loopback, for a Temporal server that starts: it reads them by HTTP alone (1.29). */
+export async function serveKeySet(keys: KeySet): Promise<KeySetServer> {
+  const path = `/${randomBytes(16).toString('hex')}`;
+  const body = JSON.stringify(keys);
+  const server = createServer((request, response) => {
+    if (request.url === path) response.setHeader('content-type', 'application/json').end(body);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, close };
+}
+
+/** Ports of loopback that nobody listens on, all at once so that they differ. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

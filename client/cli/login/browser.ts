@@ -1,0 +1,16 @@
+import { spawn } from 'node:child_process';
+import type { Environment } from '../dev/home.js';
+
+/** The program that shows an address to somebody at this computer. Undefined: nobody is there to see it. */
+export function browserOf(env: Environment, platform = process.platform): string | undefined {
+  if (env['BROWSER']) return env['BROWSER'];
+  if (platform === 'darwin') return 'open';
+  return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? 'xdg-open' : undefined;
+}
+
+/** Never fails: the address was printed. */
+export function openBrowser(program: string, url: string): void {
+  const browser = spawn(program, [url], { detached: true, stdio: 'ignore' });
+  browser.once('error', () => undefined);
+  browser.unref();
+}

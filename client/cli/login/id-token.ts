@@ -1,0 +1,28 @@
+/** What an ID token says. Nothing of it is verified here: the server does that. */
+export interface TokenClaims {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly subject: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Undefined: it is no JSON Web Token. */
+export function claimsOf(token: string): TokenClaims | undefined {
+  const [, payload, signature, ...more] = token.split('.');
+  if (payload === undefined || signature === undefined || more.length > 0) return undefined;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
+    const { iss, aud, sub, exp, email } = claims;
+    if (typeof iss !== 'string' || typeof exp !== 'number') return undefined;
+    const audience = Array.isArray(aud) ? aud.join(', ') : String(aud);
+    return { issuer: iss, audience, subject: String(email ?? sub), expiresAt: exp * 1_000 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A token that ends sooner is not sent: it could end on its way. */
+export const LEAST_LIFE_MS = 60_000;
+
+export const isFresh = (expiresAt: number, now = Date.now()): boolean => expiresAt - now > LEAST_LIFE_MS;

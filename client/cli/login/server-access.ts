@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { NotLoggedIn } from '../../errors.js';
+import type { ServerOptions } from '../../http/server-options.js';
+import { CliError } from '../cli-error.js';
+import type { ServerPlace } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { printErr } from '../print.js';
+import { formatDuration } from '../render/quantities.js';
+import { isFresh } from './id-token.js';
+import { loginCommand } from './server-failures.js';
+import { changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
+
+/** How long a command line waits where the server says that there were too many calls. */
+const BUSY_PATIENCE_MS = 60_000;
+
+const opened = new Map<string, ServerOptions>();
+
+/** How to reach a server as the one who is logged in there. One for each server in a process, which keeps its token. */
+export function serverOptionsOf(place: ServerPlace): ServerOptions {
+  const known = opened.get(place.url);
+  if (known !== undefined) return known;
+  const options: ServerOptions = {
+    server: place.url,
+    token: tokensOf(place),
+    busyPatienceMs: BUSY_PATIENCE_MS,
+    onBusy: (why, waitMs) => printErr(`${why}; trying again in ${formatDuration(waitMs)}\n`),
+    ...authorityOf(place),
+  };
+  opened.set(place.url, options);
+  return options;
+}
+
+/** @throws CliError where the file cannot be read */
+export function authorityOf({ caFile, name }: ServerPlace): Pick<ServerOptions, 'ca'> {
+  if (caFile === undefined) return {};
+  try {
+    return { ca: readFileSync(caFile) };
+  } catch (error) {
+    throw new CliError(
+      ExitCode.Usage,
+      `context ${name ?? ''}: tls_ca_file: ${caFile} cannot be read: ${fileErrorWords(error)}`,
+    );
+  }
+}
+
+/** The token of who is logged in there, renewed before it ends. @throws NotLoggedIn */
+function tokensOf(place: ServerPlace): ServerOptions['token'] {
+  let held: { readonly token: string; readonly expiresAt: number } | undefined;
+  let asking: Promise<{ readonly token: string; readonly expiresAt: number }> | undefined;
+  return async (refused) => {
+    if (held !== undefined && isFresh(held.expiresAt) && held.token !== refused) return held.token;
+    asking ??= tokenOf(place, refused).finally(() => (asking = undefined));
+    held = await asking;
+    return held.token;
+  };
+}
+
+async function tokenOf(
+  place: ServerPlace,
+  refused: string | undefined,
+): Promise<{ readonly token: string; readonly expiresAt: number }> {
+  const login = storedLogin(place.url);
+  if (login === undefined)
+    throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
+  if (login.kind === 'from') {
+    const { tokenBy } = await import('./token-ways.js');
+    return tokenBy(login);
+  }
+  const { idToken: token, expiresAt } = isGood(login, refused) ? login : await renewed(place, login, refused);
+  return { token, expiresAt };
+}
+
+const isGood = ({ idToken, expiresAt }: OidcLogin, refused: string | undefined): boolean =>
+  isFresh(expiresAt) && idToken !== refused;
+
+/** Another jobctl may have done it while this one waited for the lock. */
+async function renewed(place: ServerPlace, login: OidcLogin, refused: string | undefined): Promise<OidcLogin> {
+  // What is refused although it has not ended cannot be helped without a new one.
+  if (login.refreshToken === undefined && isFresh(login.expiresAt)) return login;
+  const { refreshed } = await import('./issuer-client.js');
+  const after = await changeLogin(place.url, async (now) =>
+    now?.kind === 'oidc' && !isGood(now, refused) ? refreshed(now) : now,
+  );
+  if (after?.kind === 'oidc') return after;
+  throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
+}

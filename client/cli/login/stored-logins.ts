@@ -1,0 +1,104 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { modeForOthers } from '../../../domain/file-mode.js';
+import { CliError } from '../cli-error.js';
+import { acquireLock } from '../dev/file-lock.js';
+import { type Environment, xdgFolder } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** By which tokens somebody is known to one server. */
+export type StoredLogin = OidcLogin | TokenWay;
+
+/** Tokens of an issuer, by a login of a person. */
+export interface OidcLogin {
+  readonly kind: 'oidc';
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly idToken: string;
+  readonly expiresAt: number;
+  /** Absent: when the ID token ends, somebody logs in again. */
+  readonly refreshToken?: string;
+}
+
+/** Somebody else keeps the token: gcloud, a file or a variable. Nothing but that is stored. */
+export interface TokenWay {
+  readonly kind: 'from';
+  readonly from: string;
+  /** What a token of gcloud is to be for. */
+  readonly audience?: string;
+}
+
+interface StoredLogins {
+  readonly v: 1;
+  readonly servers: Readonly<Record<string, StoredLogin>>;
+}
+
+/** `jobctl-login/logins.json` in the XDG state folder, beside the local stack's folder, which `dev down --purge` may remove (docs/adr/0081). */
+export const loginsFile = (env: Environment = process.env): string =>
+  join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-login', 'logins.json');
+
+const keyOf = (url: string): string => new URL(url).href.replace(/\/$/, '');
+
+/** @throws CliError where others can read the file, or it is damaged */
+export function storedLogin(url: string, file = loginsFile()): StoredLogin | undefined {
+  return readLogins(file).servers[keyOf(url)];
+}
+
+/**
+ * Changes what is stored for one server, one process at a time: a refresh token may be good for one use alone.
+ * @param change undefined: nothing is stored of it afterwards
+ */
+export async function changeLogin(
+  url: string,
+  change: (before: StoredLogin | undefined) => Promise<StoredLogin | undefined>,
+  file = loginsFile(),
+): Promise<StoredLogin | undefined> {
+  const lock = await acquireLock(`${file}.lock`, { timeoutMs: LOCK_PATIENCE_MS });
+  try {
+    const { [keyOf(url)]: before, ...others } = readLogins(file).servers;
+    const after = await change(before);
+    if (after !== before)
+      writeLogins(file, { v: 1, servers: after === undefined ? others : { ...others, [keyOf(url)]: after } });
+    return after;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Longer than a call of an issuer takes. */
+const LOCK_PATIENCE_MS = 45_000;
+
+function readLogins(file: string): StoredLogins {
+  try {
+    const mode = modeForOthers(statSync(file).mode);
+    if (mode !== undefined)
+      throw new CliError(
+        ExitCode.Usage,
+        `${file}: others can reach it (mode ${mode}), and it holds your logins`,
+        `chmod 600 ${file}; if somebody may have read it: jobctl logout, then jobctl login`,
+      );
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as Partial<StoredLogins>;
+    if (stored.v === 1 && typeof stored.servers === 'object') return stored as StoredLogins;
+    throw new SyntaxError('of another version');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { v: 1, servers: {} };
+    if (error instanceof CliError) throw error;
+    // Its text may be a token's: it is not repeated.
+    const why = error instanceof SyntaxError ? 'it is damaged, or of another version of jobctl' : fileErrorWords(error);
+    throw new CliError(ExitCode.Usage, `${file}: cannot be read: ${why}`, `remove it, and log in again`);
+  }
+}
+
+function writeLogins(file: string, logins: StoredLogins): void {
+  const scratch = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(scratch, `${JSON.stringify(logins, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(scratch, 0o600);
+    renameSync(scratch, file);
+  } finally {
+    rmSync(scratch, { force: true });
+  }
+}

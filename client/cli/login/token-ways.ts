@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { NotLoggedIn } from '../../errors.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { claimsOf, isFresh } from './id-token.js';
+import type { TokenWay } from './stored-logins.js';
+
+const GCLOUD_TIMEOUT_MS = 60_000;
+
+/** @throws CliError (Usage) if the text names no way to a token */
+export function tokenWay(text: string): string {
+  if (text === 'gcloud' || /^file:\/./.test(text) || /^env:[A-Za-z_]\w*$/.test(text)) return text;
+  throw new CliError(
+    ExitCode.Usage,
+    // Somebody may have given the token itself.
+    '--id-token-from: names no way to a token',
+    'gcloud, file:/PATH (absolute) or env:NAME; never the token itself',
+  );
+}
+
+/** Asks the keeper of the token for it. @throws NotLoggedIn where it has none, or one that has ended */
+export async function tokenBy({ from, audience }: TokenWay): Promise<{ token: string; expiresAt: number }> {
+  const token = (await textBy(from, audience)).trim();
+  const claims = claimsOf(token);
+  if (claims === undefined) throw new NotLoggedIn(`${from}: holds no ID token (a JSON Web Token is wanted)`, REMEDY);
+  const { expiresAt, issuer } = claims;
+  if (isFresh(expiresAt)) return { token, expiresAt };
+  throw new NotLoggedIn(`${from}: its token of ${issuer} ended at ${new Date(expiresAt).toISOString()}`, REMEDY);
+}
+
+const REMEDY = 'renew it there, or log in another way: `jobctl login --help`';
+
+async function textBy(from: string, audience: string | undefined): Promise<string> {
+  if (from === 'gcloud') return gcloudToken(audience);
+  if (from.startsWith('env:')) {
+    const text = process.env[from.slice('env:'.length)];
+    if (text) return text;
+    throw new NotLoggedIn(`${from}: the environment variable is not set`, REMEDY);
+  }
+  const path = from.slice('file:'.length);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new NotLoggedIn(`${from}: cannot be read: ${fileErrorWords(error)}`, REMEDY);
+  }
+}
+
+/** A person's account has tokens for gcloud's own audience alone, and gcloud refuses to be asked for another. */
+async function gcloudToken(audience: string | undefined): Promise<string> {
+  const words = ['auth', 'print-identity-token'];
+  const run = async (more: readonly string[]): Promise<string> =>
+    (await promisify(execFile)('gcloud', [...words, ...more], { timeout: GCLOUD_TIMEOUT_MS })).stdout;
+  try {
+    if (audience === undefined) return await run([]);
+    return await run([`--audiences=${audience}`]).catch((error: unknown) => {
+      if (/account type/i.test((error as { stderr?: string }).stderr ?? '')) return run([]);
+      throw error;
+    });
+  } catch (error) {
+    const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+    if (code === 'ENOENT') throw new NotLoggedIn('gcloud: is not installed, or not on PATH', REMEDY);
+    const why = stderr.trim().split('\n').filter(Boolean).at(-1) ?? 'it ended without a token';
+    throw new NotLoggedIn(`gcloud auth print-identity-token: ${why}`, 'log gcloud in: gcloud auth login');
+  }
+}

@@ -1,0 +1,27 @@
+import { fchmodSync, fstatSync, writeFileSync } from 'node:fs';
+import { fileErrorWords } from '../../domain/error-words.js';
+import { CliError } from './cli-error.js';
+import { ExitCode } from './exit-codes.js';
+
+const OWNER_ALONE = 0o600;
+
+/**
+ * Puts a new key on stdout or into a file that only its owner reads. An existing file is never touched.
+ * @throws CliError
+ */
+export function writeNewKey(line: string, file: string | undefined): void {
+  if (file === undefined) {
+    // `jobctl codec new-key > key`: the shell made the file for everybody to read.
+    if (fstatSync(process.stdout.fd).isFile()) fchmodSync(process.stdout.fd, OWNER_ALONE);
+    process.stdout.write(`${line}\n`);
+    return;
+  }
+  try {
+    writeFileSync(file, `${line}\n`, { mode: OWNER_ALONE, flag: 'wx' });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const why = isThere ? 'is there already, and a key that is lost cannot be had back' : fileErrorWords(error);
+    throw new CliError(isThere ? ExitCode.Refused : ExitCode.Usage, `${file}: ${why}`, 'name another file');
+  }
+  process.stderr.write(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
+}

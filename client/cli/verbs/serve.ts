@@ -1,0 +1,76 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Config from '../../../server/config.js';
+import type * as RunServer from '../../../server/run-server.js';
+import { bringPackages } from '../dev/fetch-packages.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../dev/packages.js';
+
+export interface ServeFlags {
+  readonly config: string;
+}
+
+/** Runs until it is told to stop. A second signal ends it at once. */
+export async function serve(flags: ServeFlags): Promise<number> {
+  await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  const elsewhere = jobctlOfTheServer();
+  if (elsewhere !== undefined) return elsewhere(flags);
+  const { loadServerConfig } = await load<typeof Config>('config');
+  const { startServer } = await load<typeof RunServer>('run-server');
+  const server = await startServer(loadServerConfig(flags.config));
+  await new Promise<void>((resolve) => {
+    let isAsked = false;
+    for (const name of ['SIGTERM', 'SIGINT'] as const)
+      process.on(name, () => {
+        if (isAsked) process.exit(1);
+        isAsked = true;
+        resolve();
+      });
+    process.stdout.write(`${server.url}\n`);
+  });
+  await server.close();
+  return 0;
+}
+
+const load = async <Module>(module: string): Promise<Module> =>
+  (await import(pathToFileURL(serverModuleFile(module)).href)) as Module;
+
+/** A server in the cache has a jobctl beside it, whose modules are the ones that it imports: this verb of that jobctl. */
+function jobctlOfTheServer(): ((flags: ServeFlags) => Promise<number>) | undefined {
+  if (hasAllPackages) return undefined;
+  const { jobctl } = placeOf('@jobctl/worker');
+  if (jobctl === ownFolder()) return undefined;
+  const file = pathToFileURL(join(jobctl, 'dist/client/cli/verbs/serve.js')).href;
+  return async (flags) => ((await import(file)) as { serve: typeof serve }).serve(flags);
+}
+
+export interface NewKeyFlags {
+  readonly file: string;
+}
+
+/** Makes the pair that a server signs with: FILE (0600), and FILE.pub for workers. @throws CliError if FILE exists */
+export function newKey({ file }: NewKeyFlags): number {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  write(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);
+  write(`${file}.pub`, publicKey.export({ type: 'spki', format: 'pem' }).toString(), 0o644);
+  process.stdout.write(
+    `${file}: the private key, for signingKey.key of the server\n${file}.pub: its public half, for verified.serverKeys of each worker\n`,
+  );
+  return ExitCode.Done;
+}
+
+function write(file: string, text: string, mode: number): void {
+  try {
+    writeFileSync(file, text, { mode, flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      ExitCode.Usage,
+      `${file} cannot be made (${code})`,
+      ...(code === 'EEXIST' ? ['a key in use is not replaced: name another file'] : []),
+    );
+  }
+}

@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { loginSchema } from '../../contract/api/schemas.js';
+import { ServerRefused, ServerUnreachable } from '../errors.js';
+import { ConnectionLost, exchange } from './exchange.js';
+import { errorOf, jsonOf } from './problems.js';
+import { addressProblem, serverAddress, type ServerOptions } from './server-options.js';
+
+/** Somebody whose tokens the server accepts, and the client that it has there. */
+export type LoginIssuer = z.infer<typeof loginSchema>['issuers'][number];
+
+const TIMEOUT_MS = 15_000;
+
+/** How to log in; no token is needed for it. @throws ServerUnreachable, ServerRefused */
+export async function loginSettings({
+  server,
+  ca,
+}: Pick<ServerOptions, 'server' | 'ca'>): Promise<readonly LoginIssuer[]> {
+  const base = serverAddress(server);
+  const address = base.href.replace(/\/$/, '');
+  const answer = await exchange(new URL('v1/login', base), {
+    ...{ method: 'GET', headers: {}, timeoutMs: TIMEOUT_MS, ca },
+  }).catch((error: unknown) => {
+    if (!(error instanceof ConnectionLost)) throw error;
+    throw new ServerUnreachable(`jobctl serve at ${address} cannot be reached: ${error.message}`);
+  });
+  if (answer.status >= 300) throw errorOf(answer, address);
+  const { issuers } = jsonOf<z.infer<typeof loginSchema>>(answer, address);
+  for (const { issuer } of issuers) {
+    const problem = addressProblem(issuer);
+    if (problem !== undefined) throw new ServerRefused(`${address} names an issuer, ${issuer}, that ${problem}`);
+  }
+  return issuers;
+}

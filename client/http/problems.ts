@@ -1,0 +1,77 @@
+import type { ApiErrorCode, ApiProblem } from '../../contract/api/schemas.js';
+import { messageIn } from '../../cloud/store/store-error.js';
+import { notJson } from '../../domain/error-words.js';
+import { Forbidden, NotLoggedIn, ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
+import type { HttpAnswer } from './exchange.js';
+
+/** What a refusal means to one call, by its code; the other refusals mean the same everywhere. */
+export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string) => Error>>>;
+
+/** What an answer that refuses means. @param address of the server */
+export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {
+  const { status, headers, body } = answer;
+  const problem = problemIn(answer);
+  if (problem === undefined) return foreign(answer, address, messageIn(body.toString('utf8')).trim());
+  const { code, detail, remedy, requestId } = problem;
+  const meaning = meanings[code];
+  if (meaning !== undefined) return meaning(detail);
+  switch (code) {
+    case 'unauthenticated':
+      return new NotLoggedIn(detail, remedy ?? 'log in with `jobctl login`');
+    case 'forbidden':
+      return new Forbidden(detail, remedy ?? '`jobctl whoami` shows whom the server knows you as');
+    case 'too-many-requests':
+      return new TooManyRequests(detail, retryAfterMs(headers), remedy);
+    case 'unavailable':
+      return new ServerUnreachable(`jobctl serve at ${address}: ${detail}`, remedy);
+    case 'internal':
+      return new ServerRefused(
+        `jobctl serve at ${address} failed (HTTP ${status}): ${detail}`,
+        remedy ?? `its log has it under the id ${requestId}`,
+      );
+    default:
+      return new ServerRefused(detail, remedy);
+  }
+}
+
+function problemIn({ headers, body }: HttpAnswer): ApiProblem | undefined {
+  if (headers['content-type']?.startsWith('application/problem+json') !== true) return undefined;
+  try {
+    const problem = JSON.parse(body.toString('utf8')) as Partial<ApiProblem>;
+    return typeof problem.code === 'string' && typeof problem.detail === 'string' ? (problem as ApiProblem) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A proxy, or no server of jobctl. */
+function foreign({ status, headers }: HttpAnswer, address: string, said: string): Error {
+  const { location } = headers;
+  if (location !== undefined && status < 400)
+    return new ServerRefused(`${address} leads to ${location}`, 'name that address instead, if you trust it');
+  const words = said === '' ? '' : `: ${said.slice(0, 300)}`;
+  const what = `${address} answers HTTP ${status}${words}`;
+  if (status === 429) return new TooManyRequests(what, retryAfterMs(headers));
+  return status >= 502 && status <= 504
+    ? new ServerUnreachable(what)
+    : new ServerRefused(what, 'is it the address of a `jobctl serve`?');
+}
+
+/** @throws ServerRefused where it is none */
+export function jsonOf<T>({ body, headers }: HttpAnswer, address: string): T {
+  const text = body.toString('utf8');
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    const what = /html/.test(headers['content-type'] ?? '') ? 'a web page' : notJson(error, text);
+    throw new ServerRefused(`what answers at ${address} is ${what}`, 'is it the address of a `jobctl serve`?');
+  }
+}
+
+/** Of the header, in seconds or as a date. Undefined: it says none. */
+export function retryAfterMs(headers: HttpAnswer['headers']): number | undefined {
+  const text = headers['retry-after'];
+  if (text === undefined) return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}

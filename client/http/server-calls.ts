@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { ServerUnreachable } from '../errors.js';
+import { ConnectionLost, exchange, type HttpAnswer } from './exchange.js';
+import { errorOf, jsonOf, type Meanings, retryAfterMs } from './problems.js';
+import { serverAddress, type ServerOptions } from './server-options.js';
+
+export interface Ask {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the server's address, such as `v1/jobs`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly bytes?: { readonly size: number; readonly read: () => Readable };
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  /** It may be sent again where its answer was lost. Absent: a GET may. */
+  readonly isRepeatable?: boolean;
+  readonly meanings?: Meanings;
+}
+
+const TIMEOUT_MS = 45_000;
+/** How long a server is waited for that cannot have read the call, and one that may have. */
+const UNSENT_PATIENCE_MS = 4_000;
+const SENT_PATIENCE_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Calls to one `jobctl serve`: with a token, repeated where that is safe, and each failure in words that say what to do. */
+export class ServerCalls {
+  /** For messages. */
+  readonly address: string;
+  readonly #base: URL;
+  readonly #options: ServerOptions;
+
+  /** @throws ServerRefused for an address to which no token may be sent */
+  constructor(options: ServerOptions) {
+    this.#base = serverAddress(options.server);
+    this.address = this.#base.href.replace(/\/$/, '');
+    this.#options = options;
+  }
+
+  async json<T>(ask: Ask): Promise<T> {
+    const answer = await this.send(ask);
+    return jsonOf<T>(answer, this.address);
+  }
+
+  /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; what `meanings` makes */
+  async send(ask: Ask): Promise<HttpAnswer> {
+    const { method = 'GET', isRepeatable = method === 'GET' } = ask;
+    const began = Date.now();
+    let busyLeft = this.#options.busyPatienceMs ?? 0;
+    let patience = UNSENT_PATIENCE_MS;
+    let refused: string | undefined;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const token = await this.#options.token(refused);
+      const answer = await this.#once(method, ask, token).catch(lost);
+      const spent = Date.now() - began;
+      if (answer instanceof ConnectionLost) {
+        if (!answer.isUnsent) patience = SENT_PATIENCE_MS;
+        const mayRepeat = answer.isUnsent || isRepeatable;
+        if (!mayRepeat || answer.isLasting || spent + pause > patience) throw this.#unreachable(answer, mayRepeat);
+        await sleep(pause);
+        continue;
+      }
+      if (answer.status < 300) return answer;
+      const wait = retryAfterMs(answer.headers);
+      if (answer.status === 401 && refused === undefined) {
+        refused = token;
+      } else if (answer.status === 429 && wait !== undefined && wait <= busyLeft) {
+        busyLeft -= wait;
+        this.#options.onBusy?.(errorOf(answer, this.address).message, wait);
+        await sleep(wait);
+      } else if (UNAVAILABLE.has(answer.status) && isRepeatable && spent + pause < SENT_PATIENCE_MS) {
+        await sleep(Math.max(pause, Math.min(wait ?? 0, LONGEST_PAUSE_MS)));
+      } else throw errorOf(answer, this.address, ask.meanings);
+    }
+  }
+
+  #once(method: string, { path, query = {}, body, bytes, headers, timeoutMs }: Ask, token: string) {
+    const url = new URL(path, this.#base);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const json = body === undefined ? undefined : JSON.stringify(body);
+    const own =
+      json === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(json)}` };
+    const ofBytes =
+      bytes === undefined ? {} : { 'content-type': 'application/octet-stream', 'content-length': String(bytes.size) };
+    return exchange(url, {
+      method,
+      headers: { ...own, ...ofBytes, ...headers, authorization: `Bearer ${token}` },
+      ...(json === undefined ? {} : { body: json }),
+      ...(bytes === undefined ? {} : { body: bytes.read }),
+      timeoutMs: timeoutMs ?? TIMEOUT_MS,
+      ca: this.#options.ca,
+    });
+  }
+
+  #unreachable({ message, isUnsent }: ConnectionLost, mayRepeat: boolean): ServerUnreachable {
+    const doubt = isUnsent || mayRepeat ? '' : '; it may have been done';
+    return new ServerUnreachable(`jobctl serve at ${this.address} cannot be reached: ${message}${doubt}`);
+  }
+}
+
+function lost(error: unknown): ConnectionLost {
+  if (error instanceof ConnectionLost) return error;
+  throw error;
+}

@@ -1,0 +1,44 @@
+import { ServerRefused } from '../errors.js';
+
+/** How to reach a `jobctl serve`. */
+export interface ServerOptions {
+  /** Its address, such as `https://jobctl.example.com`. `http:` is for this computer alone: a token goes with every call. */
+  readonly server: string;
+  /**
+   * The caller's OpenID Connect ID token, asked for before each call; it should keep it until it is about to expire.
+   * @param refused the token that the server refused just now: another one is wanted
+   */
+  readonly token: (refused?: string) => Promise<string>;
+  /** Certificates of authorities (PEM) beside those that Node.js trusts. */
+  readonly ca?: string | Buffer;
+  /** How long a call waits, in all, where the server says that there were too many (429). Absent: not at all, `TooManyRequests`. */
+  readonly busyPatienceMs?: number;
+  /** Told before such a wait. */
+  readonly onBusy?: (why: string, waitMs: number) => void;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
+
+/** @throws ServerRefused for an address to which no token may be sent; nothing was sent then */
+export function serverAddress(text: string): URL {
+  const problem = addressProblem(text);
+  if (problem !== undefined) throw new ServerRefused(`server ${JSON.stringify(text)}: ${problem}`, ADDRESS_REMEDY);
+  const url = new URL(text);
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+const ADDRESS_REMEDY = 'such as https://jobctl.example.com';
+
+/** Completes "server URL: ..". Undefined: it is good. */
+export function addressProblem(text: string): string | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return 'is not a URL';
+  const { protocol, hostname, username, search, hash } = new URL(text);
+  if (username !== '') return 'has a login in it';
+  if (search !== '' || hash !== '') return 'has more than a host and a path';
+  if (protocol === 'http:' && !isLoopback(hostname))
+    return 'is http, and a login would pass the network in clear text: https is wanted, or a loopback address';
+  return undefined;
+}
+
+export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);

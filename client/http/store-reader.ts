@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import type { objectsSchema, storedObjectSchema } from '../../contract/api/schemas.js';
+import { type StoredObject, type StoreReader, StoreUnavailable } from '../../cloud/store/port.js';
+import { TooManyRequests, ServerUnreachable } from '../errors.js';
+import { type Ask, ServerCalls } from './server-calls.js';
+import type { ServerOptions } from './server-options.js';
+
+/** Names of one listing: the most that the server gives. */
+const PAGE = 1_000;
+/** Bytes of one answer: the server gives 16 MiB at most. */
+const PIECE = 8 * 1024 * 1024;
+
+/** The store of a server's installation, as far as the caller may read it. Answers and errors are those of `createStoreReader`. */
+export function createServerReader(options: ServerOptions): StoreReader {
+  return new ServerReader(new ServerCalls(options));
+}
+
+class ServerReader implements StoreReader {
+  /** The server's address: the bucket's name is its own. */
+  readonly bucket: string;
+  readonly #calls: ServerCalls;
+
+  constructor(calls: ServerCalls) {
+    this.#calls = calls;
+    this.bucket = calls.address;
+  }
+
+  /** In pieces, as the server gives them. */
+  async read(
+    name: string,
+    { start = 0, end = Infinity }: { readonly start?: number; readonly end?: number } = {},
+  ): Promise<Buffer | undefined> {
+    const pieces: Buffer[] = [];
+    for (let at = start; at < end;) {
+      const wanted = Math.min(PIECE, end - at);
+      const piece = await this.#piece(name, at, at + wanted);
+      if (piece === undefined) return undefined;
+      pieces.push(piece);
+      at += piece.length;
+      if (piece.length < wanted) break;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #piece(name: string, start: number, end: number): Promise<Buffer | undefined> {
+    const query = { name, start, end };
+    return this.#absentOr(`read ${name}`, { path: 'v1/objects/content', query }, ({ body }) => body);
+  }
+
+  async stat(name: string): Promise<StoredObject | undefined> {
+    return this.#absentOr(
+      `look at ${name}`,
+      { path: 'v1/objects/stat', query: { name } },
+      ({ body }) => JSON.parse(body.toString('utf8')) as z.infer<typeof storedObjectSchema>,
+    );
+  }
+
+  async list(prefix: string, startOffset?: string, most = Infinity): Promise<readonly StoredObject[]> {
+    const found: StoredObject[] = [];
+    for (let from = startOffset; ;) {
+      const wanted = Math.min(PAGE, most - found.length);
+      const ask: Ask = { path: 'v1/objects', query: { prefix, startOffset: from, most: wanted } };
+      const { objects } = await this.#calls
+        .json<z.infer<typeof objectsSchema>>(ask)
+        .catch((error: unknown) => Promise.reject(storeErrorOf(error, `list ${prefix}*`)));
+      found.push(...objects);
+      const last = objects.at(-1);
+      if (last === undefined || objects.length < wanted || found.length >= most) return found;
+      // The first name that can stand behind it.
+      from = `${last.name}\u0000`;
+    }
+  }
+
+  async #absentOr<T>(
+    what: string,
+    ask: Ask,
+    read: (answer: Awaited<ReturnType<ServerCalls['send']>>) => T,
+  ): Promise<T | undefined> {
+    try {
+      return read(await this.#calls.send({ ...ask, meanings: { 'not-found': () => new Absent() } }));
+    } catch (error) {
+      if (error instanceof Absent) return undefined;
+      throw storeErrorOf(error, what);
+    }
+  }
+}
+
+class Absent extends Error {}
+
+/** An outage of the store, so that who follows a log waits for it; a refusal stays the server's own. */
+function storeErrorOf(error: unknown, what: string): unknown {
+  if (error instanceof ServerUnreachable || error instanceof TooManyRequests)
+    return new StoreUnavailable(`store: ${what}: ${error.message}`, { cause: error });
+  return error;
+}

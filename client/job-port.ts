@@ -1,0 +1,44 @@
+import type { JobView, SetUpCall } from '../contract/job.js';
+import type { Asker, Outcome } from '../domain/job-state.js';
+import type { JobEdit } from './job-calls.js';
+import type { JobCounts } from './job-finding.js';
+import type { JobFilter } from './job-query.js';
+import type { JobPage, JobRow } from './job-rows.js';
+import type { MachinesClient } from './machines-client.js';
+import type { PoolClient } from './pool-client.js';
+import type { Submission, Submitted } from './submissions.js';
+import type { TaskQueuePolls } from './task-queue-polls.js';
+
+/** Whom a server knows the caller as. */
+export interface VerifiedCaller {
+  readonly kind: 'user' | 'service';
+  readonly id: string;
+  readonly groups: readonly string[];
+  /** Who vouches for it. */
+  readonly issuer: string;
+  /** When the token that was sent ends; milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Where jobs are had from: Temporal itself, or `jobctl serve`. What each call does and throws is said at `JobClient`. */
+export interface JobPort {
+  submit(submission: Submission): Promise<Submitted>;
+  list(filter: JobFilter, limit: number): Promise<JobPage>;
+  find(filter: JobFilter, most?: number): Promise<readonly JobRow[]>;
+  count(filter: JobFilter): Promise<JobCounts>;
+  row(id: string): Promise<JobRow>;
+  polls(taskQueue?: string): Promise<TaskQueuePolls>;
+  describe(id: string): Promise<JobView>;
+  wait(id: string): Promise<Outcome>;
+  cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
+  stop(id: string, asker: Asker, release: boolean): Promise<string>;
+  resume(id: string, by: string, edit: JobEdit): Promise<string>;
+  restart(id: string, by: string, edit: JobEdit): Promise<string>;
+  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string>;
+  requeue(id: string, by: string): Promise<string>;
+  openSlices(id: string): Promise<readonly string[]>;
+  quota(pool: string): PoolClient;
+  machines(pool: string): MachinesClient;
+  whoAmI(): Promise<VerifiedCaller | undefined>;
+  close(): Promise<void>;
+}

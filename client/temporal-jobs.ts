@@ -1,0 +1,242 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { StorePort } from '../cloud/store/port.js';
+import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
+import type { JobActivities } from '../contract/job-activities.js';
+import { requestNameOf } from '../domain/machines.js';
+import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
+import { TASK_QUEUE } from '../domain/task-queue.js';
+import { connectTemporal, type TemporalOptions } from './connect.js';
+import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
+import { JobCalls, type JobEdit } from './job-calls.js';
+import { failingTaskOf } from './failing-task.js';
+import { describeJob, isAttended, readable } from './job-executions.js';
+import { countJobs, findJobs, type JobCounts } from './job-finding.js';
+import type { JobFilter } from './job-query.js';
+import { type JobPage, type JobRow, rowOf } from './job-rows.js';
+import { type MachinesClient, TemporalMachines } from './machines-client.js';
+import { type PoolClient, TemporalPool } from './pool-client.js';
+import type { JobPort } from './job-port.js';
+import { type Submission, Submissions, type Submitted } from './submissions.js';
+import { type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
+import { TemporalCalls } from './temporal-calls.js';
+import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
+
+export interface TemporalJobsOptions {
+  /** A Temporal Client that the caller has already; it stays the caller's to close. */
+  readonly client?: Client;
+  /** Where to connect otherwise; absent fields come from @temporalio/envconfig. */
+  readonly temporal?: TemporalOptions;
+  readonly taskQueue?: string;
+  /** Needed for jobs that name local files. */
+  readonly store?: Pick<StorePort, 'upload'>;
+  /** Told of files on their way to the store, many times a second. */
+  readonly onUpload?: (progress: UploadProgress) => void;
+}
+
+/** Jobs by Temporal itself: whoever reaches the namespace is whom they say. */
+export class TemporalJobs implements JobPort {
+  readonly #temporal: Client;
+  readonly #taskQueue: string;
+  readonly #close: () => Promise<void>;
+  readonly #where: string;
+  readonly #calls: TemporalCalls;
+  readonly #submissions: Submissions;
+  readonly #people: JobCalls;
+
+  private constructor(temporal: Client, options: TemporalJobsOptions, server: string, close: () => Promise<void>) {
+    this.#temporal = temporal;
+    this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
+    this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
+    this.#calls = new TemporalCalls(temporal, server);
+    this.#close = close;
+    const means = { temporal, calls: this.#calls, where: this.#where };
+    const { store, onUpload } = options;
+    const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
+    this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
+    this.#people = new JobCalls({ ...means, upload });
+  }
+
+  static async connect(options: TemporalJobsOptions = {}): Promise<TemporalJobs> {
+    if (options.client) return new TemporalJobs(options.client, options, 'Temporal', async () => undefined);
+    const { client, address, close } = await connectTemporal(options.temporal ?? {});
+    return new TemporalJobs(client, options, `Temporal at ${address}`, close);
+  }
+
+  submit(submission: Submission): Promise<Submitted> {
+    return this.#submissions.submit(submission);
+  }
+
+  async list(filter: JobFilter, limit: number): Promise<JobPage> {
+    const [{ total, open }, rows] = await Promise.all([this.count(filter), this.find(filter, limit)]);
+    return { rows, total, open };
+  }
+
+  find(filter: JobFilter, most?: number): Promise<readonly JobRow[]> {
+    return findJobs({ temporal: this.#temporal, calls: this.#calls }, filter, most);
+  }
+
+  count(filter: JobFilter): Promise<JobCounts> {
+    return countJobs({ temporal: this.#temporal, calls: this.#calls }, filter);
+  }
+
+  async row(id: string): Promise<JobRow> {
+    const execution = await this.#describe(id);
+    const failingTask = await failingTaskOf({ temporal: this.#temporal, calls: this.#calls }, execution);
+    const row = rowOf(execution);
+    const isSettingUp = row.phase === JobPhase.SettingUp;
+    return {
+      ...row,
+      taskQueue: execution.taskQueue,
+      ...(failingTask && { failingTask }),
+      ...(isSettingUp && { isSetUpAttended: isAttended(execution, SET_UP) }),
+    };
+  }
+
+  polls(taskQueue = this.#taskQueue): Promise<TaskQueuePolls> {
+    return taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, taskQueue);
+  }
+
+  async describe(id: string): Promise<JobView> {
+    await this.#describe(id);
+    return readable(id, await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery)));
+  }
+
+  async wait(id: string): Promise<Outcome> {
+    const known = await this.#outcomeOfOpen(id);
+    if (known !== undefined) return known;
+    try {
+      return readable(id, (await this.#temporal.workflow.getHandle(id).result()) as Outcome);
+    } catch (error) {
+      return this.#outcomeOf(id, error);
+    }
+  }
+
+  async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    const execution = await this.#describe(id);
+    if (execution.status.name !== 'RUNNING') return 'done';
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      await this.#people.cancel(id, asker);
+      return 'cancelling';
+    } catch (error) {
+      // It has ended in between.
+      if (error instanceof WorkflowNotFoundError) return 'done';
+      throw error;
+    }
+  }
+
+  async stop(id: string, asker: Asker, release: boolean): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.stop(id, asker, release);
+  }
+
+  async resume(id: string, by: string, edit: JobEdit): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.resume(id, by, edit);
+  }
+
+  async setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.setUp(id, by, wish);
+  }
+
+  async requeue(id: string, by: string): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.requeue(id, by);
+  }
+
+  async restart(id: string, by: string, edit: JobEdit): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.restart(id, by, edit);
+  }
+
+  async openSlices(id: string): Promise<readonly string[]> {
+    const { attempts } = ((await this.#describe(id)).memo ?? {}) as Partial<JobMemo>;
+    if (attempts === undefined) return [];
+    const { slices } = await this.describe(id);
+    const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => requestNameOf(ref));
+    return this.#people.openSlices([...new Set(names)]);
+  }
+
+  quota(pool: string): PoolClient {
+    return new TemporalPool(pool, {
+      temporal: this.#temporal,
+      calls: this.#calls,
+      taskQueue: this.#taskQueue,
+      where: this.#where,
+    });
+  }
+
+  machines(pool: string): MachinesClient {
+    return new TemporalMachines(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
+  }
+
+  /** Nobody verifies it. */
+  async whoAmI(): Promise<undefined> {
+    return undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  /** Of a job that keeps its slices, or undefined once it is closed; of another, undefined at once. */
+  async #outcomeOfOpen(id: string): Promise<Outcome | undefined> {
+    for (let look = 0; ; look++) {
+      const { memo, closeTime } = await this.#describe(id);
+      const { outcome, keeps, contentHash: accepted } = (memo ?? {}) as Partial<JobMemo>;
+      if (closeTime !== undefined || (accepted !== undefined && keeps !== true)) return undefined;
+      if (outcome !== undefined) return readable(id, outcome);
+      await sleep(look < EARLY_LOOKS ? EARLY_LOOK_MS : LOOK_MS);
+    }
+  }
+
+  async #mustBeOpen(id: string): Promise<void> {
+    const { status } = await this.#describe(id);
+    if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
+  }
+
+  #describe(id: string): Promise<WorkflowExecutionDescription> {
+    return describeJob({ temporal: this.#temporal, calls: this.#calls, where: this.#where }, id);
+  }
+
+  async #outcomeOf(id: string, error: unknown): Promise<Outcome> {
+    const { WorkflowFailedError } = await import('@temporalio/client');
+    const { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } =
+      await import('@temporalio/common');
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    if (cause instanceof TerminatedFailure) throw new JobTerminated(id, 'terminated');
+    if (cause instanceof TimeoutFailure) throw new JobTerminated(id, 'timed out');
+    if (cause instanceof ApplicationFailure) {
+      const outcome = readable(id, cause.details?.[0] as Outcome | undefined);
+      if (outcome) return outcome;
+      const { encryptedWith } = await this.row(id);
+      throw encryptedWith === undefined ? new JobInvalid(cause.message) : new JobEncrypted(id, encryptedWith);
+    }
+    const { outcome, encryptedWith } = await this.row(id);
+    if (outcome) return outcome;
+    if (encryptedWith !== undefined) throw new JobEncrypted(id, encryptedWith);
+    if (cause instanceof CancelledFailure) return CANCELLED_BEFORE_ACCEPTED;
+    throw error;
+  }
+}
+
+const SET_UP: keyof JobActivities = 'setUpHosts';
+
+/** Looks at the row of a job whose outcome comes before its end. */
+const LOOK_MS = 2_000;
+const EARLY_LOOK_MS = 250;
+const EARLY_LOOKS = 20;
+
+const CANCELLED_BEFORE_ACCEPTED: Outcome = {
+  result: 'cancelled',
+  cause: { by: 'user', message: 'cancelled before a worker took it' },
+  attempts: 0,
+  preemptions: 0,
+  submittedAt: 0,
+  endedAt: 0,
+};

@@ -1,0 +1,96 @@
+import { isSystemObject } from '../../domain/store-layout.js';
+import type { StoredObject, StorePort, StoreReader } from './port.js';
+
+/**
+ * One store over two buckets (docs/adr/0082): what decides lies in `system`, which workers and the server alone write, and all else
+ * in `jobs`, which hosts write too. An object of the job bucket under a name of the system bucket is not read, listed or
+ * overwritten, whatever is in it.
+ */
+export function splitStore(jobs: StorePort, system: StorePort): StorePort {
+  const of = (name: string): StorePort => (isSystemObject(name) ? system : jobs);
+  return {
+    ...splitReader(jobs, system),
+    write: (name, ...rest) => of(name).write(name, ...rest),
+    upload: (name, source) => of(name).upload(name, source),
+    replace: (name, ...rest) => of(name).replace(name, ...rest),
+    remove: (name) => of(name).remove(name),
+    downloadUrl: (name) => of(name).downloadUrl(name),
+    uploadUrl: (name, expected) => of(name).uploadUrl(name, expected),
+    objectUrl: (name) => of(name).objectUrl(name),
+    signedUrl: (name, forMs) => of(name).signedUrl(name, forMs),
+  };
+}
+
+/** The reading half. */
+export function splitReader(jobs: StoreReader, system: StoreReader): StoreReader {
+  const of = (name: string): StoreReader => (isSystemObject(name) ? system : jobs);
+  return {
+    bucket: jobs.bucket,
+    read: (name, range) => of(name).read(name, range),
+    stat: (name) => of(name).stat(name),
+    list: (prefix, startOffset, most) => listBoth(jobs, system, { prefix, startOffset, most }),
+  };
+}
+
+async function listBoth(
+  jobs: StoreReader,
+  system: StoreReader,
+  {
+    prefix,
+    startOffset,
+    most,
+  }: { readonly prefix: string; readonly startOffset: string | undefined; readonly most: number | undefined },
+): Promise<readonly StoredObject[]> {
+  // Every name behind such a prefix is of one bucket, so it is one request, as before.
+  if (isSystemObject(`${prefix}x`)) return system.list(prefix, startOffset, most);
+  if (prefix.split('/').length > JOB_DEPTH) return jobs.list(prefix, startOffset, most);
+  // Names of the job bucket that are not its own are left out, so `most` cannot be asked of it.
+  const [ofJobs, ofSystem] = await Promise.all([
+    jobs.list(prefix, startOffset),
+    system.list(prefix, startOffset, most),
+  ]);
+  const all = [
+    ...ofJobs.filter(({ name }) => !isSystemObject(name)),
+    ...ofSystem.filter(({ name }) => isSystemObject(name)),
+  ];
+  return all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
+}
+
+/** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */
+const JOB_DEPTH = 3;
+
+/** Names of the job bucket that belong into the system bucket: left behind by a move, or put there by somebody. `most` of them. */
+export async function strayObjects(jobs: StoreReader, most = 20): Promise<readonly string[]> {
+  const found = await Promise.all(SYSTEM_PREFIXES.map((prefix) => jobs.list(prefix, undefined, most)));
+  return found
+    .flat()
+    .map(({ name }) => name)
+    .slice(0, most);
+}
+
+const SYSTEM_PREFIXES = ['system/', 'quota/', 'audit/'];
+
+const COPIES_AT_ONCE = 16;
+
+/**
+ * Brings what decides from a job bucket that was alone into the system bucket. What is there already stays, so repeating is safe, and
+ * nothing of the job bucket is removed. No worker may run meanwhile: it would go on writing into the one or the other.
+ * @returns objects that were copied
+ */
+export async function copySystemObjects(jobs: StoreReader, system: StorePort): Promise<number> {
+  const listed = await Promise.all([...SYSTEM_PREFIXES, 'jobs/'].map((prefix) => jobs.list(prefix)));
+  const names = listed
+    .flat()
+    .map(({ name }) => name)
+    .filter(isSystemObject);
+  let copied = 0;
+  for (let from = 0; from < names.length; from += COPIES_AT_ONCE)
+    await Promise.all(
+      names.slice(from, from + COPIES_AT_ONCE).map(async (name) => {
+        if ((await system.stat(name)) !== undefined) return;
+        const content = await jobs.read(name);
+        if (content !== undefined && (await system.write(name, content, 'absent')).kind === 'written') copied += 1;
+      }),
+    );
+  return copied;
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { canonicalJson } from '../domain/content-hash.js';
+import { QUOTA_NAME } from '../domain/identity.js';
+import type { EpochMs } from '../domain/units.js';
+import { type Form, form } from './form.js';
+import type { JobInput } from './job.js';
+
+/**
+ * The word of `jobctl serve` that a job is its user's: part of the input of a job's workflow in a pool in verified mode
+ * (docs/adr/0080). A worker verifies it once, in `acceptJob`. The job's id is the nonce, because an id is used once for ever; so
+ * it does not expire, and a job may wait in line, or be reset, for as long as it takes.
+ */
+export interface JobAuthorization {
+  readonly v: 1;
+  /** The job's id. */
+  readonly job: string;
+  readonly pool: string;
+  /** The quota project that the job runs in. */
+  readonly project: string;
+  /** Verified: whose job it is. */
+  readonly user: string;
+  /** The service that submitted it for `user`. Absent: the user did. */
+  readonly service?: string;
+  /** Of `submittedText`: 64 hex digits. */
+  readonly sha256: string;
+  /** When it was submitted. */
+  readonly at: EpochMs;
+  /** Id of the server's key: a worker has the public half by this name. */
+  readonly key: string;
+  /** Ed25519 over `signedText`, in base64url without padding: 86 characters. */
+  readonly signature: string;
+}
+
+/** All that a signature is over. */
+export type AuthorizationStatement = Omit<JobAuthorization, 'signature'>;
+
+const name = z.string().regex(QUOTA_NAME);
+const schema = z.strictObject({
+  v: z.literal(1),
+  job: z.string().min(1).max(63),
+  pool: name,
+  project: name,
+  user: name,
+  service: name.optional(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  at: z.int().min(0),
+  key: z.string().regex(/^[\w.-]{1,64}$/),
+  signature: z.string().regex(/^[\w-]{86}$/),
+});
+export const authorizationForm: Form<JobAuthorization> = form(schema as z.ZodType<JobAuthorization>);
+
+/** What of a job's input is signed: all of it but the signature itself, and what its workflow carries over. */
+export function submittedText({ authorization: _, carry: __, ...submitted }: JobInput): string {
+  return canonicalJson(submitted);
+}
+
+/** The first line keeps a signature from being taken for one of anything else that the key may ever sign. */
+export const signedText = (statement: AuthorizationStatement): string =>
+  `jobctl job submission v1\n${canonicalJson(statement)}`;

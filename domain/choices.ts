@@ -1,0 +1,27 @@
+import type { Path } from './problem.js';
+
+/** What jobs choose that is somebody else's to give: keys of `[allow]` in a pool file (docs/adr/0075). */
+export const CHOICE_KEYS = [
+  'google_projects',
+  'service_accounts',
+  'networks',
+  'data_disks',
+  'images',
+  'notify',
+  'machines',
+] as const;
+export type ChoiceKey = (typeof CHOICE_KEYS)[number];
+
+/** One value that a job file chooses. */
+export interface Choice {
+  readonly key: ChoiceKey;
+  /** Where it stands in the job file, or would stand. */
+  readonly path: Path;
+  readonly value: string;
+  /** The file does not name it: this is what the provider takes then. */
+  readonly isImplied?: true;
+}
+
+/** A choice that a job makes only if its file has a value there. */
+export const choiceIf = (key: ChoiceKey, path: Path, value: string | undefined): readonly Choice[] =>
+  value === undefined ? [] : [{ key, path, value }];

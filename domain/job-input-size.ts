@@ -1,0 +1,32 @@
+/**
+ * Of a job's input as JSON. Temporal takes messages of 2 MiB, and a job that continues as new carries its input, its spec and an
+ * edit with its text: up to five times as much.
+ */
+export const MOST_INPUT_BYTES = 384 * 2 ** 10;
+
+/** Temporal's own limit for what one command carries (`limit.blobSize.error`, 2 MiB), less what it adds to a JSON value. */
+export const MOST_MESSAGE_BYTES = 2 * 2 ** 20 - 256;
+
+/** Length of a value as JSON in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  const text = JSON.stringify(value) ?? '';
+  let bytes = 0;
+  for (const character of text) bytes += utf8Length(character.codePointAt(0) ?? 0);
+  return bytes;
+}
+
+function utf8Length(codePoint: number): number {
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  return codePoint < 0x10000 ? 3 : 4;
+}
+
+/** Why a job's input is too large, and what to do; undefined if it is not. */
+export function inputSizeProblem(input: unknown, most: number = MOST_INPUT_BYTES): string | undefined {
+  const bytes = jsonBytes(input);
+  if (bytes <= most) return undefined;
+  return (
+    `input: the job is ${bytes} bytes of JSON, and ${most} are the most\n` +
+    `  put long values into a file of the job (files:, bundle:), which goes through the bucket; \`env\` is for short ones`
+  );
+}

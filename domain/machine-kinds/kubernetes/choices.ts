@@ -1,0 +1,19 @@
+import { type Choice, choiceIf } from '../../choices.js';
+import { DEFAULT_CLUSTER, type PodFields } from './words.js';
+
+/** Where the pods of a job run, for `[allow] machines`: `kubernetes/CONTEXT/NAMESPACE`. */
+export const podsPlace = (section: string, { context, namespace }: Pick<PodFields, 'context' | 'namespace'>): string =>
+  [section, context ?? DEFAULT_CLUSTER, namespace].join('/');
+
+/** What a job chooses in a cluster. Its namespace's own service account is no choice: it has the rights that the namespace gave it. */
+export function podChoices(section: string, pods: PodFields): readonly Choice[] {
+  return [
+    { key: 'machines', path: [section, 'namespace'], value: podsPlace(section, pods) },
+    { key: 'images', path: [section, 'image'], value: pods.image },
+    ...choiceIf('service_accounts', [section, 'service_account'], pods.serviceAccount),
+    ...pods.volumes.flatMap(({ claim, hostPath }, index) => [
+      ...choiceIf('data_disks', [section, 'volumes', index, 'claim'], claim),
+      ...choiceIf('data_disks', [section, 'volumes', index, 'host_path'], hostPath),
+    ]),
+  ];
+}

@@ -1,0 +1,117 @@
+"""Jobs: submitting, looking, waiting."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass, field
+from typing import Any, Dict, Mapping, Optional, Tuple
+from urllib.parse import quote
+
+from ..errors import Refused, UnexpectedAnswer, WaitTimeout
+from ..models import Job, JobCounts, JobDescription, JobPage, OpenSlices, Outcome, Submitted, Waited, Why
+from .calls import JSON, Calls, Query, as_json, present
+from .effects import Emit, Operation, Request, do, now
+from .uploads import Files, upload
+
+# Of one long poll; by the contract 60 s at most.
+POLL_MS = 30_000
+# A workflow that cannot be asked shows its end in the row a moment later than `wait` does.
+SLACK_S = 30.0
+
+
+def job_path(job: str, rest: str = "") -> str:
+    return f"/v1/jobs/{quote(job, safe='')}{rest}"
+
+
+@dataclass(frozen=True)
+class Submission:
+    job: Any
+    source: Optional[str] = None
+    name: Optional[str] = None
+    user: Optional[str] = None
+    files: Files = field(default_factory=dict)
+    ssh_key: Optional[str] = None
+    identity_keys: Optional[Mapping[str, str]] = None
+    idempotency_key: Optional[str] = None
+
+
+def submit(calls: Calls, wanted: Submission) -> Operation[Submitted]:
+    """Uploads, then submits once: the same key goes with every try."""
+    files: Optional[Dict[str, str]] = (yield from upload(calls, wanted.files)) if wanted.files else None
+    headers = dict(JSON)
+    if wanted.name is None:
+        headers["idempotency-key"] = wanted.idempotency_key or (yield from do(lambda: str(uuid.uuid4())))
+    body = present(
+        job=wanted.job,
+        name=wanted.name,
+        source=wanted.source,
+        user=wanted.user,
+        files=files,
+        sshKey=wanted.ssh_key,
+        identityKeys=wanted.identity_keys,
+    )
+    return (yield from calls.json(Request("POST", "/v1/jobs", headers=headers, body=as_json(body)), Submitted))
+
+
+def page(calls: Calls, query: Query) -> Operation[JobPage]:
+    return calls.get("/v1/jobs", JobPage, query)
+
+
+def pages(calls: Calls, query: Query) -> Operation[None]:
+    """Emits every Job that matches. A page is asked for when the one before it is used up."""
+    token: Optional[str] = None
+    while True:
+        got = yield from page(calls, (*query, ("pageToken", token)))
+        for row in got.rows:
+            yield Emit(row)
+        if got.next_page_token is None:
+            return
+        if got.next_page_token == token:
+            raise UnexpectedAnswer(f"GET /v1/jobs: the page behind {token!r} names itself as the next one")
+        token = got.next_page_token
+
+
+def count(calls: Calls, query: Query) -> Operation[JobCounts]:
+    return calls.get("/v1/jobs/count", JobCounts, query)
+
+
+def status(calls: Calls, job: str) -> Operation[Job]:
+    return calls.get(job_path(job), Job)
+
+
+def describe(calls: Calls, job: str) -> Operation[JobDescription]:
+    return calls.get(job_path(job, "/description"), JobDescription)
+
+
+def why(calls: Calls, job: str) -> Operation[Why]:
+    return calls.get(job_path(job, "/why"), Why)
+
+
+def open_slices(calls: Calls, job: str) -> Operation[Tuple[str, ...]]:
+    answer = yield from calls.get(job_path(job, "/open-slices"), OpenSlices)
+    return answer.names
+
+
+def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcome]:
+    """Long polls until the outcome is there. Raises WaitTimeout, Invalid (the job was refused), Refused (it has none)."""
+    began = yield from now()
+    until = math.inf if timeout_s is None else began + timeout_s
+    at = began
+    while True:
+        poll_ms = math.ceil(max(0.0, min(POLL_MS, (until - at) * 1000)))
+        path = job_path(job, "/wait")
+        request = Request("GET", path, query=(("timeoutMs", str(poll_ms)),), read_timeout_s=poll_ms / 1000 + SLACK_S)
+        waited = yield from calls.json(request, Waited)
+        if waited.outcome is not None:
+            return waited.outcome
+        if waited.is_over:
+            raise Refused(
+                f"job {job} has ended without an outcome",
+                status=200,
+                code="refused",
+                remedy=f"status({job!r}).why says why",
+            )
+        at = yield from now()
+        if at >= until:
+            raise WaitTimeout(f"job {job} has not ended after {timeout_s:g} s", remedy="it goes on; wait again")

@@ -1,0 +1,1 @@
+"""The same operations carried out by httpx: blocking, and on asyncio."""

@@ -1,0 +1,392 @@
+"""The blocking client. `async_client.py` is written from this file: python3 python/write_async_client.py"""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Type, Union
+
+import httpx
+
+from . import job_files
+from ._core import changes, jobs, logs, outputs, pools
+from ._core.address import server_address
+from ._core.calls import Calls, Query, Retry
+from ._core.decode import milliseconds
+from ._core.effects import do
+from ._core.uploads import Files
+from ._transport.blocking import BlockingTransport, TokenSource
+from .models import (
+    AccessRow,
+    Admission,
+    AuditLine,
+    Cancelled,
+    Deleted,
+    Job,
+    JobCounts,
+    JobDescription,
+    LogEvent,
+    Message,
+    Outcome,
+    Phase,
+    SecretName,
+    Submitted,
+    WhoAmI,
+    Why,
+)
+from .outputs import Downloaded, Outputs
+from .pool_state import PoolState
+
+PathName = Union[str, "os.PathLike[str]"]
+JobSource = Union[Mapping[str, Any], PathName]
+Phases = Union[Phase, Sequence[Phase], None]
+Setting = Mapping[Union[str, Tuple[Union[str, int], ...]], Any]
+
+
+class Client:
+    """
+    Calls `jobctl serve`. Close it, or use it in `with`. Safe in threads.
+
+    Every method raises ApiError (by kinds: `jobctl.errors`) for what the server refuses, ConnectionLost and UnexpectedAnswer.
+    Calls that may be repeated are, after a failed connection, 429 and 503, as `retry` says; `submit` is one of them.
+
+    url: of the server; absent: the variable JOBCTL_SERVER.
+    token: an ID token, or a callable that returns one (`jobctl.auth`). Absent: for servers that verify nobody.
+    host_name: of this computer, which is noted with a cancel, stop or restart. None: not told.
+    http: a client of your own, for proxies and certificates; it stays yours to close.
+    """
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        *,
+        token: TokenSource = None,
+        retry: Retry = Retry(),
+        host_name: Optional[str] = socket.gethostname(),
+        http: Optional[httpx.Client] = None,
+    ) -> None:
+        self._transport = BlockingTransport(server_address(url), token, http)
+        self._calls = Calls(retry)
+        self._host_name = host_name
+        self._run = self._transport.run
+        self._iterate = self._transport.iterate
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    # Jobs ---------------------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        job: JobSource,
+        *,
+        name: Optional[str] = None,
+        user: Optional[str] = None,
+        files: Optional[Files] = None,
+        ssh_key: Optional[str] = None,
+        identity_keys: Optional[Mapping[str, str]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Submitted:
+        """
+        Starts one job, however often the connection fails: an idempotency key goes with it.
+
+        job: a mapping, or the path of a job file (JSON; YAML with `jobctl[yaml]`).
+        name: exactly the job's id, and its key: the same job under it again is not new, another one raises NameTaken.
+        user: for whom, if the caller is a service that may submit for others.
+        files: local files that the job names, by their path there: bytes, or a path here. Folders are not packed.
+        idempotency_key: of the caller's own, so that a program that died submits the same job again; not with `name`.
+
+        Raises Invalid with every problem of the job file, JobFileError, FileChanged; nothing was submitted then.
+        """
+        read = self._run(do(lambda: job_files.load(job)))
+        submission = jobs.Submission(
+            job=read.job,
+            source=read.source,
+            name=name,
+            user=user,
+            files=files or {},
+            ssh_key=ssh_key,
+            identity_keys=identity_keys,
+            idempotency_key=idempotency_key,
+        )
+        return self._run(jobs.submit(self._calls, submission))
+
+    def list(
+        self,
+        *,
+        project: Optional[str] = None,
+        user: Optional[str] = None,
+        pool: Optional[str] = None,
+        phase: Phases = None,
+        name: Optional[str] = None,
+        since: Optional[datetime] = None,
+        ended_since: Optional[datetime] = None,
+        state: Optional[str] = None,
+        ids: Optional[Sequence[str]] = None,
+        page_size: int = 100,
+    ) -> Iterator[Job]:
+        """
+        The jobs that match: open ones first, the newest of them first, then those that ended last. Pages are asked for as needed.
+
+        name: an id or a job file's name, or a pattern with * and ?.
+        since: submitted or ended then or later. ended_since: open, or ended then or later.
+        state: "open" or "ended". ids: these alone, 200 at most.
+        """
+        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
+        return self._iterate(jobs.pages(self._calls, (*query, ("limit", page_size))))
+
+    def count(
+        self,
+        *,
+        project: Optional[str] = None,
+        user: Optional[str] = None,
+        pool: Optional[str] = None,
+        phase: Phases = None,
+        name: Optional[str] = None,
+        since: Optional[datetime] = None,
+        ended_since: Optional[datetime] = None,
+        state: Optional[str] = None,
+        ids: Optional[Sequence[str]] = None,
+    ) -> JobCounts:
+        """How many jobs match, as in `list`."""
+        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
+        return self._run(jobs.count(self._calls, query))
+
+    def status(self, job: str) -> Job:
+        """The job's row. Needs no worker."""
+        return self._run(jobs.status(self._calls, job))
+
+    def describe(self, job: str) -> JobDescription:
+        """Everything that the job's workflow knows. Raises Unavailable if no worker answers."""
+        return self._run(jobs.describe(self._calls, job))
+
+    def why(self, job: str) -> Why:
+        """What the job waits for, or why it ended."""
+        return self._run(jobs.why(self._calls, job))
+
+    def wait(self, job: str, timeout: Optional[float] = None) -> Outcome:
+        """
+        Waits for the outcome, for ever or for `timeout` seconds. A job that failed has an outcome too: look at `result`.
+
+        Raises WaitTimeout; Invalid if a worker refused the job; Refused if it has none, as when its workflow was terminated.
+        """
+        return self._run(jobs.wait(self._calls, job, timeout))
+
+    def open_slices(self, job: str) -> Tuple[str, ...]:
+        """Names of its slices that are not deleted yet."""
+        return self._run(jobs.open_slices(self._calls, job))
+
+    # Logs and outputs ---------------------------------------------------------------------------------------------------
+
+    def logs(
+        self, job: str, *, attempt: Optional[int] = None, stream: str = "command", host: Optional[int] = None
+    ) -> str:
+        """
+        What is stored of the output. Bytes that are no UTF-8 are replaced.
+
+        attempt: None means all. stream: `command`, or a set-up module.
+        host: that one's output as it is. None means all, in the order of storing, with `HOST | ` before each line.
+        """
+        request = logs.log_request(job, attempt, stream, host, follow=False)
+        return self._run(logs.log_text(self._calls, request))
+
+    def log_bytes(
+        self, job: str, *, attempt: Optional[int] = None, stream: str = "command", host: Optional[int] = None
+    ) -> bytes:
+        """As `logs`, byte for byte."""
+        request = logs.log_request(job, attempt, stream, host, follow=False)
+        return self._run(logs.log_bytes(self._calls, request))
+
+    def follow_logs(
+        self, job: str, *, attempt: Optional[int] = None, stream: str = "command", host: Optional[int] = None
+    ) -> Iterator[LogEvent]:
+        """
+        The output from its beginning, as it is stored, until the job has ended: stretches of bytes of one host each, and the end
+        of each attempt. A connection that is cut is made again; nothing is lost, and nothing comes twice.
+
+        Raises ConnectionLost if nothing new came for as long as `retry` says after a failure.
+        """
+        request = logs.log_request(job, attempt, stream, host, follow=True)
+        return self._iterate(logs.follow(self._calls, request))
+
+    def outputs(self, job: str, *, attempt: Optional[int] = None, hosts: Optional[Sequence[int]] = None) -> Outputs:
+        """What the hosts stored of the job's output files: of the newest attempt that stored anything, or of `attempt`."""
+        return self._run(outputs.outputs(self._calls, job, (attempt, hosts)))
+
+    def download(
+        self,
+        job: str,
+        folder: Optional[PathName] = None,
+        *,
+        attempt: Optional[int] = None,
+        hosts: Optional[Sequence[int]] = None,
+    ) -> Downloaded:
+        """
+        Brings the outputs here, verified by their hash; of several hosts each into its own folder `host-N`. Called again after a
+        failure, it goes on where it was. `folder` is the job's id if not given.
+
+        Raises NotFound if nothing is stored; DownloadFailed naming each file that is wrong, after all others were brought.
+        """
+        place = Path(job if folder is None else folder)
+        return self._run(outputs.download(self._calls, job, place, (attempt, hosts)))
+
+    # What people ask of a job -------------------------------------------------------------------------------------------
+
+    def cancel(self, job: str) -> Cancelled:
+        """Stops the command with its grace and gives the slices back. Returns at once; `done`: it had ended."""
+        return self._run(changes.cancel(self._calls, job, self._host_name))
+
+    def stop(self, job: str, *, release: bool = False) -> Message:
+        """Ends the command and keeps the slices, or gives them back (`release`), until `resume`."""
+        return self._run(changes.stop(self._calls, job, release, self._host_name))
+
+    def resume(
+        self,
+        job: str,
+        *,
+        edit: Optional[JobSource] = None,
+        set: Optional[Setting] = None,
+        files: Optional[Files] = None,
+        identity_keys: Optional[Mapping[str, str]] = None,
+    ) -> Message:
+        """A stopped job goes on. `edit`: another job file; `set`: values by their place in the one in force (`command.run`)."""
+        change = self._run(do(lambda: _edit(edit, set, files, identity_keys)))
+        return self._run(changes.go_on(self._calls, job, "resume", change, self._host_name))
+
+    def restart(
+        self,
+        job: str,
+        *,
+        edit: Optional[JobSource] = None,
+        set: Optional[Setting] = None,
+        files: Optional[Files] = None,
+        identity_keys: Optional[Mapping[str, str]] = None,
+    ) -> Message:
+        """The command ends and begins again on the same slices. `edit` and `set` as of `resume`."""
+        change = self._run(do(lambda: _edit(edit, set, files, identity_keys)))
+        return self._run(changes.go_on(self._calls, job, "restart", change, self._host_name))
+
+    def requeue(self, job: str) -> Message:
+        """Slices and lease go back, and the job asks for them again, with its first submit time."""
+        return self._run(changes.requeue(self._calls, job, self._host_name))
+
+    def setup(self, job: str, *, modules: Optional[Sequence[str]] = None, force: bool = False) -> Message:
+        """Makes modules ready once more on the hosts that it holds; None: all of them. `force`: unchanged ones too."""
+        return self._run(changes.set_up(self._calls, job, modules, force))
+
+    def priority(self, job: str, priority: int) -> Message:
+        """1 is first, 5 last."""
+        return self._run(changes.priority(self._calls, job, priority))
+
+    def delete(self, job: str) -> Deleted:
+        """Deletes what is stored of a job that has ended: logs, outputs, its file."""
+        return self._run(changes.delete(self._calls, job))
+
+    # Pools --------------------------------------------------------------------------------------------------------------
+
+    def quota_show(self, pool: str = "default") -> PoolState:
+        """Who holds what of a pool, and who waits."""
+        return self._run(pools.show(self._calls, pool))
+
+    def quota_apply(
+        self,
+        pool: str = "default",
+        *,
+        quota_file: Optional[PathName] = None,
+        pool_file: Optional[PathName] = None,
+    ) -> Message:
+        """Puts files in force. Raises Invalid with every problem; the files in force stay then."""
+        return self._run(pools.apply(self._calls, pool, quota_file, pool_file))
+
+    def admission(self, pool: str = "default", *, state: Admission, reason: Optional[str] = None) -> Message:
+        """`frozen`: nothing is granted; `draining`: running jobs end, no other begins; `open`."""
+        return self._run(pools.admission(self._calls, pool, state, reason))
+
+    # Who and what -------------------------------------------------------------------------------------------------------
+
+    def secret_names(self, project: str, *, pool: str = "default") -> Tuple[SecretName, ...]:
+        """Of a project; never a value."""
+        return self._run(pools.secret_names(self._calls, (("project", project), ("pool", pool))))
+
+    def whoami(self) -> WhoAmI:
+        """Whom the server takes the token for."""
+        return self._run(pools.whoami(self._calls))
+
+    def access_explain(
+        self,
+        *,
+        verb: Optional[str] = None,
+        user: Optional[str] = None,
+        job: Optional[str] = None,
+        project: Optional[str] = None,
+        pool: str = "default",
+    ) -> Tuple[AccessRow, ...]:
+        """Whether the caller may do each verb, and why. `user`: another one; for operators."""
+        query: Query = (("verb", verb), ("user", user), ("job", job), ("project", project), ("pool", pool))
+        return self._run(pools.explain(self._calls, query))
+
+    def audit(
+        self,
+        *,
+        user: Optional[str] = None,
+        job: Optional[str] = None,
+        since: Optional[datetime] = None,
+        limit: int = 1000,
+        pool: str = "default",
+    ) -> Tuple[AuditLine, ...]:
+        """Lines of the audit log: of the last day, or since then. For operators of the pool."""
+        query: Query = (("user", user), ("job", job), ("since", _time(since)), ("limit", limit), ("pool", pool))
+        return self._run(pools.audit(self._calls, query))
+
+
+def _filter(
+    project: Optional[str],
+    user: Optional[str],
+    pool: Optional[str],
+    phase: Phases,
+    name: Optional[str],
+    since: Optional[datetime],
+    ended_since: Optional[datetime],
+    state: Optional[str],
+    ids: Optional[Sequence[str]],
+) -> Query:
+    phases = phase if phase is None or isinstance(phase, str) else ",".join(phase)
+    return (
+        ("project", project),
+        ("user", user),
+        ("pool", pool),
+        ("phase", phases),
+        ("name", name),
+        ("since", _time(since)),
+        ("endedSince", _time(ended_since)),
+        ("state", state),
+        ("ids", None if ids is None else ",".join(ids)),
+    )
+
+
+def _time(time: Optional[datetime]) -> Optional[int]:
+    return None if time is None else milliseconds(time)
+
+
+def _edit(
+    edit: Optional[JobSource],
+    values: Optional[Setting],
+    files: Optional[Files],
+    identity_keys: Optional[Mapping[str, str]],
+) -> changes.Edit:
+    read = job_files.JobFile(None, None) if edit is None else job_files.load(edit)
+    return changes.Edit(read.job, read.source, values or {}, files or {}, identity_keys)

@@ -1,0 +1,282 @@
+"""
+What the server answers. Fields are the keys of the HTTP interface in snake case; times are `datetime` in UTC.
+
+`raw` of some holds the whole JSON object, with keys that this version does not name.
+"""
+
+# Without `from __future__ import annotations`: the decoder reads these types on Python 3.9.
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Mapping, Optional, Tuple, Union
+
+Phase = Literal[
+    "queued",
+    "provisioning",
+    "setting-up",
+    "running",
+    "evicting",
+    "paused",
+    "released",
+    "holding",
+    "finishing",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "terminated",
+]
+Admission = Literal["open", "frozen", "draining"]
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    id: str
+    # False: the very same job was submitted before.
+    is_new: bool
+    # The job file with defaults and checks done.
+    spec: Json
+
+
+@dataclass(frozen=True)
+class OutcomeCause:
+    by: Literal["task", "infrastructure", "preemption", "user"]
+    message: str
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    result: Literal["succeeded", "failed", "cancelled"]
+    attempts: int
+    # By the provider.
+    preemptions: int
+    submitted_at: datetime
+    ended_at: datetime
+    started_at: Optional[datetime] = None
+    # Of the host that failed first, else 0.
+    exit_code: Optional[int] = None
+    cause: Optional[OutcomeCause] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row of `list`, and the answer of `status`."""
+
+    id: str
+    project: str
+    user: str
+    # `v5litepod-16`, or `2 x v5litepod-16`.
+    slice: str
+    pool: str
+    phase: Phase
+    phase_since: datetime
+    submitted_at: datetime
+    attempts: int
+    ended_at: Optional[datetime] = None
+    chips: Optional[int] = None
+    # Whether a server has verified who the user is. None: no worker has taken the job.
+    is_verified: Optional[bool] = None
+    # One sentence: what the job waits for or ended with.
+    why: Optional[str] = None
+    # REHEARSAL if nothing of it is real.
+    label: Optional[str] = None
+    outcome: Optional[Outcome] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class JobPage:
+    rows: Tuple[Job, ...]
+    # All that match.
+    total: int
+    open: int
+    next_page_token: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class JobCounts:
+    total: int
+    open: int
+    # Those that have ended, by phase.
+    ended: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class JobDescription:
+    """Everything that the job's workflow knows; `raw` has all of it."""
+
+    id: str
+    phase: Phase
+    attempt: int
+    slices: Tuple[Json, ...]
+    events: Tuple[Json, ...]
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Waited:
+    is_over: bool
+    outcome: Optional[Outcome] = None
+
+
+@dataclass(frozen=True)
+class Why:
+    phase: Phase
+    # One sentence: what the job waits for or ended with.
+    why: Optional[str] = None
+    # Of a job that waits for its pool: its place in line, who is before it, what it lacks.
+    waiting: Optional[Json] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Message:
+    # What will be done, in a sentence.
+    message: str
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    state: Literal["cancelling", "done"]
+
+
+@dataclass(frozen=True)
+class Deleted:
+    message: str
+    objects: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class OpenSlices:
+    names: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LogStretch:
+    """Some of one host's output, right behind what came before of that host and attempt."""
+
+    attempt: int
+    # Position among all hosts of all slices, from 0.
+    host: int
+    # Of the first byte, in this host's output of the attempt.
+    offset: int
+    # When it was stored: the only time that a line has.
+    stored_at: datetime
+    data: bytes = field(metadata={"key": "bytes"})
+    # Words of jobctl's: the host printed more, or may have, and it is lost.
+    is_lost_tail: bool = False
+
+
+@dataclass(frozen=True)
+class AttemptEnd:
+    """The output of this attempt is complete."""
+
+    attempt: int
+
+
+LogEvent = Union[LogStretch, AttemptEnd]
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    name: str
+    size: int
+    generation: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Objects:
+    objects: Tuple[StoredObject, ...]
+
+
+@dataclass(frozen=True)
+class UploadTarget:
+    path: str
+    object: str
+    state: Literal["exists", "wanted"]
+    url: Optional[str] = None
+    headers: Optional[Mapping[str, str]] = None
+
+
+@dataclass(frozen=True)
+class Uploads:
+    files: Tuple[UploadTarget, ...]
+
+
+@dataclass(frozen=True)
+class WhoAmI:
+    kind: Literal["user", "service"]
+    id: str
+    groups: Tuple[str, ...]
+    issuer: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class AccessRow:
+    verb: str
+    is_allowed: bool
+    # The role that it is allowed for.
+    role: Optional[str] = field(default=None, metadata={"key": "as"})
+    why: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AccessExplained:
+    rows: Tuple[AccessRow, ...]
+
+
+@dataclass(frozen=True)
+class SecretName:
+    name: str
+    fingerprint: str
+    put_at: datetime
+
+
+@dataclass(frozen=True)
+class SecretNames:
+    secrets: Tuple[SecretName, ...]
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    at: datetime
+    request_id: str
+    replica: str
+    # Verified.
+    subject: str
+    kind: Literal["user", "service"]
+    # Address that the call came from.
+    address: str = field(metadata={"key": "from"})
+    verb: str
+    decision: Literal["allowed", "refused"]
+    pool: Optional[str] = None
+    project: Optional[str] = None
+    job: Optional[str] = None
+    owner: Optional[str] = None
+    role: Optional[str] = field(default=None, metadata={"key": "as"})
+    why: Optional[str] = None
+    input_sha256: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AuditLines:
+    lines: Tuple[AuditLine, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`application/problem+json` (RFC 9457): what `jobctl.errors.ApiError` is made of."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    request_id: str
+    remedy: Optional[str] = None

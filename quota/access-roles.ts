@@ -1,0 +1,57 @@
+import { RE2JS } from 're2js';
+import { isOneOf, type Subject } from '../domain/access/principal.js';
+import type { AccessObject, AccessRole, Readers } from '../domain/access/table.js';
+import { isMember } from './membership.js';
+import { findProject, type QuotaConfig } from './quota-config.js';
+
+/** A service that submits for people. */
+export interface ServiceRule {
+  /** Id of the subject; a `service`. */
+  readonly subject: string;
+  /** RE2 patterns, full match on the id of the user that it may submit for. */
+  readonly submitFor: readonly string[];
+}
+
+/** `[access]` of a pool file. */
+export interface AccessRules {
+  /** Principals. */
+  readonly operators: readonly string[];
+  /** By project, in lower case: principals. */
+  readonly projectAdmins: Readonly<Record<string, readonly string[]>>;
+  readonly services: readonly ServiceRule[];
+  readonly readers: Readers;
+}
+
+/** Without `[access]`: nobody is operator or admin, and no service submits for others. */
+export const NO_ACCESS_RULES: AccessRules = { operators: [], projectAdmins: {}, services: [], readers: 'project' };
+
+/**
+ * All that `subject` is to `object`, by the files in force. A service is the owner of what it submitted in its own name.
+ * `member` is membership by the quota file, and only in a project that it names.
+ */
+export function rolesOf(
+  subject: Subject,
+  object: AccessObject,
+  files: { readonly rules: AccessRules; readonly config: QuotaConfig },
+): readonly AccessRole[] {
+  const { owner, project } = object;
+  const { rules, config } = files;
+  const entry = project === undefined ? undefined : findProject(config, project);
+  const admins = project === undefined ? [] : (rules.projectAdmins[project.toLowerCase()] ?? []);
+  const roles: readonly (readonly [AccessRole, boolean])[] = [
+    ['owner', owner !== undefined && owner === subject.id],
+    ['service', owner !== undefined && owner !== subject.id && maySubmitFor(subject, owner, rules)],
+    ['member', entry !== undefined && isMember(entry, subject.id)],
+    ['admin', isOneOf(subject, admins)],
+    ['operator', isOneOf(subject, rules.operators)],
+    ['authenticated', true],
+  ];
+  return roles.flatMap(([role, isTrue]) => (isTrue ? [role] : []));
+}
+
+/** Whether a service may start a job that counts as `user`'s. A person submits in their own name alone. */
+export function maySubmitFor(subject: Subject, user: string, { services }: AccessRules): boolean {
+  if (subject.kind !== 'service') return false;
+  const own = services.filter((service) => service.subject === subject.id);
+  return own.some(({ submitFor }) => submitFor.some((pattern) => RE2JS.matches(pattern, user)));
+}

@@ -1,0 +1,29 @@
+/** `[limits]` of a pool file (docs/adr/0075): what one user or one job may take of the pool. Plain JSON; absent: no limit. */
+export interface PoolLimits {
+  /** Open jobs of one user in the pool. */
+  readonly openJobsPerUser?: number;
+  /** Jobs of one user that are accepted within a minute. */
+  readonly submitsPerMinute?: number;
+  /** Stored output of the command of one attempt, all hosts together. */
+  readonly logBytesPerAttempt?: number;
+  /** Of a job's input, as JSON. Absent: `MOST_INPUT_BYTES`. */
+  readonly inputBytes?: number;
+}
+
+/** By project in lower case: the highest priority that its jobs may have, 1 (first) to 5. A project that is not named may have any. */
+export type PriorityFloors = Readonly<Record<string, number>>;
+
+/** Why a job of this project may not have this priority; undefined if it may. */
+export function floorProblem(
+  floors: PriorityFloors | undefined,
+  project: string,
+  priority: number,
+): string | undefined {
+  const name = project.toLowerCase();
+  const floor = floors !== undefined && Object.hasOwn(floors, name) ? floors[name] : undefined;
+  if (floor === undefined || priority >= floor) return undefined;
+  return (
+    `priority: ${priority} is higher than project ${project} may have in this pool: ${floor} at most\n` +
+    `  write priority: ${floor}, or ask for another [limits] priority_floor in the pool file`
+  );
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { endianness } from 'node:os';
+
+/** One end of a TCP connection over IPv4, as a server's socket tells of it. */
+export interface Connection {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+}
+
+/** What a metadata server, whose clients have no other way to say who they are, answers to everybody else. */
+export const NOT_OWN_LOGIN = "refused: this call does not come from a process of the rehearsal's own login\n";
+
+/** proc(5): a row is left out if its neighbours change between two reads of the table. */
+const LOOKS = 3;
+/** A client may speak IPv4 through a socket of IPv6. */
+const TABLES = [
+  { file: '/proc/self/net/tcp', prefix: '' },
+  { file: '/proc/self/net/tcp6', prefix: '0000000000000000FFFF0000' },
+];
+
+/**
+ * Whether the kernel says that a process of this login, or root's, made this loopback connection. False if it cannot tell.
+ * @param connection as the server sees it: the caller is the remote end
+ */
+export function isOwnLogin(connection: Connection): boolean {
+  if (known.has(connection)) return true;
+  const isOwn = isKnownToKernel(connection);
+  if (isOwn) known.add(connection);
+  return isOwn;
+}
+
+/** Sockets whose caller was looked up: it stays who it is. */
+const known = new WeakSet<Connection>();
+
+function isKnownToKernel(connection: Connection): boolean {
+  const { remoteAddress, remotePort, localAddress, localPort } = connection;
+  if (remoteAddress === undefined || remotePort === undefined) return false;
+  if (localAddress === undefined || localPort === undefined) return false;
+  const from = endOf(remoteAddress, remotePort);
+  const to = endOf(localAddress, localPort);
+  if (from === undefined || to === undefined) return false;
+  for (let look = 0; look < LOOKS; look++) {
+    const uid = callerOf(from, to);
+    if (uid !== undefined) return uid === process.getuid?.() || uid === 0;
+  }
+  return false;
+}
+
+/** The user of the socket whose near end is `from`; undefined if the tables have none that a process holds. */
+function callerOf(from: string, to: string): number | undefined {
+  for (const { file, prefix } of TABLES) {
+    const pair = ` ${prefix}${from} ${prefix}${to} `;
+    const row = tableOf(file).find((line) => line.includes(pair));
+    const [, , , , , , , uid, , inode] = row?.trim().split(/\s+/) ?? [];
+    // A socket that its process has closed belongs to nobody, which the table shows as root.
+    if (uid !== undefined && inode !== '0') return Number(uid);
+  }
+  return undefined;
+}
+
+function tableOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'latin1').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** `0100007F:1C84` for 127.0.0.1:7300: the address as the machine keeps it in memory, then the port. */
+function endOf(address: string, port: number): string | undefined {
+  const bytes = address.split('.').map(Number);
+  if (bytes.length !== 4 || bytes.some(Number.isNaN)) return undefined;
+  const inMemory = endianness() === 'LE' ? bytes.toReversed() : bytes;
+  const hex = Buffer.from(inMemory).toString('hex').toUpperCase();
+  return `${hex}:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+}

@@ -1,0 +1,36 @@
+import type { PoolSource } from '../../activities/pool-source.js';
+import type { QuotaSource } from '../../activities/quota-source.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
+import type { QuotaConfig } from '../../quota/quota-config.js';
+import { ApiError } from '../problem.js';
+
+/** What decides in one pool: its files in force, read as a worker reads them. */
+export interface PoolAccess {
+  readonly rules: AccessRules;
+  readonly config: QuotaConfig;
+}
+
+/** The rules of each pool. A file that went wrong changes nothing: the last good one decides. */
+export class PoolRules {
+  readonly #pools: PoolSource;
+  readonly #quota: QuotaSource;
+
+  constructor(pools: PoolSource, quota: QuotaSource) {
+    this.#pools = pools;
+    this.#quota = quota;
+  }
+
+  /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */
+  async of(pool: string): Promise<PoolAccess> {
+    const [loaded, { config, problem }] = await Promise.all([this.#pools.load(pool), this.#quota.inForce(pool)]);
+    if (config === undefined || (loaded.access === undefined && loaded.problem !== undefined)) {
+      const why = problem ?? loaded.problem ?? 'they were never read';
+      throw new ApiError(
+        'unavailable',
+        `pool ${pool}: who may do what is not known while its files cannot be used: ${why}`,
+        'an operator mends them',
+      );
+    }
+    return { rules: loaded.access ?? NO_ACCESS_RULES, config };
+  }
+}

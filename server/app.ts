@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
+import {
+  hasZodFastifySchemaValidationErrors,
+  isResponseSerializationError,
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod';
+import { sha256Of } from '../cloud/trust/submission-signature.js';
+import type { Call } from './access/gate.js';
+import type { ServerConfig } from './config.js';
+import { hostGuard } from './host-guard.js';
+import type { Caller } from './identity/verifier.js';
+import { ApiError, apiErrorOf, problemOf } from './problem.js';
+import { type Services, VERSION } from './services.js';
+import { registerJobChanges } from './routes/job-changes.js';
+import { registerJobs } from './routes/jobs.js';
+import { registerLogs } from './routes/logs.js';
+import { registerObjects } from './routes/objects.js';
+import { registerPools } from './routes/pools.js';
+import { registerSystem } from './routes/system.js';
+import { registerUploads } from './routes/uploads.js';
+import { registerWho } from './routes/who.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before any handler of /v1 runs, but `/v1/login`. */
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    /** Answered without a token. */
+    readonly isOpen?: true;
+  }
+}
+
+export type App = ReturnType<typeof bareApp>;
+
+function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limits'>, log: FastifyBaseLogger) {
+  return fastify({
+    loggerInstance: log,
+    // The name of a secret may stand in a query: paths alone are logged (`onResponse`).
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    bodyLimit: limits.bodyBytes,
+    trustProxy: listen.trustProxies.length === 0 ? false : [...listen.trustProxies],
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 4_096 },
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const problem = problemOf(new ApiError('invalid', error.message), request.id, error.statusCode ?? 400);
+      void reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
+    },
+    http: { maxHeaderSize: MOST_HEADER_BYTES },
+    ...tlsOf(listen),
+  }).withTypeProvider<ZodTypeProvider>();
+}
+
+const tlsOf = ({ tls }: ServerConfig['listen']): object =>
+  tls === undefined ? {} : { https: { ...tls, maxHeaderSize: MOST_HEADER_BYTES } };
+
+/** Ids of events name every host, and paths of files may be long. */
+const MOST_HEADER_BYTES = 131_072;
+
+/** The HTTP interface over its services (docs/http-api.md). It holds no state of its own, so any number of replicas may run. */
+export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {
+  const app = bareApp(config, log);
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.decorateRequest('caller', null);
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'jobctl',
+        version: VERSION,
+        description: 'Submits, watches and changes jobs on Cloud TPUs. Times are milliseconds since 1970.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          idToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An OpenID Connect ID token.' },
+        },
+      },
+      security: [{ idToken: [] }],
+    },
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route);
+      return { schema: { operationId: operationIdOf(route.route.method, route.url), ...schema }, url };
+    },
+    transformObject: jsonSchemaTransformObject,
+  });
+  app.addHook('onRequest', hostGuard(config));
+  app.addHook('onRequest', async (request, reply) => {
+    void reply
+      .header('x-request-id', request.id)
+      .header('cache-control', 'no-store')
+      .header('x-content-type-options', 'nosniff');
+    if (request.is404 || request.routeOptions.config.isOpen === true) return;
+    request.caller = await callerOf(request, services);
+  });
+  await app.register(rateLimit, {
+    hook: 'preHandler',
+    max: config.limits.requestsPerMinute,
+    timeWindow: 60_000,
+    keyGenerator: (request) => request.caller?.id ?? request.ip,
+    allowList: (request) => request.routeOptions.config.isOpen === true,
+    errorResponseBuilder: (_request, { after, max }) =>
+      new ApiError(
+        'too-many-requests',
+        `more than ${max} calls in a minute`,
+        `wait ${after}; the header Retry-After says it in seconds`,
+      ),
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    services.metrics.answered(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
+    request.log.info(
+      {
+        requestId: request.id,
+        subject: request.caller?.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const failure = failureOf(error, request);
+    const problem = problemOf(failure, request.id, statusFor(error, failure));
+    return reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const problem = problemOf(
+      new ApiError('not-found', `no ${request.method} ${request.url.split('?')[0]}`, 'GET /openapi.json lists all'),
+      request.id,
+    );
+    return reply.status(404).type('application/problem+json').serializer(JSON.stringify).send(problem);
+  });
+  for (const register of [
+    registerSystem,
+    registerWho,
+    registerJobs,
+    registerJobChanges,
+    registerLogs,
+    registerObjects,
+    registerUploads,
+    registerPools,
+  ])
+    register(app, services, config);
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: (header) => header });
+  return app;
+}
+
+/** `POST /v1/jobs/:id/cancel` is `postJobsCancel`. */
+function operationIdOf(method: string | readonly string[], url: string): string {
+  const words = url.split(/[/:-]/).filter((word) => word !== '' && word !== 'v1' && word !== 'id' && word !== 'pool');
+  return [String(method).toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
+}
+
+/** @throws ApiError `unauthenticated`, which never contains the token */
+async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Promise<Caller> {
+  const { authorization } = headers;
+  if (authorization === undefined)
+    throw new ApiError(
+      'unauthenticated',
+      'the call has no Authorization header',
+      'log in: jobctl login; or send `Authorization: Bearer ID_TOKEN`',
+    );
+  const [, token] = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(authorization) ?? [];
+  if (token === undefined)
+    throw new ApiError(
+      'unauthenticated',
+      'the Authorization header is no `Bearer TOKEN` with a JWT',
+      'log in: jobctl login',
+    );
+  return verifier.verify(token);
+}
+
+/** What the handlers of a route say of who calls. */
+export function callOf(request: FastifyRequest): Call {
+  const { caller, id: requestId, ip: from, body } = request;
+  if (caller === null) throw new TypeError(`${request.routeOptions.url}: the route has no caller`);
+  const isJson = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !('pipe' in body);
+  return { caller, requestId, from, ...(isJson ? { inputSha256: sha256Of(JSON.stringify(body)) } : {}) };
+}
+
+function failureOf(error: FastifyError, request: FastifyRequest): ApiError {
+  const known = apiErrorOf(error);
+  if (known !== undefined) return known;
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const places = error.validation.map(
+      ({ instancePath, message }) => `${error.validationContext ?? 'body'}${instancePath}: ${message ?? 'is wrong'}`,
+    );
+    return new ApiError('invalid', places.join('\n'), 'GET /openapi.json has the form of each call');
+  }
+  if (error.statusCode === 413)
+    return new ApiError(
+      'too-large',
+      `the body is larger than ${request.routeOptions.bodyLimit ?? 'allowed'} bytes`,
+      'upload files first: POST /v1/uploads',
+    );
+  if (error.statusCode !== undefined && error.statusCode < 500 && !isResponseSerializationError(error))
+    return new ApiError('invalid', error.message);
+  request.log.error({ requestId: request.id, err: error }, 'a fault of the server');
+  return new ApiError(
+    'internal',
+    'the server failed at this call',
+    `its log has the reason under request id ${request.id}`,
+  );
+}
+
+/** A body that is no JSON, or of another type, keeps the status that HTTP has for it. */
+function statusFor(error: FastifyError, { code }: ApiError): number | undefined {
+  if (code !== 'invalid' || apiErrorOf(error) !== undefined) return undefined;
+  if (hasZodFastifySchemaValidationErrors(error)) return 400;
+  return error.statusCode;
+}

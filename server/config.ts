@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { splitReferences } from '../cloud/codec/codec-key.js';
+import { fileErrorWords, notJson } from '../domain/error-words.js';
+import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
+import { TASK_QUEUE } from '../domain/task-queue.js';
+
+const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
+const poolPlaces = z.strictObject({ quotaFile: z.string().min(1).optional(), poolFile: z.string().min(1).optional() });
+const isLoopbackUrl = (url: string): boolean => /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])([:/]|$)/.test(url);
+const safeUrl = z.url().refine((url) => url.startsWith('https://') || isLoopbackUrl(url), {
+  error: 'an https address; http is for loopback addresses alone',
+});
+
+/** An issuer of OpenID Connect ID tokens whose word is taken. */
+const issuer = z.strictObject({
+  /** As the claim `iss` has it: https://accounts.google.com. Its keys and endpoints are discovered below it. */
+  issuer: safeUrl,
+  /** What `aud` must be one of; the first is the client of `jobctl login`. */
+  audiences: z.array(z.string().min(1)).min(1),
+  /** The client's secret, by reference (env:NAME, file:///PATH), for issuers that want one of command-line tools, as Google does. */
+  clientSecret: z.string().min(1).optional(),
+  scopes: z.array(z.string()).default(['openid', 'email', 'profile']),
+  /** The claim `hd` must be one of these (Google Workspace). Absent: not looked at. */
+  hostedDomains: z.array(z.string().min(1)).optional(),
+  /** Domains of e-mail addresses. Absent: any. */
+  emailDomains: z.array(z.string().min(1)).optional(),
+  /** What a subject is called in jobs and quota files: its verified address, what stands before the @ (with one of `emailDomains`), or `sub`. */
+  user: z.enum(['email', 'email-local-part', 'sub']).default('email'),
+  groupsClaim: z.string().min(1).default('groups'),
+  /** Whoever is in none of these groups is not let in. Absent: everybody with a token. */
+  allowedGroups: z.array(z.string().min(1)).optional(),
+  /** Ids that are services, beside addresses that end in .gserviceaccount.com. */
+  services: z.array(z.string().min(1)).default([]),
+});
+export type IssuerConfig = z.output<typeof issuer>;
+
+const schema = z
+  .strictObject({
+    temporal: z.strictObject({ address: z.string().optional(), namespace: z.string().optional() }).default({}),
+    taskQueue: z.string().min(1).default(TASK_QUEUE),
+    store: z.strictObject({
+      endpoint: z.url().optional(),
+      bucket: z.string().min(3),
+      systemBucket: z.string().min(3).optional(),
+      /** Of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
+      auditBucket: z.string().min(3).optional(),
+    }),
+    googleProject: z.string().min(1),
+    /** The same as in the worker's configuration: what is in force is read from where the worker reads it. */
+    pool: poolName.default('default'),
+    quotaFile: z.string().min(1).optional(),
+    poolFile: z.string().min(1).optional(),
+    pools: z.record(poolName, poolPlaces).default({}),
+    secretStore: z.string().min(1).optional(),
+    codec: z
+      .strictObject({
+        key: z.string().min(1).optional(),
+        decodeKeys: z.union([z.array(z.string()), z.string().transform(splitReferences)]).optional(),
+      })
+      .optional(),
+    /** The private key that signs what is submitted: PKCS #8 PEM, by file:///PATH or env:NAME; workers name its public half by `id`. */
+    signingKey: z.strictObject({ id: z.string().regex(/^[\w.-]{1,64}$/), key: z.string().min(1) }),
+    issuers: z.array(issuer).min(1),
+    listen: z
+      .strictObject({
+        host: z.string().default('127.0.0.1'),
+        port: z.int().min(0).max(65_535).default(7480),
+        /** PEM files. Absent: plain HTTP, which only loopback or a proxy of one's own may reach. */
+        tls: z.strictObject({ certFile: z.string(), keyFile: z.string() }).optional(),
+        /** The names and addresses that `Host` may say, with the port if it is not 443. Absent: loopback and `publicUrl`. */
+        hosts: z.array(z.string()).default([]),
+        /** Proxies whose X-Forwarded-For is believed, as addresses or networks. */
+        trustProxies: z.array(z.string()).default([]),
+      })
+      .prefault({}),
+    /** Where clients reach it. */
+    publicUrl: safeUrl.optional(),
+    limits: z
+      .strictObject({
+        requestsPerMinute: z.int().min(1).default(1_200),
+        submitsPerMinute: z.int().min(1).default(60),
+        bodyBytes: z
+          .int()
+          .min(1_024)
+          .default(4 * 1024 * 1024),
+        uploadBytes: z
+          .int()
+          .min(1_024)
+          .default(64 * 1024 * 1024),
+        /** Logs that one subject follows at a time. */
+        followedLogs: z.int().min(1).default(50),
+      })
+      .prefault({}),
+    logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  })
+  .superRefine((config, context) => {
+    for (const [index, each] of config.issuers.entries())
+      if (each.user === 'email-local-part' && each.emailDomains?.length !== 1)
+        context.addIssue({
+          code: 'custom',
+          path: ['issuers', index, 'user'],
+          message: 'email-local-part needs exactly one of emailDomains: in two domains a name would be two people',
+        });
+    if (new Set(config.issuers.map((each) => each.issuer)).size < config.issuers.length)
+      context.addIssue({ code: 'custom', path: ['issuers'], message: 'an issuer is named twice' });
+  });
+
+/** The configuration of `jobctl serve` (docs/serve.md). */
+export type ServerConfig = z.output<typeof schema>;
+
+/** What is wrong with it: where, which value, what is allowed. */
+export class ServerConfigError extends Error {
+  override readonly name = 'ServerConfigError';
+}
+
+/** @param file JSON @throws ServerConfigError naming every wrong field */
+export function loadServerConfig(file: string): ServerConfig {
+  const parsed = schema.safeParse(readJson(file));
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.') || '(the whole)'}: ${message}`);
+  throw new ServerConfigError(
+    `${file}: the server's configuration is wrong:\n${lines.join('\n')}\n  docs/serve.md lists every field`,
+  );
+}
+
+function readJson(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ServerConfigError(`${file}: the server's configuration cannot be read: ${fileErrorWords(error)}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ServerConfigError(`${file}: is ${notJson(error, text)}`);
+  }
+}

@@ -1,0 +1,205 @@
+import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { QUOTA_NAME } from '../../domain/identity.js';
+import type { Subject } from '../../domain/access/principal.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { IssuerConfig } from '../config.js';
+import { ApiError } from '../problem.js';
+
+/** A subject whose token was verified. */
+export interface Caller extends Subject {
+  readonly issuer: string;
+  readonly expiresAt: EpochMs;
+}
+
+/** Signatures that an issuer may use. Symmetric ones and `none` are not among them. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+const CLOCK_SKEW_S = 30;
+const LOG_IN = 'log in: jobctl login';
+const DISCOVERY_MS = 10_000;
+const SERVICE_ACCOUNT = '.gserviceaccount.com';
+
+/**
+ * Verifies ID tokens (OpenID Connect Core 1.0, 3.1.3.7): issuer, signature, audience, expiry, then the rules of the
+ * configuration. Keys of an issuer are fetched when they are first needed, and again when a token names one that is not known, so
+ * a rotation needs no restart.
+ */
+export class TokenVerifier {
+  readonly #issuers: ReadonlyMap<string, Issuer>;
+
+  constructor(issuers: readonly IssuerConfig[]) {
+    this.#issuers = new Map(issuers.map((config) => [config.issuer, new Issuer(config)]));
+  }
+
+  /** @throws ApiError `unauthenticated`, `forbidden`, or `unavailable` where the issuer's keys cannot be had */
+  async verify(token: string): Promise<Caller> {
+    const iss = unverifiedIssuer(token);
+    const issuer = this.#issuers.get(iss);
+    if (issuer === undefined) {
+      const known = [...this.#issuers.keys()].join(', ');
+      throw new ApiError(
+        'unauthenticated',
+        `the token is of issuer '${iss}', and this server takes those of ${known}`,
+        LOG_IN,
+      );
+    }
+    return issuer.verify(token);
+  }
+}
+
+class Issuer {
+  readonly #config: IssuerConfig;
+  #keys: Promise<JWTVerifyGetKey> | undefined;
+
+  constructor(config: IssuerConfig) {
+    this.#config = config;
+  }
+
+  async verify(token: string): Promise<Caller> {
+    const { issuer, audiences } = this.#config;
+    const keys = await this.#keysOf();
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer,
+        audience: [...audiences],
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_SKEW_S,
+        requiredClaims: ['exp', 'iat', 'sub'],
+      });
+      return this.#caller(payload);
+    } catch (error) {
+      throw tokenRefusal(error, this.#config);
+    }
+  }
+
+  async #keysOf(): Promise<JWTVerifyGetKey> {
+    this.#keys ??= this.#discover();
+    try {
+      return await this.#keys;
+    } catch (error) {
+      this.#keys = undefined;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new ApiError('unavailable', `the keys of issuer ${this.#config.issuer} cannot be had: ${why}`, 'try again');
+    }
+  }
+
+  async #discover(): Promise<JWTVerifyGetKey> {
+    const { issuer } = this.#config;
+    const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+      signal: AbortSignal.timeout(DISCOVERY_MS),
+      redirect: 'error',
+    });
+    if (!response.ok) throw new Error(`its discovery document was answered with ${response.status}`);
+    const document = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    // Google's own says the same; another would mean that somebody else answers (OpenID Connect Discovery 1.0, 4.3).
+    if (document.issuer !== issuer) throw new Error(`its discovery document says it is '${String(document.issuer)}'`);
+    return createRemoteJWKSet(new URL(String(document.jwks_uri)), {
+      cooldownDuration: 5_000,
+      timeoutDuration: DISCOVERY_MS,
+    });
+  }
+
+  #caller(payload: JWTPayload): Caller {
+    const { issuer, audiences, hostedDomains, allowedGroups, groupsClaim } = this.#config;
+    const { azp, hd, aud } = payload as JWTPayload & { readonly azp?: unknown; readonly hd?: unknown };
+    if (Array.isArray(aud) && aud.length > 1 && !audiences.includes(String(azp)))
+      throw new ApiError(
+        'unauthenticated',
+        `the token was made for '${String(azp)}' (azp), beside this server`,
+        LOG_IN,
+      );
+    if (hostedDomains !== undefined && !hostedDomains.includes(String(hd)))
+      throw new ApiError(
+        'forbidden',
+        `accounts of domain '${String(hd ?? 'none')}' are not let in; of ${hostedDomains.join(', ')} they are`,
+      );
+    const id = this.#idOf(payload);
+    const groups = textsOf(payload[groupsClaim]);
+    if (allowedGroups !== undefined && !groups.some((group) => allowedGroups.includes(group)))
+      throw new ApiError('forbidden', `${id} is in none of the groups that are let in: ${allowedGroups.join(', ')}`);
+    const isService = id.endsWith(SERVICE_ACCOUNT) || this.#config.services.includes(id);
+    return { kind: isService ? 'service' : 'user', id, groups, issuer, expiresAt: Number(payload.exp) * 1_000 };
+  }
+
+  /** An address that its issuer has not verified may be anybody's. */
+  #idOf(payload: JWTPayload): string {
+    const { user, emailDomains } = this.#config;
+    const { email, email_verified: isVerified } = payload as JWTPayload & Readonly<Record<string, unknown>>;
+    const name = user === 'sub' ? payload.sub : email;
+    if (typeof name !== 'string')
+      throw new ApiError(
+        'unauthenticated',
+        `the token has no claim '${user === 'sub' ? 'sub' : 'email'}'`,
+        'log in with scope email',
+      );
+    if (user !== 'sub' && isVerified !== true)
+      throw new ApiError(
+        'unauthenticated',
+        `its issuer has not verified the address '${name}'`,
+        'verify it there, then log in again',
+      );
+    const at = name.lastIndexOf('@');
+    if (user !== 'sub' && emailDomains !== undefined && !emailDomains.includes(name.slice(at + 1)))
+      throw new ApiError('forbidden', `'${name}' is not let in: its domain is none of ${emailDomains.join(', ')}`);
+    const id = user === 'email-local-part' ? name.slice(0, at) : name;
+    if (!QUOTA_NAME.test(id))
+      throw new ApiError(
+        'forbidden',
+        `'${id}' cannot be a user of jobctl: letters, digits and . _ - + @ alone, 100 at most`,
+      );
+    return id;
+  }
+}
+
+/** Only to choose the keys: nothing of it is believed before the signature is verified with them. */
+function unverifiedIssuer(token: string): string {
+  try {
+    const [, payload = ''] = token.split('.');
+    const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { readonly iss?: unknown };
+    if (typeof iss === 'string') return iss.slice(0, 200);
+  } catch {
+    // Said below.
+  }
+  throw new ApiError('unauthenticated', 'the token is no JWT of an issuer', LOG_IN);
+}
+
+const textsOf = (claim: unknown): readonly string[] =>
+  Array.isArray(claim) ? claim.filter((each): each is string => typeof each === 'string') : [];
+
+function tokenRefusal(error: unknown, { issuer, audiences }: IssuerConfig): Error {
+  if (error instanceof ApiError) return error;
+  if (error instanceof errors.JWTExpired)
+    return new ApiError(
+      'unauthenticated',
+      `the token has expired at ${new Date(Number(error.payload.exp) * 1_000).toISOString()}`,
+      LOG_IN,
+    );
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')
+    return new ApiError(
+      'unauthenticated',
+      `the token is for '${String(error.payload.aud)}', wanted ${audiences.join(' or ')}`,
+      LOG_IN,
+    );
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new ApiError('unauthenticated', `the token's claim '${error.claim}' is wrong: ${error.message}`, LOG_IN);
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
+    return new ApiError('unauthenticated', `the token is not signed by ${issuer}`, LOG_IN);
+  if (
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWTInvalid
+  )
+    return new ApiError('unauthenticated', `the token is not one that ${issuer} makes: ${error.message}`, LOG_IN);
+  if (error instanceof errors.JWKSTimeout || error instanceof TypeError || isFetchFailure(error))
+    return new ApiError(
+      'unavailable',
+      `the keys of issuer ${issuer} cannot be had: ${(error as Error).message}`,
+      'try again',
+    );
+  if (error instanceof errors.JOSEError)
+    return new ApiError('unauthenticated', `the token is not valid: ${error.message}`, LOG_IN);
+  return error as Error;
+}
+
+/** jose reports an answer that is no key set in this way. */
+const isFetchFailure = (error: unknown): boolean =>
+  error instanceof errors.JOSEError && /JSON Web Key Set HTTP response|fetch failed/.test(error.message);

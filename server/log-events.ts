@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import type { ApiProblem, logEndSchema } from '../contract/api/schemas.js';
+import type { LogStretch } from '../client/job-logs.js';
+import type { LogSink } from '../client/log-follower.js';
+
+/** Proxies close what is silent for longer than about a minute. */
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * A log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`, `problem`. The id of each event says what was given so far,
+ * `ATTEMPT;HOST:OFFSET,..`, so that a client which lost its connection goes on with `Last-Event-ID`, without a hole or a double.
+ */
+export class LogEvents implements LogSink {
+  readonly #response: ServerResponse;
+  readonly #heartbeat: NodeJS.Timeout;
+  #attempt: number;
+  readonly #given: Map<number, number>;
+
+  /** @param from where the client is already */
+  constructor(response: ServerResponse, from: LogPosition) {
+    this.#response = response;
+    this.#attempt = from.attempt;
+    this.#given = new Map(from.given);
+    this.#heartbeat = setInterval(() => void response.write(': \n\n'), HEARTBEAT_MS);
+  }
+
+  async stretch({ attempt, host, bytes, storedAt, isLostTail }: LogStretch): Promise<void> {
+    this.#attempt = attempt;
+    const offset = this.#given.get(host) ?? 0;
+    // Words about the end of a log are no bytes of it.
+    if (isLostTail !== true) this.#given.set(host, offset + bytes.length);
+    const data = {
+      attempt,
+      host,
+      offset,
+      storedAt,
+      bytes: bytes.toString('base64'),
+      ...(isLostTail === true ? { isLostTail } : {}),
+    };
+    await this.#send('stretch', data);
+  }
+
+  async attemptEnd(attempt: number): Promise<void> {
+    this.#attempt = attempt + 1;
+    this.#given.clear();
+    await this.#send('attempt-end', { attempt });
+  }
+
+  end(data: z.input<typeof logEndSchema>): Promise<void> {
+    return this.#send('end', data);
+  }
+
+  /** It cannot go on; a client follows again. */
+  problem(problem: ApiProblem): Promise<void> {
+    return this.#send('problem', problem);
+  }
+
+  close(): void {
+    clearInterval(this.#heartbeat);
+    this.#response.end();
+  }
+
+  /** Waits where the client is slow: nothing is held for it but what the socket takes. */
+  async #send(event: string, data: object): Promise<void> {
+    if (this.#response.destroyed) return;
+    const id = positionText({ attempt: this.#attempt, given: this.#given });
+    const isTaken = this.#response.write(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
+    if (isTaken) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#response.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#response.on('drain', done).on('close', done);
+    });
+  }
+}
+
+/** How much of an attempt's log somebody has: bytes by host. */
+export interface LogPosition {
+  readonly attempt: number;
+  readonly given: ReadonlyMap<number, number>;
+}
+
+const positionText = ({ attempt, given }: LogPosition): string =>
+  `${attempt};${[...given].map(([host, offset]) => `${host}:${offset}`).join(',')}`;
+
+/** Undefined for what `positionText` does not make. */
+export function parsePosition(text: string): LogPosition | undefined {
+  const [, attempt, rest = ''] = /^(\d{1,9});((?:\d{1,6}:\d{1,15}(?:,\d{1,6}:\d{1,15})*)?)$/.exec(text) ?? [];
+  if (attempt === undefined) return undefined;
+  const pairs = rest === '' ? [] : rest.split(',').map((pair) => pair.split(':').map(Number) as [number, number]);
+  return { attempt: Number(attempt), given: new Map(pairs) };
+}

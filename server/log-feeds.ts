@@ -1,0 +1,106 @@
+import type { JobClient } from '../client/job-client.js';
+import { type JobRow, isOver } from '../client/job-rows.js';
+import { LogFollower, type LogSelection, type LogSink } from '../client/log-follower.js';
+import { isOutage, pause } from '../client/outage.js';
+import type { StoreReader } from '../cloud/store/port.js';
+import { ApiError } from './problem.js';
+import { SharedReader } from './shared-reader.js';
+
+/** How often the row of a followed job is asked for, by all its followers together. */
+const ROW_MS = 1_000;
+
+export interface FeedLimits {
+  /** Logs that one subject follows at a time. */
+  readonly perSubject: number;
+  readonly changed: (followers: number) => void;
+}
+
+/** Everybody who follows a log: each by a follower of their own, over one reader and one look at each job. */
+export class LogFeeds {
+  readonly #client: Pick<JobClient, 'row'>;
+  readonly #reader: SharedReader;
+  readonly #limits: FeedLimits;
+  readonly #rows = new Map<string, { readonly at: number; readonly found: Promise<JobRow> }>();
+  readonly #bySubject = new Map<string, number>();
+
+  constructor(client: Pick<JobClient, 'row'>, store: StoreReader, limits: FeedLimits) {
+    this.#client = client;
+    this.#reader = new SharedReader(store);
+    this.#limits = limits;
+  }
+
+  get reader(): SharedReader {
+    return this.#reader;
+  }
+
+  /** Until the job has ended and all is given, or `signal`. @returns its last row @throws ApiError `too-many-requests` */
+  async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
+    this.#enter(subject);
+    try {
+      return await this.#follow(selection, sink, signal);
+    } finally {
+      this.#leave(subject);
+    }
+  }
+
+  async #follow(selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
+    const ended = new AbortController();
+    const stop = AbortSignal.any([signal, ended.signal]);
+    const follower = new LogFollower(this.#reader as unknown as StoreReader, selection, sink);
+    let row = await this.#row(selection.job);
+    follower.reached(row);
+    const watch = async (): Promise<void> => {
+      while (!stop.aborted && !isOver(row)) {
+        await pause(ROW_MS, stop);
+        // Temporal is away: the job goes on, and so does its log.
+        row = await this.#row(selection.job).catch((error: unknown) => {
+          if (isOutage(error)) return row;
+          throw error;
+        });
+        follower.reached(row);
+      }
+    };
+    const watching = watch();
+    try {
+      await Promise.race([follower.run(stop), watching.then(() => new Promise<never>(() => undefined))]);
+    } finally {
+      ended.abort();
+      await watching.catch(() => undefined);
+    }
+    return row;
+  }
+
+  #row(job: string): Promise<JobRow> {
+    const now = performance.now();
+    const last = this.#rows.get(job);
+    if (last !== undefined && now - last.at < ROW_MS * 0.9) return last.found;
+    const found = this.#client.row(job);
+    found.catch(() => undefined);
+    this.#rows.set(job, { at: now, found });
+    for (const [old, { at }] of this.#rows) if (now - at > 10 * ROW_MS) this.#rows.delete(old);
+    return found;
+  }
+
+  #enter(subject: string): void {
+    const count = this.#bySubject.get(subject) ?? 0;
+    if (count >= this.#limits.perSubject)
+      throw new ApiError(
+        'too-many-requests',
+        `${subject} follows ${count} logs already`,
+        'end one of them, or read without follow',
+      );
+    this.#bySubject.set(subject, count + 1);
+    this.#tell();
+  }
+
+  #leave(subject: string): void {
+    const count = (this.#bySubject.get(subject) ?? 1) - 1;
+    if (count === 0) this.#bySubject.delete(subject);
+    else this.#bySubject.set(subject, count);
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#limits.changed([...this.#bySubject.values()].reduce((sum, each) => sum + each, 0));
+  }
+}

@@ -1,0 +1,32 @@
+import type { LogStretch } from '../client/job-logs.js';
+
+/**
+ * Lines of several hosts as text: each with the host before it, as `jobctl logs` prints them. A line that is not ended yet waits for
+ * its end, or for `rest`.
+ */
+export class HostLines {
+  readonly #open = new Map<number, string>();
+
+  push({ host, bytes, isLostTail }: LogStretch): string {
+    const text = (this.#open.get(host) ?? '') + bytes.toString('latin1');
+    const end = isLostTail === true ? text.length : text.lastIndexOf('\n') + 1;
+    this.#open.set(host, text.slice(end));
+    return prefixed(host, text.slice(0, end));
+  }
+
+  rest(): string {
+    const lines = [...this.#open].toSorted(([a], [b]) => a - b).map(([host, text]) => prefixed(host, text));
+    this.#open.clear();
+    return lines.join('');
+  }
+}
+
+/** Bytes stay bytes: latin1 holds each as one character. */
+function prefixed(host: number, text: string): string {
+  if (text === '') return '';
+  const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
+  return `${lines
+    .split('\n')
+    .map((line) => `${host} | ${line}`)
+    .join('\n')}\n`;
+}

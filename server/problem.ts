@@ -1,0 +1,82 @@
+import type { ApiErrorCode, ApiProblem } from '../contract/api/schemas.js';
+
+const STATUS: Readonly<Record<ApiErrorCode, number>> = {
+  invalid: 422,
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'name-taken': 409,
+  refused: 409,
+  'too-large': 413,
+  'too-many-requests': 429,
+  unavailable: 503,
+  internal: 500,
+};
+const TITLES: Readonly<Record<ApiErrorCode, string>> = {
+  invalid: 'The request is wrong',
+  unauthenticated: 'No valid login',
+  forbidden: 'Not allowed',
+  'not-found': 'Not found',
+  'name-taken': 'The name is in use',
+  refused: 'Refused',
+  'too-large': 'Too large',
+  'too-many-requests': 'Too many requests',
+  unavailable: 'Not available now',
+  internal: 'A fault of the server',
+};
+
+/** A refusal that a caller can act on; the error handler makes the answer of it. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ApiErrorCode;
+  readonly remedy: string | undefined;
+
+  constructor(code: ApiErrorCode, detail: string, remedy?: string) {
+    super(detail);
+    this.code = code;
+    this.remedy = remedy;
+  }
+}
+
+export const statusOf = (code: ApiErrorCode): number => STATUS[code];
+
+export function problemOf({ code, message, remedy }: ApiError, requestId: string, status = STATUS[code]): ApiProblem {
+  return {
+    type: 'about:blank',
+    title: TITLES[code],
+    status,
+    code,
+    detail: message,
+    ...(remedy === undefined ? {} : { remedy }),
+    requestId,
+  };
+}
+
+/** Errors of JobClient, the store and the domain, by their names: classes of two copies of jobctl are not the same. */
+const CODES: Readonly<Record<string, ApiErrorCode>> = {
+  JobInvalid: 'invalid',
+  JobNameTaken: 'name-taken',
+  JobNotFound: 'not-found',
+  PoolNotFound: 'not-found',
+  JobRefused: 'refused',
+  PoolRefused: 'refused',
+  JobTerminated: 'refused',
+  JobEncrypted: 'refused',
+  MachinesRefused: 'refused',
+  TemporalUnreachable: 'unavailable',
+  TemporalRefused: 'unavailable',
+  StoreUnavailable: 'unavailable',
+  StoreRefused: 'unavailable',
+  SecretsUnavailable: 'unavailable',
+  SecretsRefused: 'unavailable',
+};
+
+/** Undefined for a bug: its words are for the log, not for the caller. */
+export function apiErrorOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (!(error instanceof Error)) return undefined;
+  const code = CODES[error.name];
+  if (code === undefined) return undefined;
+  const { remedy } = error as Error & { readonly remedy?: string };
+  return new ApiError(code, error.message, remedy);
+}

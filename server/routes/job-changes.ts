@@ -1,0 +1,151 @@
+import {
+  askerBody,
+  cancelledSchema,
+  deletedSchema,
+  editBody,
+  type ApiEdit,
+  jobParams,
+  messageSchema,
+  priorityBody,
+  setUpBody,
+  stopBody,
+} from '../../contract/api/schemas.js';
+import type { JobEdit } from '../../client/job-calls.js';
+import { isOver } from '../../client/job-rows.js';
+import { purgeJob } from '../../client/purge-job.js';
+import type { AccessVerb } from '../../domain/access/table.js';
+import { type App, callOf } from '../app.js';
+import { ApiError } from '../problem.js';
+import type { Services } from '../services.js';
+import { CHANGE_PROBLEMS } from './answers.js';
+
+/** What people ask of one job. Each is decided by the access table and recorded, then asked of the job in the caller's name. */
+export function registerJobChanges(app: App, services: Services): void {
+  const { client, gate, store } = services;
+  const changed = (summary: string) => ({
+    tags: ['jobs'],
+    summary,
+    params: jobParams,
+    response: { ...CHANGE_PROBLEMS, 200: messageSchema },
+  });
+
+  const cancel = {
+    ...changed('End the job as cancelled'),
+    body: askerBody.nullish(),
+    response: { ...CHANGE_PROBLEMS, 200: cancelledSchema },
+  };
+  app.post('/v1/jobs/:id/cancel', { schema: cancel }, async (request) => {
+    const call = callOf(request);
+    await gate.job(call, 'cancel', request.params.id);
+    const { from, verb } = request.body ?? {};
+    const asker = {
+      by: call.caller.id,
+      ...(from === undefined ? {} : { from }),
+      ...(verb === undefined ? {} : { verb }),
+    };
+    return { state: await client.cancel(request.params.id, asker) };
+  });
+
+  app.post(
+    '/v1/jobs/:id/stop',
+    { schema: { ...changed('End the command, keep or give back the slices'), body: stopBody.nullish() } },
+    async (request) => {
+      const call = callOf(request);
+      await gate.job(call, 'stop', request.params.id);
+      const { release, from } = request.body ?? {};
+      const options = { ...(release === undefined ? {} : { release }), ...(from === undefined ? {} : { from }) };
+      return { message: await client.stop(request.params.id, call.caller.id, options) };
+    },
+  );
+
+  const edited = (verb: 'resume' | 'restart', summary: string): void => {
+    app.post(`/v1/jobs/:id/${verb}`, { schema: { ...changed(summary), body: editBody.nullish() } }, async (request) => {
+      const call = callOf(request);
+      const edit = request.body ?? {};
+      const { id } = request.params as { readonly id: string };
+      await gate.job(call, verb, id);
+      // Another command in somebody's name, with their secrets, is more than to start theirs again.
+      if (isEdit(edit)) await gate.job(call, 'edit' satisfies AccessVerb, id);
+      return { message: await client[verb](id, call.caller.id, editOf(edit)) };
+    });
+  };
+  edited('resume', 'Let a stopped job go on');
+  edited('restart', 'Start the command again on the same slices');
+
+  app.post(
+    '/v1/jobs/:id/requeue',
+    { schema: { ...changed('Give slices and lease back, and ask again'), body: askerBody.nullish() } },
+    async (request) => {
+      const call = callOf(request);
+      await gate.job(call, 'requeue', request.params.id);
+      return { message: await client.requeue(request.params.id, call.caller.id) };
+    },
+  );
+
+  app.post(
+    '/v1/jobs/:id/setup',
+    { schema: { ...changed("Set the job's hosts up again"), body: setUpBody.nullish() } },
+    async (request) => {
+      const call = callOf(request);
+      await gate.job(call, 'setup', request.params.id);
+      const { modules, force } = request.body ?? {};
+      const wish = { ...(modules === undefined ? {} : { modules }), ...(force === undefined ? {} : { force }) };
+      return { message: await client.setUp(request.params.id, call.caller.id, wish) };
+    },
+  );
+
+  app.post(
+    '/v1/jobs/:id/priority',
+    { schema: { ...changed("Change the job's priority"), body: priorityBody } },
+    async (request) => {
+      const call = callOf(request);
+      const { id } = request.params;
+      const { pool, owner } = await gate.job(call, 'priority', id);
+      // The pool compares with the job's user and its own admins. Who is allowed by the access table speaks for the user.
+      return { message: await client.quota(pool).setPriority(id, request.body.priority, owner) };
+    },
+  );
+
+  app.delete(
+    '/v1/jobs/:id',
+    {
+      schema: {
+        ...changed('Delete what is stored of a job that has ended'),
+        response: { ...CHANGE_PROBLEMS, 200: deletedSchema },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await gate.job(callOf(request), 'delete', id);
+      const row = await client.row(id);
+      if (!isOver(row))
+        throw new ApiError(
+          'refused',
+          `job ${id} is ${row.phase}: an open job writes into what would be deleted`,
+          `end it first: POST /v1/jobs/${id}/cancel`,
+        );
+      const open = await client.openSlices(id);
+      if (open.length > 0)
+        throw new ApiError(
+          'refused',
+          `job ${id}: its slices are still being deleted: ${open.join(', ')}`,
+          'repeat in a minute',
+        );
+      const { objects, bytes } = await purgeJob(store, id);
+      return { message: `deleted ${objects} objects, ${bytes} bytes, of job ${id}`, objects, bytes };
+    },
+  );
+}
+
+const isEdit = ({ job, set, files }: ApiEdit): boolean =>
+  job !== undefined || (set?.length ?? 0) > 0 || files !== undefined;
+
+function editOf({ job, set, source, files, identityKeys }: ApiEdit): JobEdit {
+  return {
+    ...(job === undefined ? {} : { job }),
+    ...(set === undefined ? {} : { set: set as NonNullable<JobEdit['set']> }),
+    ...(source === undefined ? {} : { source }),
+    ...(files === undefined ? {} : { uploaded: files }),
+    ...(identityKeys === undefined ? {} : { identityKeys }),
+  };
+}

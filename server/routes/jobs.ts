@@ -1,0 +1,171 @@
+import {
+  idempotencyHeaders,
+  jobCountsSchema,
+  jobFilterSchema,
+  jobPageSchema,
+  jobParams,
+  jobRowSchema,
+  jobViewSchema,
+  openSlicesSchema,
+  submissionSchema,
+  submittedSchema,
+  waitedSchema,
+  waitQuery,
+} from '../../contract/api/schemas.js';
+import { z } from 'zod';
+import type { JobFilter } from '../../client/job-query.js';
+import { isOver, type JobRow } from '../../client/job-rows.js';
+import { pause } from '../../client/outage.js';
+import { type App, callOf } from '../app.js';
+import type { ServerConfig } from '../config.js';
+import { ApiError } from '../problem.js';
+import type { Services } from '../services.js';
+import { submitFor } from '../submit.js';
+import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+
+/** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
+const MOST_BEHIND = 10_000;
+const LOOK_MS = 1_000;
+
+/** Submitting jobs, and looking at them. */
+export function registerJobs(app: App, services: Services, { limits }: Pick<ServerConfig, 'limits'>): void {
+  const { client, gate } = services;
+
+  const submit = {
+    tags: ['jobs'],
+    summary: 'Submit a job',
+    body: submissionSchema,
+    headers: idempotencyHeaders,
+    response: { ...CHANGE_PROBLEMS, 200: submittedSchema.describe('It was submitted before.'), 201: submittedSchema },
+  };
+  const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
+  app.post('/v1/jobs', { schema: submit, config: { rateLimit } }, async (request, reply) => {
+    const { 'idempotency-key': key } = request.headers;
+    if (key !== undefined && request.body.name !== undefined)
+      throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');
+    const { id, isNew, spec } = await submitFor(services, callOf(request), request.body, key);
+    return reply.status(isNew ? 201 : 200).send({ id, isNew, spec: { ...spec } });
+  });
+
+  const list = {
+    tags: ['jobs'],
+    summary: 'List jobs',
+    querystring: jobFilterSchema,
+    response: { ...PROBLEMS, 200: jobPageSchema },
+  };
+  app.get('/v1/jobs', { schema: list }, async (request) => {
+    const { limit, pageToken, pool } = request.query;
+    await gate.about(callOf(request), 'list', { pool: pool ?? 'default' });
+    const filter = filterOf(request.query);
+    const from = offsetOf(pageToken);
+    const [{ total, open }, found] = await Promise.all([client.count(filter), client.find(filter, from + limit + 1)]);
+    const rows = found.slice(from, from + limit).map(plainRow);
+    return { rows, total, open, ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}) };
+  });
+
+  const count = {
+    tags: ['jobs'],
+    summary: 'Count jobs',
+    querystring: jobFilterSchema,
+    response: { ...PROBLEMS, 200: jobCountsSchema },
+  };
+  app.get('/v1/jobs/count', { schema: count }, async (request) => {
+    await gate.about(callOf(request), 'list', { pool: request.query.pool ?? 'default' });
+    const { total, open, ended } = await client.count(filterOf(request.query));
+    return { total, open, ended: { ...ended } as Record<string, number> };
+  });
+
+  const row = {
+    tags: ['jobs'],
+    summary: "A job's status",
+    params: jobParams,
+    response: { ...PROBLEMS, 200: jobRowSchema },
+  };
+  app.get('/v1/jobs/:id', { schema: row }, async (request) => {
+    await gate.job(callOf(request), 'status', request.params.id);
+    return plainRow(await client.row(request.params.id));
+  });
+
+  const view = {
+    tags: ['jobs'],
+    summary: "Everything the job's workflow knows",
+    params: jobParams,
+    response: { ...PROBLEMS, 200: jobViewSchema },
+  };
+  app.get('/v1/jobs/:id/description', { schema: view }, async (request) => {
+    await gate.job(callOf(request), 'describe', request.params.id);
+    return (await client.describe(request.params.id)) as never;
+  });
+
+  const slices = {
+    tags: ['jobs'],
+    summary: 'Slices that are still being deleted',
+    params: jobParams,
+    response: { ...PROBLEMS, 200: openSlicesSchema },
+  };
+  app.get('/v1/jobs/:id/open-slices', { schema: slices }, async (request) => {
+    await gate.job(callOf(request), 'status', request.params.id);
+    return { names: [...(await client.openSlices(request.params.id))] };
+  });
+
+  const wait = {
+    tags: ['jobs'],
+    summary: 'Wait for the end',
+    params: jobParams,
+    querystring: waitQuery,
+    response: { ...PROBLEMS, 200: waitedSchema },
+  };
+  app.get('/v1/jobs/:id/wait', { schema: wait }, async (request) => {
+    await gate.job(callOf(request), 'status', request.params.id);
+    const gone = new AbortController();
+    request.raw.once('close', () => gone.abort());
+    return waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+  });
+
+  const polls = {
+    tags: ['jobs'],
+    summary: 'Whether workers poll a task queue',
+    querystring: z.object({ taskQueue: z.string().max(200).optional() }),
+    response: { ...PROBLEMS, 200: z.looseObject({ taskQueue: z.string() }) },
+  };
+  app.get('/v1/polls', { schema: polls }, async (request) => {
+    await gate.about(callOf(request), 'list', { pool: 'default' });
+    return { ...(await client.polls(request.query.taskQueue)) };
+  });
+}
+
+/** A row as JSON; its type is closed, and the schema's is open for later keys. */
+const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
+
+async function waitFor(client: Services['client'], id: string, timeoutMs: number, signal: AbortSignal) {
+  const until = Date.now() + timeoutMs;
+  for (;;) {
+    const row = await client.row(id);
+    // Of a closed job JobClient knows how it came out in each case, and says so of one that was terminated.
+    if (isOver(row)) return { isOver: true, outcome: { ...(await client.wait(id)) } as never };
+    const left = until - Date.now();
+    if (left <= 0 || signal.aborted) return { isOver: false };
+    await pause(Math.min(LOOK_MS, left), signal);
+  }
+}
+
+function filterOf({ limit: _, pageToken: __, ...filter }: z.output<typeof jobFilterSchema>): JobFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+const tokenOf = (offset: number): string => Buffer.from(`1.${offset}`).toString('base64url');
+
+function offsetOf(token: string | undefined): number {
+  if (token === undefined) return 0;
+  const [, digits] = /^1\.(\d{1,6})$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  const offset = Number(digits ?? NaN);
+  if (Number.isNaN(offset))
+    throw new ApiError(
+      'invalid',
+      `pageToken: '${token.slice(0, 60)}' is none of this server`,
+      'take nextPageToken of the page before',
+    );
+  if (offset > MOST_BEHIND)
+    throw new ApiError('invalid', `pages end at ${MOST_BEHIND} jobs`, 'narrow the filter, such as by since');
+  return offset;
+}

@@ -1,0 +1,129 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { jobParams, logsQuery } from '../../contract/api/schemas.js';
+import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
+import type { LogStart } from '../../client/log-starts.js';
+import type { StoreReader } from '../../cloud/store/port.js';
+import { whyWaiting } from '../../client/why-waiting.js';
+import { readPoolState } from '../../client/pool-state.js';
+import { type App, callOf } from '../app.js';
+import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
+import { HostLines } from '../log-text.js';
+import { ApiError, apiErrorOf, problemOf } from '../problem.js';
+import type { Services } from '../services.js';
+import { PROBLEMS, raw } from './answers.js';
+
+/** Logs of jobs, stored and followed, and why a job waits. */
+export function registerLogs(app: App, services: Services): void {
+  const { client, gate, feeds, store } = services;
+  const schema = {
+    tags: ['jobs'],
+    summary: "A job's log",
+    description:
+      'As text: of one host byte for byte, of several with `HOST | ` before each line. With `follow` as server-sent events `stretch`, `attempt-end` and `end`; ' +
+      'the id of the last one, sent as Last-Event-ID, goes on there.',
+    params: jobParams,
+    querystring: logsQuery,
+    headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
+    response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
+  };
+  app.get('/v1/jobs/:id/logs', { schema }, async (request, reply) => {
+    const call = callOf(request);
+    const { id } = request.params;
+    await gate.job(call, 'logs', id);
+    const { follow, attempt, stream, host } = request.query;
+    const hosts = host === undefined ? undefined : [host];
+    if (!follow) {
+      const attempts =
+        attempt === undefined ? await storedAttempts(feeds.reader as unknown as StoreReader, id, stream) : [attempt];
+      const text = Readable.from(storedText(feeds.reader as unknown as StoreReader, id, { attempts, stream, hosts }), {
+        objectMode: false,
+      });
+      return reply.type('text/plain; charset=utf-8').send(text);
+    }
+    const from = positionOf(request.headers['last-event-id'], attempt);
+    const gone = new AbortController();
+    request.raw.once('close', () => gone.abort());
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-request-id': request.id,
+      'x-accel-buffering': 'no',
+    });
+    reply.raw.flushHeaders();
+    const events = new LogEvents(reply.raw, from);
+    const selection = {
+      job: id,
+      stream,
+      firstAttempt: from.attempt,
+      ...(attempt === undefined ? {} : { lastAttempt: attempt }),
+      ...(hosts === undefined ? {} : { hosts }),
+      starts: startsOf(from),
+    };
+    try {
+      const row = await feeds.follow(call.caller.id, selection, events, gone.signal);
+      await events.end({
+        phase: row.phase,
+        ...(row.outcome === undefined ? {} : { outcome: { ...row.outcome } as never }),
+      });
+    } catch (error) {
+      const failure = apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
+      request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
+      await events.problem(problemOf(failure, request.id));
+    } finally {
+      events.close();
+    }
+  });
+
+  const why = {
+    tags: ['jobs'],
+    summary: 'Why a job waits',
+    params: jobParams,
+    response: { ...PROBLEMS, 200: z.looseObject({ phase: z.string(), why: z.string().optional() }) },
+  };
+  app.get('/v1/jobs/:id/why', { schema: why }, async (request) => {
+    const { id } = request.params;
+    await gate.job(callOf(request), 'why', id);
+    const row = await client.row(id);
+    const state = row.endedAt === undefined ? await readPoolState(store, row.pool) : undefined;
+    const waiting = state && whyWaiting(state, id);
+    return {
+      phase: row.phase,
+      ...(row.why === undefined ? {} : { why: row.why }),
+      ...(waiting === undefined ? {} : { waiting: { ...waiting } }),
+    };
+  });
+}
+
+async function* storedText(
+  reader: StoreReader,
+  job: string,
+  {
+    attempts,
+    stream,
+    hosts,
+  }: { readonly attempts: readonly number[]; readonly stream: string; readonly hosts: readonly number[] | undefined },
+): AsyncGenerator<Buffer> {
+  for (const attempt of attempts) {
+    const lines = hosts === undefined ? new HostLines() : undefined;
+    for await (const stretch of new JobLogReader(reader, job, { attempt, stream, hosts }).unread())
+      yield lines === undefined ? stretch.bytes : Buffer.from(lines.push(stretch), 'latin1');
+    if (lines !== undefined) yield Buffer.from(lines.rest(), 'latin1');
+  }
+}
+
+function positionOf(lastEventId: string | undefined, attempt: number | undefined): LogPosition {
+  if (lastEventId === undefined || lastEventId === '') return { attempt: attempt ?? 1, given: new Map() };
+  const position = parsePosition(lastEventId);
+  if (position !== undefined) return position;
+  throw new ApiError(
+    'invalid',
+    `Last-Event-ID: '${lastEventId.slice(0, 60)}' is the id of no event of a log`,
+    'leave it out to begin anew',
+  );
+}
+
+/** What a host was given stands somewhere behind chunk 0: one listing more, once. */
+const startsOf = ({ given }: LogPosition): ReadonlyMap<number, LogStart> =>
+  new Map([...given].map(([host, offset]) => [host, { offset, chunk: 0 }]));

@@ -1,0 +1,60 @@
+import { admissionBody, applyBody, messageSchema, poolParams, poolStateSchema } from '../../contract/api/schemas.js';
+import type { AppliedFiles } from '../../client/pool-client.js';
+import { poolStateObject } from '../../domain/store-layout.js';
+import { type App, callOf } from '../app.js';
+import { ApiError } from '../problem.js';
+import type { Services } from '../services.js';
+import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+
+/** Looking at pools, and what operators tell them. */
+export function registerPools(app: App, { client, gate, store }: Services): void {
+  const show = {
+    tags: ['pools'],
+    summary: 'A pool as it was published last',
+    params: poolParams,
+    response: { ...PROBLEMS, 200: poolStateSchema },
+  };
+  app.get('/v1/pools/:pool', { schema: show }, async (request) => {
+    const { pool } = request.params;
+    await gate.about(callOf(request), 'quota-show', { pool });
+    const content = await store.read(poolStateObject(pool));
+    if (content === undefined)
+      throw new ApiError(
+        'not-found',
+        `nothing was published of pool '${pool}'`,
+        'a worker publishes it from its first job on',
+      );
+    return JSON.parse(content.toString('utf8')) as never;
+  });
+
+  const apply = {
+    tags: ['pools'],
+    summary: 'Put quota and pool files in force',
+    params: poolParams,
+    body: applyBody,
+    response: { ...CHANGE_PROBLEMS, 200: messageSchema },
+  };
+  app.post('/v1/pools/:pool/apply', { schema: apply }, async (request) => {
+    const call = callOf(request);
+    const { pool } = request.params;
+    await gate.about(call, 'quota-apply', { pool });
+    const { quotaFile, poolFile } = request.body;
+    const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
+    return { message: await client.quota(pool).apply(files, call.caller.id) };
+  });
+
+  const admit = {
+    tags: ['pools'],
+    summary: 'Freeze, drain or open a pool',
+    params: poolParams,
+    body: admissionBody,
+    response: { ...CHANGE_PROBLEMS, 200: messageSchema },
+  };
+  app.post('/v1/pools/:pool/admission', { schema: admit }, async (request) => {
+    const call = callOf(request);
+    const { pool } = request.params;
+    await gate.about(call, 'admission', { pool });
+    const { admission, reason } = request.body;
+    return { message: await client.quota(pool).setAdmission(admission, call.caller.id, reason) };
+  });
+}

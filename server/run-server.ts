@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { createPrivateKey } from 'node:crypto';
+import pino from 'pino';
+import { PoolFileReader } from '../activities/pool-file-reader.js';
+import { poolSource } from '../activities/pool-source.js';
+import { quotaSource } from '../activities/quota-source.js';
+import { JobClient } from '../client/job-client.js';
+import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
+import { createStore } from '../cloud/store/gcs.js';
+import { splitStore } from '../cloud/store/split-store.js';
+import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
+import { fileErrorWords } from '../domain/error-words.js';
+import { ownerObject } from '../domain/store-layout.js';
+import { Gate } from './access/gate.js';
+import { JobFactsSource } from './access/job-facts.js';
+import { PoolRules } from './access/pool-rules.js';
+import { createApp } from './app.js';
+import { AuditLog } from './audit/audit-log.js';
+import { type ServerConfig, ServerConfigError } from './config.js';
+import { TokenVerifier } from './identity/verifier.js';
+import { secretText } from './key-text.js';
+import { LogFeeds } from './log-feeds.js';
+import { ServerMetrics } from './metrics.js';
+import type { Services } from './services.js';
+import { SubmissionSigner } from './signer.js';
+
+export interface RunningServer {
+  /** `http://127.0.0.1:7480`. */
+  readonly url: string;
+  /** Takes no new calls, ends what is followed, waits for the others. */
+  close(): Promise<void>;
+}
+
+/**
+ * `jobctl serve`: verifies who calls, decides, records, and does it over Temporal and the store. Any number of these may run: none
+ * keeps anything that another one needs.
+ * @throws ServerConfigError, TemporalUnreachable, TemporalRefused
+ */
+export async function startServer(config: ServerConfig): Promise<RunningServer> {
+  const log = pino(
+    { level: config.logLevel, base: { service: 'jobctl-serve' } },
+    pino.destination({ dest: 2, sync: false }),
+  );
+  const signer = new SubmissionSigner(config.signingKey.id, signingKeyOf(config));
+  const { address, namespace } = config.temporal;
+  const client = await JobClient.connect({
+    temporal: {
+      ...(address === undefined ? {} : { address }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...codecOf(config),
+    },
+    taskQueue: config.taskQueue,
+  });
+  const services = open(config, client, signer);
+  const app = await createApp(withTls(config), services, log);
+  const { host, port } = config.listen;
+  const url = await app.listen({ host, port });
+  log.info({ url }, 'jobctl serve listens');
+  return {
+    url,
+    close: async () => {
+      await app.close();
+      await client.close();
+    },
+  };
+}
+
+function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner): Services {
+  const { store: place, googleProject, pool, quotaFile, poolFile, pools: others, secretStore } = config;
+  const openBucket = (bucket: string) =>
+    createStore({
+      ...(place.endpoint === undefined ? {} : { endpoint: place.endpoint }),
+      bucket,
+      projectId: googleProject,
+    });
+  const jobs = openBucket(place.bucket);
+  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
+  const files = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile }, ...others }, store, openBucket });
+  const rules = new PoolRules(poolSource(files), quotaSource(files, store));
+  const facts = new JobFactsSource(client, store);
+  const audit = new AuditLog(place.auditBucket === undefined ? store : openBucket(place.auditBucket));
+  const metrics = new ServerMetrics();
+  const decided = (verb: string, decision: string): void => metrics.decided(verb, decision);
+  return {
+    client,
+    store,
+    secrets: secretStore === undefined ? undefined : openSecretStore(secretStore),
+    verifier: new TokenVerifier(config.issuers),
+    gate: new Gate({ rules, facts, audit, decided }),
+    facts,
+    rules,
+    audit,
+    signer,
+    feeds: new LogFeeds(client, store, {
+      perSubject: config.limits.followedLogs,
+      changed: (count) => metrics.followers(count),
+    }),
+    metrics,
+    notReady: () => whyNotReady(client, store),
+  };
+}
+
+/** Both are asked: a replica that cannot submit is to get no calls. */
+async function whyNotReady(client: JobClient, store: Services['store']): Promise<string | undefined> {
+  try {
+    await client.polls();
+    if ((await store.stat(ownerObject)) !== undefined) return undefined;
+    return `bucket ${store.bucket} has no installation's owner id: run 'jobctl setup server'`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function signingKeyOf({ signingKey: { key } }: ServerConfig): ReturnType<typeof createPrivateKey> {
+  try {
+    return readSigningKey(secretText(key, 'signingKey.key'), 'signingKey.key');
+  } catch (error) {
+    throw error instanceof TrustKeyError ? new ServerConfigError(error.message) : error;
+  }
+}
+
+function codecOf({ codec }: ServerConfig): { readonly codec?: NonNullable<ServerConfig['codec']> } {
+  return codec === undefined ? {} : { codec };
+}
+
+/** The files' text in place of their names. Plain HTTP is for loopback, or for a proxy that is named. */
+function withTls(config: ServerConfig): ServerConfig {
+  const { tls, host, trustProxies } = config.listen;
+  if (tls === undefined) {
+    if (/^(127\.|localhost$|::1$)/.test(host) || trustProxies.length > 0) return config;
+    throw new ServerConfigError(
+      `listen.host: ${host} is reached by others, and there is no listen.tls: tokens would be sent in the clear\n` +
+        '  name certFile and keyFile, or the proxies that speak TLS for it (listen.trustProxies)',
+    );
+  }
+  return {
+    ...config,
+    listen: { ...config.listen, tls: { certFile: tls.certFile, keyFile: tls.keyFile, ...read(tls) } },
+  };
+}
+
+function read({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }): {
+  readonly cert: string;
+  readonly key: string;
+} {
+  const text = (file: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw new ServerConfigError(`listen.tls: ${file} cannot be read: ${fileErrorWords(error)}`);
+    }
+  };
+  return { cert: text(certFile), key: text(keyFile) };
+}

@@ -1,0 +1,31 @@
+import type { JobClient } from '../client/job-client.js';
+import type { SecretStore } from '../cloud/secrets/port.js';
+import type { StorePort } from '../cloud/store/port.js';
+import type { Gate } from './access/gate.js';
+import type { JobFactsSource } from './access/job-facts.js';
+import type { PoolRules } from './access/pool-rules.js';
+import type { AuditLog } from './audit/audit-log.js';
+import type { TokenVerifier } from './identity/verifier.js';
+import type { LogFeeds } from './log-feeds.js';
+import type { ServerMetrics } from './metrics.js';
+import type { SubmissionSigner } from './signer.js';
+
+/** Of the HTTP interface; the OpenAPI document's. */
+export const VERSION = '1.0.0';
+
+/** What the routes call. */
+export interface Services {
+  readonly client: JobClient;
+  readonly store: StorePort;
+  readonly secrets: SecretStore | undefined;
+  readonly verifier: TokenVerifier;
+  readonly gate: Gate;
+  readonly facts: JobFactsSource;
+  readonly rules: PoolRules;
+  readonly audit: AuditLog;
+  readonly signer: SubmissionSigner;
+  readonly feeds: LogFeeds;
+  readonly metrics: ServerMetrics;
+  /** Why it is not ready to serve; undefined: it is. */
+  readonly notReady: () => Promise<string | undefined>;
+}

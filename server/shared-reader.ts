@@ -1,0 +1,67 @@
+import type { StoredObject, StoreReader } from '../cloud/store/port.js';
+
+/** A listing is given to all who ask within this time: less than a follower's pause. */
+const LIST_MS = 300;
+const MOST_LISTS = 2_000;
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/**
+ * A store for many who follow the same logs: its calls are those of one follower of each log, however many there are. Stretches of
+ * a log never change under their name and range, so what was read is kept for a while, `MOST_BYTES` of it.
+ */
+export class SharedReader implements Pick<StoreReader, 'bucket' | 'list' | 'read'> {
+  readonly bucket: string;
+  readonly #store: StoreReader;
+  readonly #lists = new Map<string, { readonly at: number; readonly found: Promise<readonly StoredObject[]> }>();
+  readonly #contents = new Map<string, { readonly found: Promise<Buffer | undefined>; bytes: number }>();
+  #bytes = 0;
+
+  constructor(store: StoreReader) {
+    this.#store = store;
+    this.bucket = store.bucket;
+  }
+
+  list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]> {
+    const key = `${prefix}\0${startOffset ?? ''}\0${most ?? ''}`;
+    const now = performance.now();
+    const last = this.#lists.get(key);
+    if (last !== undefined && now - last.at < LIST_MS) return last.found;
+    const found = this.#store.list(prefix, startOffset, most);
+    // Who waits for it gets the failure; the next one asks again.
+    found.catch(() => this.#lists.delete(key));
+    this.#lists.delete(key);
+    this.#lists.set(key, { at: now, found });
+    if (this.#lists.size > MOST_LISTS) this.#lists.delete(this.#lists.keys().next().value ?? '');
+    return found;
+  }
+
+  read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
+    if (range === undefined) return this.#store.read(name);
+    const key = `${name}\0${range.start}\0${range.end ?? ''}`;
+    const known = this.#contents.get(key);
+    if (known !== undefined) return known.found;
+    const found = this.#store.read(name, range);
+    const content = { found, bytes: 0 };
+    this.#contents.set(key, content);
+    found.then(
+      (bytes) => this.#keep(key, content, bytes?.length ?? 0),
+      () => this.#contents.delete(key),
+    );
+    return found;
+  }
+
+  #keep(key: string, content: { bytes: number }, bytes: number): void {
+    // Not there, it may be there at the next reading.
+    if (bytes === 0) {
+      this.#contents.delete(key);
+      return;
+    }
+    content.bytes = bytes;
+    this.#bytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.#contents) {
+      if (this.#bytes <= MOST_BYTES) return;
+      this.#contents.delete(oldest);
+      this.#bytes -= freed;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { KeyObject } from 'node:crypto';
+import { sha256Of, signText } from '../cloud/trust/submission-signature.js';
+import {
+  type AuthorizationStatement,
+  type JobAuthorization,
+  signedText,
+  submittedText,
+} from '../contract/authorization.js';
+import type { JobInput } from '../contract/job.js';
+
+/** Signs what this server starts (docs/adr/0080). */
+export class SubmissionSigner {
+  readonly #id: string;
+  readonly #key: KeyObject;
+
+  constructor(id: string, key: KeyObject) {
+    this.#id = id;
+    this.#key = key;
+  }
+
+  /** @param of the job's id, and who it is of; @param input what its workflow is started with */
+  sign(
+    of: Pick<JobAuthorization, 'job' | 'pool' | 'project' | 'user' | 'service'>,
+    input: JobInput,
+    at: number,
+  ): JobAuthorization {
+    const statement: AuthorizationStatement = {
+      v: 1,
+      ...of,
+      sha256: sha256Of(submittedText(input)),
+      at,
+      key: this.#id,
+    };
+    return { ...statement, signature: signText(signedText(statement), this.#key) };
+  }
+}

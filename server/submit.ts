@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import type { Submitted } from '../client/submissions.js';
+import { JobInvalid, JobNameTaken } from '../client/errors.js';
+import type { ApiSubmission } from '../contract/api/schemas.js';
+import { jobIdFor } from '../domain/identity.js';
+import { resolveJob } from '../domain/job-file/resolve.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import { objectOfFile } from '../domain/local-files.js';
+import { formatProblems } from '../domain/problem.js';
+import { maySubmitFor } from '../quota/access-roles.js';
+import { resolveProject } from '../quota/membership.js';
+import type { Call } from './access/gate.js';
+import type { PoolAccess } from './access/pool-rules.js';
+import { ApiError } from './problem.js';
+import type { Services } from './services.js';
+
+/**
+ * From a request to a job that its user is verified of: checked, allowed, recorded, signed, started once. With a name or an
+ * idempotency key a repeated call finds the job that is there, on any replica and after any crash: the id is made from the key.
+ */
+export async function submitFor(
+  services: Services,
+  call: Call,
+  body: ApiSubmission,
+  idempotencyKey: string | undefined,
+): Promise<Submitted> {
+  const { client, gate, rules, signer } = services;
+  const spec = specOf(body);
+  const user = userOf(call, body, spec);
+  const files = await rules.of(spec.pool);
+  const project = projectOf(files, user, spec);
+  refuseForOthers(call, user, files);
+  await gate.about(call, 'submit', { pool: spec.pool, project, owner: user });
+  await mustBeUploaded(services, body.files ?? {});
+  const name =
+    body.name ?? (idempotencyKey === undefined ? undefined : idFromKey(spec, call.caller.id, idempotencyKey));
+  const service = user === call.caller.id ? {} : { service: call.caller.id };
+  const submitted = await client.submit({
+    ...body,
+    user,
+    files: {},
+    uploaded: body.files ?? {},
+    ...(name === undefined ? {} : { name }),
+    authorize: (job, input) => signer.sign({ job, pool: spec.pool, project, user, ...service }, input, Date.now()),
+  } as Parameters<typeof client.submit>[0]);
+  if (!submitted.isNew && (await client.row(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);
+  return submitted;
+}
+
+/** @throws JobInvalid with every problem, as `jobctl validate` prints it */
+function specOf({ job }: ApiSubmission): JobSpec {
+  const resolved = resolveJob(job);
+  if (resolved.ok) return resolved.spec;
+  throw new JobInvalid(formatProblems(resolved.problems));
+}
+
+function userOf({ caller }: Call, { user }: ApiSubmission, { user: named }: JobSpec): string {
+  if (user !== undefined && named !== undefined && user !== named)
+    throw new JobInvalid(`user: the job file says '${named}', and the call says '${user}'`);
+  return user ?? named ?? caller.id;
+}
+
+function refuseForOthers({ caller }: Call, user: string, { rules }: PoolAccess): void {
+  if (user === caller.id || maySubmitFor(caller, user, rules)) return;
+  const how =
+    caller.kind === 'service'
+      ? 'an operator allows it: [[access.services]] in the pool file'
+      : 'leave the user out: the job is yours';
+  throw new ApiError('forbidden', `user: ${caller.id} may not submit for '${user}'`, how);
+}
+
+function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): string {
+  const choice = resolveProject(config, user, project);
+  if (choice.ok) return choice.project;
+  throw new ApiError('forbidden', choice.message, choice.hint);
+}
+
+/** A file that is not there would be missed on a slice that is paid for. */
+async function mustBeUploaded({ store }: Services, files: Readonly<Record<string, string>>): Promise<void> {
+  const looked = await Promise.all(
+    Object.entries(files).map(
+      async ([path, sha256]) => [path, sha256, await store.stat(objectOfFile(path, sha256))] as const,
+    ),
+  );
+  const missing = looked.filter(([, , found]) => found === undefined);
+  if (missing.length === 0) return;
+  throw new JobInvalid(
+    missing
+      .map(
+        ([path, sha256]) =>
+          `files: the content of '${path}' (sha256 ${sha256}) is not there\n  upload it first: POST /v1/uploads`,
+      )
+      .join('\n'),
+  );
+}
+
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
+const SUFFIX = 9;
+
+/** 45 bits of the caller and their key: a repeated call makes the same id, and another caller's key another one. */
+function idFromKey(spec: JobSpec, caller: string, key: string): string {
+  const digest = createHash('sha256').update(`${caller}\0${key}`).digest();
+  return jobIdFor(spec, [...digest.subarray(0, SUFFIX)].map((byte) => LETTERS[byte % LETTERS.length]).join(''));
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { submitterOf, type Trust } from '../../activities/authorization.js';
+import { isSignedBy, readSigningKey, readVerifyingKey, sha256Of } from '../../cloud/trust/submission-signature.js';
+import type { AcceptJobInput } from '../../contract/job-activities.js';
+import type { JobInput } from '../../contract/job.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { SubmissionSigner } from '../../server/signer.js';
+
+const pair = generateKeyPairSync('ed25519');
+const other = generateKeyPairSync('ed25519');
+const trust: Trust = {
+  isVerified: (pool) => pool !== 'sandbox',
+  serverKeys: new Map([['k1', pair.publicKey]]),
+  isSignedBy,
+  sha256Of,
+};
+const signer = new SubmissionSigner('k1', pair.privateKey);
+const WHO = { job: 'train-1', pool: 'default', project: 'vision', user: 'alice' };
+const INPUT: JobInput = { v: 1, job: { command: { run: 'true' } }, user: 'alice', files: { 'a.txt': 'f'.repeat(64) } };
+
+function ask(input: JobInput, spec: Partial<JobSpec> = {}, id = 'train-1') {
+  const question = { job: { id, run: 'r' }, spec: { pool: 'default', ...spec }, input } as unknown as AcceptJobInput;
+  return submitterOf(trust, question);
+}
+const signed = (input: JobInput = INPUT, of: Partial<typeof WHO> = {}): JobInput => ({
+  ...input,
+  authorization: signer.sign({ ...WHO, ...of }, input, 1),
+});
+/** As Temporal's converter brings it. */
+const overTheWire = (input: JobInput): JobInput => JSON.parse(JSON.stringify(input)) as JobInput;
+
+describe('whose a job is, in a pool in verified mode', () => {
+  it('is whom a server signed for', () => {
+    assert.deepEqual(ask(overTheWire(signed())), { user: 'alice', project: 'vision', isVerified: true });
+  });
+
+  it('does not depend on the time: a job may wait for years', () => {
+    assert.equal(ask(signed()).user, 'alice');
+  });
+
+  const refused: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
+    'one that is not signed': [() => ask(INPUT), /it is not signed/],
+    'the signature of another job': [
+      () => ask(signed(), {}, 'train-2'),
+      /it was signed for job 'train-1', not 'train-2'/,
+    ],
+    'another pool': [() => ask(signed(), { pool: 'big' }), /it was signed for pool 'default', not 'big'/],
+    'another user in the file': [() => ask(signed(), { user: 'bob' }), /it was signed for user 'alice', not 'bob'/],
+    'another user in the input': [() => ask({ ...signed(), user: 'bob' }), /it was signed for user 'alice', not 'bob'/],
+    'another project': [() => ask(signed(), { project: 'speech' }), /it was signed for project 'vision', not 'speech'/],
+    'another command': [
+      () => ask({ ...signed(), job: { command: { run: 'id' } } }),
+      /its input is not the one that was signed/,
+    ],
+    'another file': [
+      () => ask({ ...signed(), files: { 'a.txt': 'e'.repeat(64) } }),
+      /its input is not the one that was signed/,
+    ],
+    'a file more': [() => ask({ ...signed(), source: 'x' }), /its input is not the one that was signed/],
+    'a key that nobody named': [
+      () => ask({ ...INPUT, authorization: new SubmissionSigner('k2', other.privateKey).sign(WHO, INPUT, 1) }),
+      /it is signed with key 'k2', which this worker does not have/,
+    ],
+    'a key under the name of another': [
+      () => ask({ ...INPUT, authorization: new SubmissionSigner('k1', other.privateKey).sign(WHO, INPUT, 1) }),
+      /its signature is not one of key 'k1'/,
+    ],
+    'a changed statement': [
+      () => ask({ ...signed(), authorization: { ...signer.sign(WHO, INPUT, 1), user: 'mallory' } }),
+      /its signature is not one of key 'k1'/,
+    ],
+    'a signature that has no form': [
+      () => ask({ ...INPUT, authorization: { user: 'alice' } as never }),
+      /authorization: pool default takes only jobs whose user a server has verified/,
+    ],
+  };
+  for (const [name, [call, why]] of Object.entries(refused)) it(`refuses ${name}`, () => void assert.throws(call, why));
+
+  it("refuses each as the job's own fault, with the way that works", () => {
+    assert.throws(
+      () => ask(INPUT),
+      (error: Error & { type?: string; nonRetryable?: boolean }) => {
+        assert.equal(error.type, 'InvalidJob');
+        assert.equal(error.nonRetryable, true);
+        assert.match(error.message, /jobctl login, then jobctl submit/);
+        return true;
+      },
+    );
+  });
+
+  it('is in a trusted pool what the client says, and is marked so', () => {
+    assert.deepEqual(ask(INPUT, { pool: 'sandbox' }), { user: 'alice', isVerified: false });
+    assert.deepEqual(ask({ v: 1, job: {} }, { pool: 'sandbox' }), { user: 'unknown', isVerified: false });
+  });
+});
+
+describe("a server's key", () => {
+  const pem = (key: typeof pair.publicKey, type: 'spki' | 'pkcs8') => key.export({ type, format: 'pem' }).toString();
+  it('is refused where a worker is given the private half, or another kind of key', () => {
+    assert.throws(() => readVerifyingKey(pem(pair.privateKey, 'pkcs8'), 'k'), /k: holds a private key/);
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    assert.throws(() => readVerifyingKey(pem(publicKey, 'spki'), 'k'), /k: is a key of type rsa, wanted ed25519/);
+    assert.throws(() => readSigningKey('nonsense', 'k'), /k: holds no private key/);
+  });
+});

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { type ContextFlags, resolveContext } from '../../client/cli/context.js';
+import { VERB_PLACES, wordsOf } from '../../client/cli/contexts/verb-places.js';
+import { createProgram } from '../../client/cli/program.js';
+import { jobctl } from './command-line.js';
+
+const SERVER = 'https://jobctl.example.com';
+const TEMPORAL = '127.0.0.1:1';
+
+const leaves = (command: Command): readonly Command[] => [
+  ...(command.options.length > 0 ? [command] : []),
+  ...command.commands.flatMap(leaves),
+];
+
+describe('a context of jobctl serve', function () {
+  this.timeout(60_000);
+  let home: string;
+  beforeEach(() => (home = mkdtempSync(join(tmpdir(), 'jobctl-server-context-'))));
+  afterEach(() => rmSync(home, { recursive: true }));
+
+  const write = (text: string): void => {
+    const file = join(home, '.config/jobctl/contexts.toml');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: 0o600 });
+  };
+  const resolved = (flags: ContextFlags = {}, env: Readonly<Record<string, string>> = {}) => {
+    const { server, temporal, bucket, store, place } = resolveContext(flags, { HOME: home, ...env });
+    return {
+      server: server?.url,
+      temporal: temporal.address,
+      bucket: bucket?.bucket,
+      reads: store === undefined ? undefined : 'server' in store ? 'server' : store.bucket,
+      place: place?.name ?? place?.address,
+    };
+  };
+  const nothing = { server: undefined, temporal: undefined, bucket: undefined, reads: undefined };
+
+  describe('places do not mix', () => {
+    const both = `current = "team"\n[contexts.team]\nserver = "${SERVER}"\n[contexts.ops]\nserver = "${SERVER}"\naddress = "${TEMPORAL}"\nbucket = "b"\n[contexts.old]\naddress = "${TEMPORAL}"\nbucket = "b"\n`;
+    const cases: readonly (readonly [string, ContextFlags, Record<string, string>, object])[] = [
+      ['the current context', {}, {}, { ...nothing, server: SERVER, reads: 'server', place: 'team' }],
+      [
+        'one with Temporal beside it, for the verbs that need that',
+        { context: 'ops' },
+        {},
+        { server: SERVER, temporal: TEMPORAL, bucket: 'b', reads: 'server', place: 'ops' },
+      ],
+      [
+        'a Temporal address that is named wins over a server of a context, as a whole',
+        { temporalAddress: '127.0.0.1:9' },
+        {},
+        { ...nothing, temporal: '127.0.0.1:9', place: '127.0.0.1:9' },
+      ],
+      [
+        'TEMPORAL_ADDRESS does',
+        {},
+        { TEMPORAL_ADDRESS: TEMPORAL },
+        { ...nothing, temporal: TEMPORAL, place: TEMPORAL },
+      ],
+      [
+        'a server that is named wins over an address of the environment, which is nobody’s then',
+        { server: 'https://other.example.com' },
+        { TEMPORAL_ADDRESS: TEMPORAL },
+        { ...nothing, server: 'https://other.example.com', reads: 'server', place: 'https://other.example.com' },
+      ],
+      [
+        'and over a Temporal context',
+        { server: SERVER },
+        { JOBCTL_CONTEXT: 'old' },
+        { ...nothing, server: SERVER, reads: 'server', place: SERVER },
+      ],
+      [
+        'JOBCTL_SERVER wins over the current context',
+        {},
+        { JOBCTL_SERVER: 'http://127.0.0.1:7480' },
+        { ...nothing, server: 'http://127.0.0.1:7480', reads: 'server', place: 'http://127.0.0.1:7480' },
+      ],
+      [
+        '--context wins over JOBCTL_SERVER',
+        { context: 'old' },
+        { JOBCTL_SERVER: SERVER },
+        { server: undefined, temporal: TEMPORAL, bucket: 'b', reads: 'b', place: 'old' },
+      ],
+      [
+        'a Temporal address of a context that has a server too: Temporal is meant',
+        { temporalAddress: TEMPORAL },
+        { JOBCTL_CONTEXT: 'ops' },
+        { server: undefined, temporal: TEMPORAL, bucket: 'b', reads: 'b', place: TEMPORAL },
+      ],
+    ];
+    for (const [name, flags, env, wanted] of cases)
+      it(name, () => {
+        write(both);
+        assert.deepEqual(resolved(flags, env), wanted);
+      });
+  });
+
+  it('context set makes one with a server alone, and ls shows it', async () => {
+    const made = await jobctl(['context', 'set', 'team', '--server', SERVER], { HOME: home });
+    assert.deepEqual([made.exitCode, made.stderr], [0, '']);
+    const { stdout } = await jobctl(['context', 'ls'], { HOME: home });
+    assert.match(stdout, /^\* +team +https:\/\/jobctl\.example\.com$/m);
+    const rest = await jobctl(['context', 'set', 'team', '--unset', 'server'], { HOME: home });
+    assert.deepEqual([rest.exitCode, rest.stderr.split('\n')[0]], [2, 'context team: cannot be without a server']);
+  });
+
+  for (const [address, problem] of [
+    ['http://jobctl.example.com', 'is http, and a login would pass the network in clear text'],
+    ['jobctl.example.com', 'is not a URL'],
+    ['https://u:p@jobctl.example.com', 'has a login in it'],
+    ['https://jobctl.example.com/?x=1', 'has more than a host and a path'],
+    ['http://127.0.0.1.example.com', 'is http, and'],
+  ] as const)
+    it(`${address} is refused: ${problem}`, async () => {
+      for (const args of [
+        ['list', '--server', address],
+        ['context', 'set', 'x', '--server', address],
+      ]) {
+        const { exitCode, stderr } = await jobctl(args, { HOME: home });
+        assert.equal(exitCode, 2);
+        assert.ok(stderr.startsWith('--server: ') && stderr.includes(problem), stderr);
+      }
+    });
+
+  describe('every verb that takes a context', () => {
+    const verbs = leaves(createProgram({ commandWords: undefined, exitCode: 0 })).filter(({ options }) =>
+      options.some(({ long }) => long === '--context'),
+    );
+
+    it('has its place in the table, and the table has no other', () => {
+      assert.deepEqual(Object.keys(VERB_PLACES), verbs.map(wordsOf).toSorted());
+    });
+
+    /** What they need to come as far as the server. */
+    const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+      cancel: ['j', '--yes'],
+      cp: ['j:x', '.'],
+      delete: ['j', '--yes'],
+      exec: ['j', '--', 'true'],
+      launch: ['--instance-type', 'v5litepod-1', '--zone', 'us-central1-a', '--image', 'r/i:1', '--', 'true'],
+      'port-forward': ['j', '39321:80'],
+      'quota apply': ['--yes', 'QUOTA'],
+      'quota drain': ['--yes'],
+      'quota set-priority': ['j', '2'],
+      setup: ['j'],
+      submit: ['--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],
+      'secret put': ['x'],
+      'secret rm': ['x'],
+    };
+    const NONE: ReadonlySet<string> = new Set(
+      'quota freeze|quota history|quota plan|quota show|quota thaw|top|whoami|audit leaks|secret ls|setup server|list|login|logout|context show|machines check|machines ls'.split(
+        '|',
+      ),
+    );
+    const argumentsOf = (words: string): readonly string[] => ARGUMENTS[words] ?? (NONE.has(words) ? [] : ['j']);
+
+    let server: Server;
+    let calls: string[];
+    before(async () => {
+      server = createServer((request, response) => {
+        calls.push(`${request.method} ${request.url}`);
+        response.writeHead(403, { 'content-type': 'application/problem+json' });
+        response.end(JSON.stringify({ code: 'forbidden', detail: 'not this one', requestId: 'r', status: 403 }));
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    });
+    after(() => server.close());
+    beforeEach(() => {
+      calls = [];
+    });
+
+    /** A context of the server, and a login by a variable. */
+    function environment(): Record<string, string> {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      write(`current = "team"\n[contexts.team]\nserver = "${url}"\n`);
+      const logins = join(home, '.local/state/jobctl-login/logins.json');
+      mkdirSync(dirname(logins), { recursive: true, mode: 0o700 });
+      const servers = { [url]: { kind: 'from', from: 'env:TOKEN' } };
+      writeFileSync(logins, JSON.stringify({ v: 1, servers }), { mode: 0o600 });
+      const claims = Buffer.from(JSON.stringify({ iss: 'x', aud: 'y', exp: 4_000_000_000 })).toString('base64url');
+      return { HOME: home, TOKEN: `e30.${claims}.x` };
+    }
+
+    for (const words of verbs.map(wordsOf)) {
+      const place = VERB_PLACES[words];
+      if (typeof place === 'object')
+        it(`${words} says why it needs Temporal itself, and which context has it`, async () => {
+          const { exitCode, stderr } = await jobctl([...words.split(' '), ...argumentsOf(words)], environment());
+          assert.equal(exitCode, 2, stderr);
+          const [first = '', second = ''] = stderr.split('\n');
+          assert.match(
+            first,
+            new RegExp(
+              `^jobctl ${words}: needs Temporal itself, and context team \\(http\\S+\\) is a jobctl serve: it `,
+            ),
+          );
+          assert.match(second, /--temporal-address, or use a context that has its address$/);
+          assert.deepEqual(calls, []);
+        });
+      else if (place === 'either')
+        it(`${words} asks the server, and ends with what it answers`, async () => {
+          const quota = join(home, 'quota.toml');
+          writeFileSync(
+            quota,
+            `[toml-schema]\nversion = "1"\n[[total_resources]]\nv5litepod = 64\n[project_resources.a]\nv5litepod = 1.0\n[project_membership]\na = ["x"]\n`,
+          );
+          const args = argumentsOf(words).map((word) => (word === 'QUOTA' ? quota : word));
+          const { exitCode, stderr } = await jobctl([...words.split(' '), ...args], environment());
+          assert.ok(calls.length > 0, `nothing was asked: ${stderr}`);
+          assert.equal(exitCode, 4, stderr);
+          assert.match(stderr, /not this one/);
+        });
+    }
+  });
+});

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { JobClient } from '../../../client/job-client.js';
+import {
+  Forbidden,
+  JobInvalid,
+  JobNameTaken,
+  JobNotFound,
+  JobRefused,
+  JobTerminated,
+  NotLoggedIn,
+  PoolNotFound,
+  PoolRefused,
+  ServerRefused,
+  ServerUnreachable,
+  TooManyRequests,
+} from '../../../client/errors.js';
+
+const JOB = { name: 'j', tpu: { accelerator: 'v5litepod-1' }, command: { run: 'true' } };
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+type Reply = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void;
+
+/** Of the wire alone: what a server may answer, break off or refuse. Whole ones are in test/server. */
+describe('JobClient over HTTP', function () {
+  this.timeout(20_000);
+  let server: Server;
+  let address: string;
+  let seen: Seen[];
+  let replies: Reply[];
+
+  before(async () => {
+    server = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request;
+        const one = { method, url, headers, body: Buffer.concat(parts).toString('utf8') };
+        seen.push(one);
+        const reply = replies.length > 1 ? replies.shift() : replies[0];
+        reply?.(one, response, request);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => {
+    seen = [];
+    replies = [];
+  });
+
+  const connect = (more: object = {}): Promise<JobClient> =>
+    JobClient.connect({ server: address, token: async () => 'a.b.c', ...more });
+  const answers =
+    (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Reply =>
+    (_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify(body));
+    };
+  const refuses = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): Reply =>
+    answers(
+      { type: 'about:blank', title: 'x', status, code, detail: 'because', remedy: 'do this', requestId: 'r-1' },
+      status,
+      {
+        'content-type': 'application/problem+json',
+        ...headers,
+      },
+    );
+  const breaksOff: Reply = (_, __, request) => request.socket.destroy();
+  const submitted = answers({ id: 'j-1', isNew: true, spec: { name: 'j', pool: 'default' } }, 201);
+
+  describe('a submit', () => {
+    it('whose answer is lost is sent again under the same key, and is one job that is new', async () => {
+      replies = [breaksOff, refuses(503, 'unavailable'), answers({ id: 'j-1', isNew: false, spec: {} })];
+      const { id, isNew } = await (await connect()).submit({ job: JOB });
+      assert.deepEqual([id, isNew], ['j-1', true]);
+      const keys = seen.map(({ headers }) => headers['idempotency-key']);
+      assert.equal(keys.length, 3);
+      assert.match(String(keys[0]), /^[0-9a-f-]{36}$/);
+      assert.equal(new Set(keys).size, 1);
+      assert.equal(new Set(seen.map(({ body }) => body)).size, 1);
+    });
+
+    it('of another call has another key', async () => {
+      replies = [submitted];
+      const client = await connect();
+      await client.submit({ job: JOB });
+      await client.submit({ job: JOB });
+      assert.equal(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size, 2);
+    });
+
+    it('with a name has the name for a key, and what the server says of it', async () => {
+      replies = [answers({ id: 'j-1', isNew: false, spec: {} })];
+      const { isNew } = await (await connect()).submit({ job: JOB, name: 'j-1' });
+      assert.equal(isNew, false);
+      assert.deepEqual(
+        [seen[0]?.headers['idempotency-key'], (JSON.parse(seen[0]?.body ?? '') as { name: string }).name],
+        [undefined, 'j-1'],
+      );
+    });
+
+    it('to a server that comes up meanwhile', async () => {
+      const port = await freePort();
+      const client = await JobClient.connect({ server: `http://127.0.0.1:${port}`, token: async () => 'a.b.c' });
+      const submitting = client.submit({ job: JOB });
+      const late = createServer((request, response) => {
+        request
+          .resume()
+          .once('end', () => response.writeHead(201).end(JSON.stringify({ id: 'j-2', isNew: true, spec: {} })));
+      });
+      await new Promise<void>((resolve) => late.listen(port, '127.0.0.1', resolve));
+      assert.equal((await submitting).id, 'j-2');
+      late.closeAllConnections();
+      late.close();
+    });
+  });
+
+  it('what may not be repeated is not: a restart whose answer is lost says that it may have been done', async () => {
+    replies = [breaksOff];
+    await assert.rejects(
+      (await connect()).restart('j-1', ''),
+      (error) => error instanceof ServerUnreachable && error.message.endsWith('; it may have been done'),
+    );
+    assert.equal(seen.length, 1);
+  });
+
+  it('no token leaves for an address that is not safe, and none follows a redirect', async () => {
+    await assert.rejects(
+      connect({ server: 'http://jobctl.example.com' }),
+      (error) => error instanceof ServerRefused && /clear text/.test(error.message),
+    );
+    replies = [answers({}, 302, { location: 'http://127.0.0.1:1/elsewhere' })];
+    await assert.rejects(
+      (await connect()).row('j-1'),
+      (error) => error instanceof ServerRefused && /leads to http:\/\/127\.0\.0\.1:1\/elsewhere/.test(error.message),
+    );
+    assert.equal(seen.length, 1);
+  });
+
+  it('a refused token is asked for once more, and another one is sent', async () => {
+    replies = [refuses(401, 'unauthenticated'), answers({ id: 'j-1' })];
+    const refused: (string | undefined)[] = [];
+    const token = async (before?: string): Promise<string> => {
+      refused.push(before);
+      return before === undefined ? 'old.a.b' : 'new.a.b';
+    };
+    await (await connect({ token })).row('j-1');
+    assert.deepEqual(refused, [undefined, 'old.a.b']);
+    assert.deepEqual(
+      seen.map(({ headers }) => headers.authorization),
+      ['Bearer old.a.b', 'Bearer new.a.b'],
+    );
+  });
+
+  describe('too many calls', () => {
+    it('are the caller’s to know, with when to ask again', async () => {
+      replies = [refuses(429, 'too-many-requests', { 'retry-after': '7' })];
+      await assert.rejects(
+        (await connect()).row('j-1'),
+        (error) => error instanceof TooManyRequests && error.retryAfterMs === 7_000 && error.remedy === 'do this',
+      );
+      assert.equal(seen.length, 1);
+    });
+
+    it('are waited for, as long as was agreed in all', async () => {
+      replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' }), answers({ id: 'j-1' })];
+      const told: number[] = [];
+      const busy = { busyPatienceMs: 1_500, onBusy: (_: string, ms: number) => told.push(ms) };
+      assert.equal((await (await connect(busy)).row('j-1')).id, 'j-1');
+      assert.deepEqual(told, [1_000]);
+      replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' })];
+      await assert.rejects((await connect(busy)).row('j-1'), TooManyRequests);
+      assert.deepEqual(told, [1_000, 1_000]);
+    });
+  });
+
+  type ErrorClass = new (...args: never[]) => Error;
+  const REFUSALS: readonly (readonly [string, number, string, (client: JobClient) => Promise<unknown>, ErrorClass])[] =
+    [
+      ['a job that is wrong', 422, 'invalid', (client) => client.submit({ job: JOB }), JobInvalid],
+      ['a name that is taken', 409, 'name-taken', (client) => client.submit({ job: JOB, name: 'j-1' }), JobNameTaken],
+      ['no such job', 404, 'not-found', (client) => client.row('j-1'), JobNotFound],
+      ['a job in no state for it', 409, 'refused', (client) => client.stop('j-1', ''), JobRefused],
+      ['a changed file that is wrong', 422, 'invalid', (client) => client.resume('j-1', '', { set: [] }), JobRefused],
+      ['a job that was refused', 422, 'invalid', (client) => client.wait('j-1'), JobInvalid],
+      ['a job that was terminated', 409, 'refused', (client) => client.wait('j-1'), JobTerminated],
+      ['a pool that refuses', 409, 'refused', (client) => client.quota().setAdmission('frozen', ''), PoolRefused],
+      ['files that are wrong', 422, 'invalid', (client) => client.quota().apply({}, ''), PoolRefused],
+      ['no such pool', 404, 'not-found', (client) => client.quota('x').setAdmission('open', ''), PoolNotFound],
+      ['nobody that is known', 401, 'unauthenticated', (client) => client.whoAmI(), NotLoggedIn],
+      ['somebody who may not', 403, 'forbidden', (client) => client.cancel('j-1'), Forbidden],
+      ['a call that is wrong', 400, 'invalid', (client) => client.count(), ServerRefused],
+      ['a fault of the server', 500, 'internal', (client) => client.count(), ServerRefused],
+    ];
+  for (const [what, status, code, call, error] of REFUSALS)
+    it(`${what} is ${error.name}`, async () => {
+      replies = [refuses(status, code)];
+      await assert.rejects(call(await connect()), error);
+    });
+
+  it('what is no jobctl serve is said to be none', async () => {
+    replies = [
+      (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hi</html>'),
+      (_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<html>no</html>'),
+    ];
+    for (const words of [/is a web page$/, /answers HTTP 404: the answer is a web page/])
+      await assert.rejects(
+        (await connect()).count(),
+        (error) =>
+          error instanceof ServerRefused && words.test(error.message) && /jobctl serve/.test(error.remedy ?? ''),
+      );
+  });
+
+  it('find reads page after page, a filter of many ids in parts, and no row twice', async () => {
+    replies = [
+      answers({ rows: [{ id: 'a' }, { id: 'b' }], total: 3, open: 3, nextPageToken: 'next' }),
+      answers({ rows: [{ id: 'b' }, { id: 'c' }], total: 3, open: 3 }),
+    ];
+    const client = await connect();
+    const rows = await client.find({ phase: ['queued', 'running'], user: 'alice@example.org' });
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['a', 'b', 'c'],
+    );
+    assert.deepEqual(
+      seen.map(({ url }) => url),
+      [
+        '/v1/jobs?user=alice%40example.org&phase=queued%2Crunning&limit=1000',
+        '/v1/jobs?user=alice%40example.org&phase=queued%2Crunning&limit=1000&pageToken=next',
+      ],
+    );
+    seen = [];
+    replies = [answers({ rows: [], total: 0, open: 0 })];
+    await client.find({ ids: Array.from({ length: 401 }, (_, at) => `job-${at}`) });
+    assert.deepEqual(
+      seen.map(({ url }) => new URL(url, address).searchParams.get('ids')?.split(',').length),
+      [200, 200, 1],
+    );
+    assert.deepEqual(await client.find({ ids: [] }), []);
+  });
+
+  it('files go to the URLs that the server signed, without a token, else through it; what is there is not sent', async () => {
+    replies = [
+      ({ body }, response) => {
+        const { files } = JSON.parse(body) as { files: { path: string }[] };
+        const [a, b, c] = files;
+        const answered = [
+          {
+            path: a?.path,
+            object: 'x',
+            state: 'wanted',
+            url: `${address}/signed?sig=1`,
+            headers: { 'x-goog-if-generation-match': '0' },
+          },
+          { path: b?.path, object: 'y', state: 'wanted' },
+          { path: c?.path, object: 'z', state: 'exists' },
+        ];
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: answered }));
+      },
+      ({ method }, response) => response.writeHead(method === 'PUT' ? 204 : 201).end(),
+      (_, response) => response.writeHead(204).end(),
+      submitted,
+    ];
+    const [a, b, c] = ['a', 'bb', 'ccc'].map((text) => Buffer.from(text));
+    await (await connect()).submit({ job: JOB, files: { a: a as Buffer, b: b as Buffer, c: c as Buffer } });
+    const puts = seen.filter(({ method }) => method === 'PUT').toSorted((one, two) => (one.body < two.body ? -1 : 1));
+    assert.deepEqual(
+      puts.map(({ url, body, headers }) => [url.split('?')[0], body, headers.authorization, headers['content-length']]),
+      [
+        ['/signed', 'a', undefined, '1'],
+        ['/v1/uploads/content', 'bb', 'Bearer a.b.c', '2'],
+      ],
+    );
+    const job = JSON.parse(seen.at(-1)?.body ?? '') as { files: Record<string, string> };
+    assert.deepEqual(Object.keys(job.files), ['a', 'b', 'c']);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  return port;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import { copySystemObjects, splitStore, strayObjects } from '../../cloud/store/split-store.js';
+import { startRehearsedCloud } from './rehearsed-cloud.js';
+
+/** One name of each kind that decides, and beside each one that does not. */
+const SYSTEM = [
+  'system/owner',
+  'system/changes.json',
+  'system/host-keys/uid-1/0',
+  'quota/default/state.json',
+  'quota/default/applied/pool',
+  'audit/2026-11-24/10-00-00.000-ab-1.jsonl',
+  'jobs/j-1/run',
+  'jobs/j-1/owner.json',
+  'jobs/j-1/outcome.json',
+  'jobs/j-1/job-keys/r.json',
+];
+const JOBS = [
+  'jobs/j-1/spec.yaml',
+  'jobs/j-1/logs/a1/command/host-0.000000000000000',
+  'jobs/j-1/outputs/run',
+  'bundles/ab.tar.gz',
+  'files/ab',
+];
+
+describe('a store over two buckets', function () {
+  this.timeout(30_000);
+  let jobs: StorePort;
+  let system: StorePort;
+  let both: StorePort;
+  let stop: () => Promise<void>;
+  before(async () => {
+    const cloud = await startRehearsedCloud(107);
+    stop = () => cloud.stop();
+    const open = async (bucket: string): Promise<StorePort> => {
+      const options = { endpoint: cloud.storeEndpoint, bucket, projectId: 'p' };
+      await ensureBucket(options);
+      return createStore(options);
+    };
+    [jobs, system] = [await open('the-jobs'), await open('the-system')];
+    both = splitStore(jobs, system);
+    for (const name of [...SYSTEM, ...JOBS]) await both.write(name, `true ${name}`, 'absent');
+  });
+  after(() => stop());
+
+  const namesOf = async (store: StorePort, prefix = ''): Promise<readonly string[]> =>
+    (await store.list(prefix)).map(({ name }) => name);
+
+  it('keeps what decides in the one, and all else in the other', async () => {
+    assert.deepEqual(await namesOf(system), SYSTEM.toSorted());
+    assert.deepEqual(await namesOf(jobs), JOBS.toSorted());
+  });
+
+  it('lists as one store: of everything, of a job, of a folder, so many', async () => {
+    assert.deepEqual(await namesOf(both), [...SYSTEM, ...JOBS].toSorted());
+    assert.deepEqual(
+      await namesOf(both, 'jobs/j-1/'),
+      [...SYSTEM, ...JOBS].filter((name) => name.startsWith('jobs/j-1/')).toSorted(),
+    );
+    assert.deepEqual(await namesOf(both, 'jobs/j-1/logs/'), [JOBS[1]]);
+    assert.deepEqual(
+      await namesOf(both, 'quota/default/'),
+      SYSTEM.filter((name) => name.startsWith('quota/')).toSorted(),
+    );
+    const two = await both.list('jobs/j-1/', undefined, 2);
+    assert.deepEqual(
+      two.map(({ name }) => name),
+      ['jobs/j-1/job-keys/r.json', 'jobs/j-1/logs/a1/command/host-0.000000000000000'],
+    );
+  });
+
+  for (const name of SYSTEM)
+    it(`a forged ${name} in the job bucket changes nothing`, async () => {
+      await jobs.replace(name, 'forged');
+      assert.equal((await both.read(name))?.toString(), `true ${name}`);
+      assert.equal((await both.stat(name))?.size, Buffer.byteLength(`true ${name}`));
+      assert.equal((await both.list(name)).length, 1);
+      assert.deepEqual(
+        (await both.list('jobs/j-1/')).filter((object) => object.name === name).map(({ size }) => size),
+        name.startsWith('jobs/') ? [`true ${name}`.length] : [],
+      );
+      await both.replace(name, 'newer');
+      assert.equal((await jobs.read(name))?.toString(), 'forged');
+      await both.replace(name, `true ${name}`);
+    });
+
+  it('is made of one bucket by a copy, which changes nothing that is there', async () => {
+    await system.remove('system/owner');
+    await system.remove('jobs/j-1/run');
+    assert.equal(await copySystemObjects(jobs, system), 2);
+    assert.equal((await both.read('system/owner'))?.toString(), 'forged');
+    assert.equal((await both.read('quota/default/state.json'))?.toString(), 'true quota/default/state.json');
+    assert.equal(await copySystemObjects(jobs, system), 0);
+  });
+
+  it('names what does not belong there', async () => {
+    assert.deepEqual(
+      (await strayObjects(jobs)).toSorted(),
+      SYSTEM.filter((name) => !name.startsWith('jobs/')).toSorted(),
+    );
+    assert.deepEqual((await strayObjects(jobs, 2)).length, 2);
+  });
+
+  it('forgets a job in both', async () => {
+    for (const { name } of await both.list('jobs/j-1/')) await both.remove(name);
+    assert.deepEqual(
+      (await namesOf(system)).filter((name) => name.startsWith('jobs/')),
+      [],
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { createApp } from '../../server/app.js';
+import { loadServerConfig } from '../../server/config.js';
+import { TokenVerifier } from '../../server/identity/verifier.js';
+import { ServerMetrics } from '../../server/metrics.js';
+import type { Services } from '../../server/services.js';
+
+export interface LoginServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The routes of `jobctl serve` that only know who calls: its own application and verifier, with neither Temporal nor a store. */
+export async function startLoginServer(
+  issuer: string,
+  audience: string,
+  scopes: readonly string[],
+  port = 0,
+): Promise<LoginServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'login-server-'));
+  const file = join(folder, 'serve.json');
+  writeFileSync(
+    file,
+    JSON.stringify({
+      store: { bucket: 'none' },
+      googleProject: 'none',
+      signingKey: { id: 'none', key: 'env:NONE' },
+      issuers: [{ issuer, audiences: [audience], scopes }],
+    }),
+  );
+  const config = loadServerConfig(file);
+  rmSync(folder, { recursive: true });
+  const services = { verifier: new TokenVerifier(config.issuers), metrics: new ServerMetrics() };
+  const app = await createApp(config, services as unknown as Services, pino({ level: 'silent' }));
+  const url = await app.listen({ host: '127.0.0.1', port });
+  return { url, stop: () => app.close() };
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { type Ended, jobctl } from '../cli/command-line.js';
+import { ended, type Started, started } from '../cli/running-command.js';
+import { until } from '../until.js';
+import { type LoginServer, startLoginServer } from './login-server.js';
+import { Person } from './person.js';
+import { CLIENT_ID, PersonIssuer, SCOPES } from './person-issuer.js';
+
+describe('jobctl login, logout and whoami, at a real OpenID provider', function () {
+  this.timeout(60_000);
+  let issuer: PersonIssuer;
+  let server: LoginServer;
+  let home: string;
+  let env: Record<string, string>;
+  const file = (): string => join(home, '.local/state/jobctl-login/logins.json');
+  const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, env);
+
+  before(async () => {
+    issuer = await PersonIssuer.start();
+    server = await startLoginServer(issuer.url, CLIENT_ID, SCOPES);
+  });
+  after(async () => {
+    await server.stop();
+    await issuer.stop();
+  });
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'jobctl-login-'));
+    env = { HOME: home, JOBCTL_SERVER: server.url };
+    issuer.lifetimeS = 3_600;
+    issuer.grants.length = 0;
+  });
+  afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+  /** A login whose address is visited as soon as it is printed. */
+  async function logIn(name: string, seen: (address: string) => Promise<void> = async () => undefined): Promise<Ended> {
+    const login = started(['login'], { ...env, BROWSER: 'true' });
+    const address = await printed(login, /^ {2}(http\S+authorization\S*|http\S+\/auth\?\S+)$/m);
+    await seen(address);
+    const back = await new Person(name).logIn(address);
+    const page = await fetch(back);
+    assert.deepEqual([page.status, await page.text()], [200, 'jobctl has your login. You can close this page.\n']);
+    return ended(login);
+  }
+
+  it('by a browser: authorization code with PKCE, state and nonce; what else comes to the port is answered and ends nothing', async () => {
+    const { exitCode, stdout, stderr } = await logIn('anna', async (address) => {
+      const { searchParams } = new URL(address);
+      const [method, state, nonce] = ['code_challenge_method', 'state', 'nonce'].map((key) => searchParams.get(key));
+      assert.equal(method, 'S256');
+      assert.ok(state !== null && state !== undefined && state.length >= 32 && (nonce?.length ?? 0) >= 32);
+      const callback = searchParams.get('redirect_uri') ?? '';
+      assert.match(callback, /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+      assert.equal((await fetch(`${callback}?code=stolen&state=other`)).status, 400);
+      assert.equal((await fetch(new URL('/', callback))).status, 404);
+      assert.equal((await fetch(`${callback}?code=x&state=${state}`, { method: 'POST' })).status, 404);
+      assert.equal((await fetch(`${callback.replace('127.0.0.1', 'localhost')}?code=x&state=${state}`)).status, 404);
+    });
+    assert.deepEqual([exitCode, stdout], [0, `logged in at ${server.url} as anna@example.org\n`]);
+    const stored = readFileSync(file(), 'utf8');
+    const { idToken, refreshToken } = loginIn(stored);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
+    assert.ok(!`${stdout}${stderr}`.includes(idToken) && !`${stdout}${stderr}`.includes(refreshToken));
+  });
+
+  it('whoami shows whom the server knows, and until when; --print-token prints the token alone', async () => {
+    await logIn('anna');
+    const shown = await run('whoami');
+    assert.equal(shown.exitCode, 0);
+    assert.match(
+      shown.stdout,
+      new RegExp(
+        `^user +anna@example\\.org\ngroups +-\nissuer +${issuer.url}\ntoken +until \\S+Z, for \\S+\nserver +${server.url}\n$`,
+      ),
+    );
+    const { expiresAt, ...who } = JSON.parse((await run('whoami', '-o', 'json')).stdout) as Record<string, unknown>;
+    assert.ok(Number(expiresAt) > Date.now());
+    assert.deepEqual(who, {
+      ...{ mode: 'verified', server: server.url, isVerified: true },
+      ...{ kind: 'user', id: 'anna@example.org', groups: [], issuer: issuer.url },
+    });
+    const token = await run('login', '--print-token');
+    assert.deepEqual([token.exitCode, token.stdout], [0, `${loginIn(readFileSync(file(), 'utf8')).idToken}\n`]);
+  });
+
+  it('by a code in another browser, also where nobody sits at a terminal', async () => {
+    const login = started(['login'], env);
+    const address = await printed(login, /^ {2}(http\S+\/device)$/m);
+    const code = await printed(login, /^Code: (\S+)$/m);
+    await new Person('dora').enterCode(address, code);
+    const { exitCode, stdout } = await ended(login);
+    assert.deepEqual([exitCode, stdout], [0, `logged in at ${server.url} as dora@example.org\n`]);
+    assert.deepEqual(issuer.grants.slice(-1), ['urn:ietf:params:oauth:grant-type:device_code']);
+  });
+
+  it('a token that is about to end is renewed silently, by one of two commands at once: the refresh token is good for one use', async () => {
+    issuer.lifetimeS = 40;
+    await logIn('anna');
+    issuer.lifetimeS = 3_600;
+    issuer.grants.length = 0;
+    const both = await Promise.all([run('whoami'), run('whoami'), run('whoami')]);
+    assert.deepEqual(
+      both.map(({ exitCode, stderr }) => [exitCode, stderr]),
+      Array.from({ length: 3 }, () => [0, '']),
+    );
+    assert.deepEqual(issuer.grants, ['refresh_token']);
+    assert.equal((await run('whoami')).exitCode, 0);
+    assert.deepEqual(issuer.grants, ['refresh_token']);
+  });
+
+  it('the keys of the issuer are rotated: what the server refuses is renewed once, and the command goes on', async () => {
+    await logIn('anna');
+    // A server that has the old keys yet takes tokens of theirs until it asks again.
+    await server.stop();
+    await issuer.rotateKeys();
+    server = await startLoginServer(issuer.url, CLIENT_ID, SCOPES, Number(new URL(server.url).port));
+    issuer.grants.length = 0;
+    const { exitCode, stdout, stderr } = await run('whoami');
+    assert.deepEqual([exitCode, stderr], [0, '']);
+    assert.match(stdout, /^user +anna@example\.org\n/);
+    assert.deepEqual(issuer.grants, ['refresh_token']);
+  });
+
+  it('logout forgets the login here, and the issuer renews it no more, also for who has copied it', async () => {
+    issuer.lifetimeS = 40;
+    await logIn('anna');
+    copyFileSync(file(), join(home, 'copy'));
+    const out = await run('logout');
+    assert.deepEqual([out.exitCode, out.stdout], [0, `logged out of ${server.url}, and its issuer knows\n`]);
+    const after = await run('whoami');
+    assert.deepEqual([after.exitCode, after.stdout], [5, '']);
+    assert.equal(
+      after.stderr,
+      `you are not logged in at ${server.url}\n  log in: jobctl login --server ${server.url}\n`,
+    );
+    const again = await run('logout');
+    assert.deepEqual([again.exitCode, again.stdout], [0, `you were not logged in at ${server.url}\n`]);
+    copyFileSync(join(home, 'copy'), file());
+    const copied = await run('whoami');
+    assert.equal(copied.exitCode, 5);
+    assert.match(copied.stderr, new RegExp(`^${issuer.url} does not renew your login: invalid_grant.*\n {2}log in: `));
+  });
+
+  it('a login that has ended and cannot be renewed says of whom, and since when', async () => {
+    mkdirSync(join(home, '.local/state/jobctl-login'), { recursive: true, mode: 0o700 });
+    const login = {
+      kind: 'oidc',
+      issuer: issuer.url,
+      clientId: CLIENT_ID,
+      idToken: 'a.b.c',
+      expiresAt: 1_700_000_000_000,
+    };
+    writeFileSync(file(), JSON.stringify({ v: 1, servers: { [server.url]: login } }), { mode: 0o600 });
+    const { exitCode, stderr } = await run('whoami');
+    assert.equal(exitCode, 5);
+    assert.equal(
+      stderr,
+      `your login at ${issuer.url} ended at 2023-11-14T22:13:20.000Z\n  log in: jobctl login --server ${server.url}\n`,
+    );
+  });
+
+  it('a file of logins that others can read is refused', async () => {
+    await logIn('anna');
+    chmodSync(file(), 0o640);
+    const { exitCode, stderr } = await run('whoami');
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /logins\.json: others can reach it \(mode 640\), and it holds your logins\n {2}chmod 600 /);
+    assert.ok(!stderr.includes(loginIn(readFileSync(file(), 'utf8')).idToken));
+  });
+
+  describe('by a token that somebody else keeps', () => {
+    it('a variable, asked for each time: nothing of the token is stored', async () => {
+      await logIn('anna');
+      const { idToken } = loginIn(readFileSync(file(), 'utf8'));
+      const login = await jobctl(['login', '--id-token-from', 'env:CI_TOKEN'], { ...env, CI_TOKEN: idToken });
+      assert.deepEqual([login.exitCode, login.stdout], [0, `logged in at ${server.url} as anna@example.org\n`]);
+      assert.deepEqual(JSON.parse(readFileSync(file(), 'utf8')), {
+        v: 1,
+        servers: { [server.url]: { kind: 'from', from: 'env:CI_TOKEN' } },
+      });
+      const without = await run('whoami');
+      assert.equal(without.exitCode, 5);
+      assert.match(without.stderr, /^env:CI_TOKEN: the environment variable is not set\n/);
+      assert.equal((await jobctl(['whoami'], { ...env, CI_TOKEN: idToken })).exitCode, 0);
+    });
+
+    it('for another audience: it says which, and the login that was there stays', async () => {
+      await logIn('anna');
+      const before = readFileSync(file(), 'utf8');
+      const foreign = await foreignToken({ aud: 'somebody-else' });
+      const { exitCode, stderr } = await jobctl(['login', '--id-token-from', 'env:T'], { ...env, T: foreign });
+      assert.equal(exitCode, 5);
+      assert.match(stderr, /^the token /);
+      assert.ok(!stderr.includes(foreign));
+      assert.equal(readFileSync(file(), 'utf8'), before);
+    });
+
+    it('a file whose token has ended, or that holds none', async () => {
+      const path = join(home, 'token');
+      writeFileSync(path, await foreignToken({ exp: 1_700_000_000 }));
+      const old = await run('login', '--id-token-from', `file:${path}`);
+      assert.equal(old.exitCode, 5);
+      assert.match(
+        old.stderr,
+        new RegExp(`^file:${path}: its token of ${issuer.url} ended at 2023-11-14T22:13:20.000Z\n`),
+      );
+      writeFileSync(path, 'ya29.secret-access-token');
+      const none = await run('login', '--id-token-from', `file:${path}`);
+      assert.match(none.stderr, /: holds no ID token \(a JSON Web Token is wanted\)\n/);
+      assert.ok(!none.stderr.includes('ya29'));
+      assert.ok(!existsSync(file()));
+    });
+
+    for (const [account, answersAudiences] of [
+      ['a service account, for the audience of the server', true],
+      ['a person, whose account has tokens for gcloud alone', false],
+    ] as const)
+      it(`gcloud with ${account}`, async () => {
+        await logIn('anna');
+        const { idToken } = loginIn(readFileSync(file(), 'utf8'));
+        const bin = join(home, 'bin');
+        mkdirSync(bin);
+        const refusal = `echo 'ERROR: (gcloud) Invalid account Type for \`--audiences\`. Requires valid service account.' >&2; exit 1`;
+        const withAudience = answersAudiences ? `echo ${idToken}` : refusal;
+        const without = answersAudiences ? 'exit 9' : `echo ${idToken}`;
+        writeFileSync(
+          join(bin, 'gcloud'),
+          `#!/bin/sh\ncase "$*" in\n"auth print-identity-token --audiences=${CLIENT_ID}") ${withAudience};;\n"auth print-identity-token") ${without};;\n*) exit 8;;\nesac\n`,
+          { mode: 0o755 },
+        );
+        const withGcloud = { ...env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+        const login = await jobctl(['login', '--id-token-from', 'gcloud'], withGcloud);
+        assert.deepEqual([login.exitCode, login.stderr], [0, '']);
+        assert.equal((await jobctl(['whoami'], withGcloud)).exitCode, 0);
+        assert.ok(!readFileSync(file(), 'utf8').includes(idToken));
+      });
+
+    it('no way at all is not repeated: it may be the token itself', async () => {
+      const { exitCode, stderr } = await run('login', '--id-token-from', 'eyJhbGciOi.secret.x');
+      assert.equal(exitCode, 2);
+      assert.match(stderr, /^--id-token-from: names no way to a token\n/);
+      assert.ok(!stderr.includes('secret'));
+    });
+  });
+
+  it('by Temporal nobody verifies who it is, and that is said', async () => {
+    const temporal = { HOME: home, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const who = await jobctl(['whoami'], temporal);
+    assert.equal(who.exitCode, 0);
+    assert.match(who.stdout, /^trusted mode: \S+ \(unverified\)\n$/);
+    const login = await jobctl(['login'], temporal);
+    assert.equal(login.exitCode, 2);
+    assert.match(login.stderr, /^jobctl login: 127\.0\.0\.1:1 is a Temporal server: it knows no logins of jobctl\n/);
+  });
+
+  /** Of the issuer by its own word, signed by nobody whom the server knows. */
+  async function foreignToken(claims: Readonly<Record<string, unknown>>): Promise<string> {
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const now = Math.floor(Date.now() / 1_000);
+    return new SignJWT({ iss: issuer.url, aud: CLIENT_ID, sub: 'eve', iat: now - 100, exp: now + 3_600, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: String((await exportJWK(privateKey)).n).slice(0, 8) })
+      .sign(privateKey);
+  }
+});
+
+function loginIn(text: string): { readonly idToken: string; readonly refreshToken: string } {
+  const { servers } = JSON.parse(text) as { servers: Record<string, { idToken: string; refreshToken: string }> };
+  const [login] = Object.values(servers);
+  assert.ok(login);
+  return login;
+}
+
+const printed = ({ child, out }: Started, pattern: RegExp): Promise<string> =>
+  until(
+    `${String(pattern)} on stderr`,
+    async () => {
+      const found = pattern.exec(out.stderr)?.[1];
+      if (found === undefined && child.exitCode !== null) throw new Error(`it has ended: ${out.stdout}${out.stderr}`);
+      return found;
+    },
+    30_000,
+  );

@@ -1,0 +1,99 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type { ActivityDependencies } from '../../activities/dependencies.js';
+import { jobRecordActivities } from '../../activities/job-records.js';
+import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { poolSource } from '../../activities/pool-source.js';
+import { quotaSource } from '../../activities/quota-source.js';
+import { keyReader } from '../../cloud/hosts/private-key.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { JobClient } from '../../client/job-client.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { startRehearsal } from '../../rehearsal/index.js';
+import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
+import { writeKeyPair } from '../end-to-end/key-pair.js';
+import { testServer } from '../temporal-server.js';
+
+/**
+ * The job workflow as it ships, on a real server and a real store, with the real acceptance of jobs under a pool's files. No pool
+ * grants anything: jobs that are taken wait. Nothing of a cloud is there.
+ */
+export class AcceptingWorker {
+  readonly client: Client;
+  readonly jobs: JobClient;
+  readonly taskQueue: string;
+  readonly #ends: readonly (() => Promise<unknown>)[];
+
+  private constructor(client: Client, jobs: JobClient, taskQueue: string, ends: readonly (() => Promise<unknown>)[]) {
+    this.client = client;
+    this.jobs = jobs;
+    this.taskQueue = taskQueue;
+    this.#ends = ends;
+  }
+
+  static async start(pool: string, files: { readonly quota: string; readonly pool: string }): Promise<AcceptingWorker> {
+    const server = await testServer();
+    const directory = mkdtempSync(join(tmpdir(), 'jobctl-accepting-'));
+    const rehearsal = await startRehearsal({ stateDir: join(directory, 'r'), subnetOctet: 121, sshPort: 2293 });
+    const options = { endpoint: rehearsal.endpoints.store, bucket: 'accepting', projectId: 'p' };
+    await ensureBucket(options);
+    const store = createStore(options);
+    const [quotaFile, poolFile] = [join(directory, 'quota.toml'), join(directory, 'pool.toml')];
+    writeFileSync(quotaFile, files.quota);
+    writeFileSync(poolFile, files.pool);
+    const reader = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile } }, store, openBucket: () => store });
+    const key = writeKeyPair(directory);
+    const taskQueue = `accepting-${process.pid}`;
+    const dependencies = {
+      ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader) },
+      installation: {
+        ...{ owner: 'o', googleProject: 'workers-project', keys: keyReader, readsKeyFiles: false, taskQueue },
+        sshKey: { privateKey: readFileSync(key.privateKeyFile, 'utf8') },
+        ...{ publicKey: readFileSync(key.publicKeyFile, 'utf8'), claimedQueue: taskQueue, timings: DEFAULT_TIMINGS },
+      },
+    } as unknown as ActivityDependencies;
+    const connection = await NativeConnection.connect({ address: server.address });
+    const workflowBundle = await bundleWorkflowCode({
+      workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+      preloadModules: [...SHARED_MODULES],
+      workflowInterceptorModules: [...INTERCEPTORS],
+    });
+    const activities = {
+      ...jobRecordActivities(dependencies),
+      sendLease: async () => undefined,
+      createSlice: async () => {
+        throw ApplicationFailure.nonRetryable('there is no cloud');
+      },
+      deleteUntilGone: async () => undefined,
+      isJobOpen: async () => true,
+    };
+    const worker = await Worker.create({
+      connection,
+      namespace: server.namespace,
+      taskQueue,
+      workflowBundle,
+      activities,
+    });
+    const running = worker.run();
+    const client = new Client({ connection: server.connection, namespace: server.namespace });
+    const jobs = await JobClient.connect({ client, taskQueue, store });
+    return new AcceptingWorker(client, jobs, taskQueue, [
+      async () => {
+        worker.shutdown();
+        await running;
+      },
+      () => connection.close(),
+      () => rehearsal.stop(),
+      async () => rmSync(directory, { recursive: true, force: true }),
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#ends) await end();
+  }
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { stringify } from 'yaml';
+import { loadServerConfig } from '../../server/config.js';
+import { type RunningServer, startServer } from '../../server/run-server.js';
+import { type Ended, jobctl } from '../cli/command-line.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { TestStack } from '../end-to-end/test-stack.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+import { CLIENT_ID, TestIssuer } from './issuer.js';
+import { QUOTA } from './server-stack.js';
+
+const ALICE = 'alice@example.org';
+
+describe('verbs in a context of jobctl serve, without a worker', function () {
+  this.timeout(60_000);
+  let stack: TestStack;
+  let issuer: TestIssuer;
+  let server: RunningServer;
+  let home: string;
+  let env: Record<string, string>;
+  const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, env);
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    [stack, issuer] = await Promise.all([TestStack.start({ isNotReady: true }), TestIssuer.start()]);
+    home = mkdtempSync(join(tmpdir(), 'jobctl-no-worker-'));
+    const key = join(home, 'key.pem');
+    const { privateKey } = generateKeyPairSync('ed25519');
+    writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const [config, quotaFile] = [join(home, 'serve.json'), join(home, 'quota.toml')];
+    writeFileSync(quotaFile, QUOTA);
+    writeFileSync(
+      config,
+      JSON.stringify({
+        temporal: { address: stack.server.address, namespace: stack.server.namespace },
+        ...{ taskQueue: stack.taskQueue, googleProject: 'rehearsal', quotaFile, logLevel: 'error' },
+        store: { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
+        signingKey: { id: 'test-1', key: pathToFileURL(key).href },
+        issuers: [{ issuer: issuer.url, audiences: [CLIENT_ID] }],
+        listen: { port: 0 },
+      }),
+    );
+    server = await startServer(loadServerConfig(config));
+    env = { HOME: home, JOBCTL_SERVER: server.url, T: await issuer.token({ email: ALICE }) };
+    const login = await run('login', '--id-token-from', 'env:T');
+    assert.deepEqual([login.exitCode, login.stdout], [0, `logged in at ${server.url} as ${ALICE}\n`], login.stderr);
+  });
+  after(async () => {
+    await server?.close();
+    await stack?.stop();
+    await issuer?.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  it('submit with a bundle, again, list, status, wait, cancel: the job is of whom the token names', async () => {
+    const id = `http-${process.pid}`;
+    const folder = join(home, 'code');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'say.sh'), 'echo hi\n');
+    const file = join(home, 'job.yaml');
+    writeFileSync(file, stringify(jobFile('bash say.sh', { project: 'vision', tpu: { accelerator: 'v5litepod-1' } })));
+    const submit = (): Promise<Ended> => run('submit', file, '--name', id, '--bundle', folder);
+    const first = await submit();
+    assert.deepEqual([first.exitCode, first.stdout], [0, `${id}\n`], first.stderr);
+    assert.match((await submit()).stderr, /was submitted before with the same content/);
+    const objects = await stack.store.list('bundles/');
+    assert.equal(objects.length, 1);
+    const { jobs } = await until('the list has it', async () => {
+      const listed = JSON.parse((await run('list', '--mine', '-o', 'json')).stdout) as {
+        jobs: { id: string; user: string }[];
+      };
+      return listed.jobs.length > 0 ? listed : undefined;
+    });
+    assert.deepEqual(
+      jobs.map((row) => [row.id, row.user]),
+      [[id, ALICE]],
+    );
+    const status = await run('status', id);
+    assert.equal(status.exitCode, 0, status.stderr);
+    assert.match(status.stdout, /user alice@example\.org \(unverified\)\n/);
+    assert.match(status.stdout, /slices and events are missing: no worker /);
+    const waited = await run('wait', id, '--timeout', '1s');
+    assert.equal(waited.exitCode, 124, waited.stderr);
+    const cancelled = await run('cancel', id);
+    assert.equal(cancelled.exitCode, 0, cancelled.stderr);
+  });
+
+  it('a job that is not there, a pool that nobody published, a pool that is another one’s', async () => {
+    const missing = await run('status', 'nowhere');
+    assert.deepEqual(
+      [missing.exitCode, missing.stderr],
+      [3, `no job 'nowhere' on ${server.url}\n  \`jobctl list\` shows the jobs that are there\n`],
+    );
+    const pool = await run('quota', 'show', '--pool', 'nobodys');
+    assert.equal(pool.exitCode, 3);
+    assert.match(pool.stderr, new RegExp(`^no pool 'nobodys' on ${server.url}: nothing was published of it\n`));
+    const frozen = await run('quota', 'freeze');
+    assert.equal(frozen.exitCode, 4);
+    assert.match(frozen.stderr, /alice@example\.org may not freeze, drain or open the pool/);
+  });
+});
