@@ -1,3 +1,4 @@
+import { buildChoices } from '../domain/build/choices.js';
 import { choicesOf } from '../domain/job-choices.js';
 import { inputSizeProblem } from '../domain/job-input-size.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -36,7 +37,7 @@ export function underPoolRules(question: Question): Pick<JobSettings, 'limits' |
   const problems = [
     inputSizeProblem(input, limits?.inputBytes),
     floorProblem(floors, project, spec.priority),
-    allowed && formatProblems(notAllowed(allowed, choicesOf(spec))),
+    allowed && formatProblems(notAllowed(allowed, [...choicesOf(spec), ...buildChoices(input.job, spec)])),
   ].filter((problem) => problem !== undefined && problem !== '');
   if (problems.length > 0) throw invalidJob(problems.join('\n'));
   const { logBytesPerAttempt, inputBytes } = limits ?? {};

@@ -1,0 +1,22 @@
+import type { Choice } from '../choices.js';
+import { POD_SECTIONS } from '../job-file/machine-request.js';
+import { resolveJob } from '../job-file/resolve.js';
+import type { JobSpec } from '../job-spec.js';
+import { podsPlace } from '../machine-kinds/kubernetes/choices.js';
+import { podsOf, remoteBuildOf } from './remote.js';
+
+/**
+ * What a job chooses of an image that a cluster builds for it: a namespace is one of pods, whoever's they are, and its Secrets log in
+ * there. @param spec with its machines as the pool completes them
+ */
+export function buildChoices(job: unknown, spec: JobSpec): readonly Choice[] {
+  const resolved = resolveJob(job);
+  const build = resolved.ok && resolved.build && remoteBuildOf(resolved.build, podsOf(spec, POD_SECTIONS));
+  if (!build) return [];
+  const { cluster, namespace, image } = build;
+  const place = podsPlace('kubernetes', { ...(cluster === undefined ? {} : { context: cluster }), namespace });
+  return [
+    { key: 'machines', path: ['build', 'namespace'], value: place },
+    { key: 'images', path: ['build', 'image'], value: image },
+  ];
+}
