@@ -177,6 +177,8 @@ export class ServerStack {
   logOf = (index = 0): string => join(this.#folder, `serve-${index}.log`);
   logText = (index = 0): string => readFileSync(this.logOf(index), 'utf8').slice(-4_000);
 
+  pidOf = (index = 0): number => this.#servers[index]?.pid ?? 0;
+
   allOfLog = (index = 0): string => readFileSync(this.logOf(index), 'utf8');
 
   /** A call as `email`, by the first replica unless another one is named. */
