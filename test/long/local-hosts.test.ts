@@ -27,7 +27,7 @@ describe('hosts of a job on the local stack', function () {
     writeFileSync(join(folder, 'job.yaml'), JOB);
     await done('dev', 'up');
     id = (await done('submit', '--local', '--name', 'local', join(folder, 'job.yaml'))).stdout.trim();
-    await until('it runs', async () => (await user.run('logs', '--local', id)).stdout.includes('begun'), 120_000);
+    await until('it runs', async () => (await user.run('logs', id)).stdout.includes('begun'), 120_000);
   });
   after(async () => {
     await user.run('dev', 'down', '--purge', '--yes');
