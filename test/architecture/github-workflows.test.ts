@@ -56,12 +56,16 @@ describe('the workflows of GitHub', () => {
     const publishing = readdirSync(FOLDER).flatMap((file) =>
       Object.values(read(file).jobs).filter(({ permissions }) => permissions?.['id-token'] === 'write'),
     );
-    assert.equal(publishing.length, 1);
-    const [{ steps, environment } = assert.fail()] = publishing;
-    assert.equal(environment, 'npm');
-    const text = steps.map(({ run = '' }) => run).join('\n');
-    assert.match(text, /npm publish .*--provenance/u);
-    assert.doesNotMatch(text, /npm (ci|install|run|exec|test)|npx/u);
-    assert.ok(!steps.some(({ uses }) => uses?.startsWith('actions/checkout@')));
+    const texts = Object.fromEntries(
+      publishing.map(({ steps, environment }) => [environment, steps.map(({ run = '' }) => run).join('\n')]),
+    );
+    assert.deepEqual(Object.keys(texts).toSorted(), ['npm', 'pypi']);
+    assert.match(texts['npm'] ?? '', /npm publish .*--provenance/u);
+    for (const text of Object.values(texts)) assert.doesNotMatch(text, /npm (ci|install|run|exec|test)|npx/u);
+    // PyPI takes files by a program of its own registry: one, of an exact version.
+    const installed = [...(texts['pypi'] ?? '').matchAll(/pip install (.*)/gu)].map(([, what]) => what);
+    assert.equal(installed.length, 1);
+    assert.match(installed[0] ?? '', /^uv==[\d.]+$/u);
+    for (const { steps } of publishing) assert.ok(!steps.some(({ uses }) => uses?.startsWith('actions/checkout@')));
   });
 });
