@@ -69,10 +69,16 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   SecretsRefused: 'unavailable',
 };
 
+/** Of gRPC's codes; its enum would load the library. */
+const INVALID_ARGUMENT = 3;
+
 /** Undefined for a bug: its words are for the log, not for the caller. */
 export function apiErrorOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (!(error instanceof Error)) return undefined;
+  // Temporal does not take what was asked of it: the caller's value is in its words, such as a name that is too long.
+  const { code: grpc, details } = error as Error & { readonly code?: unknown; readonly details?: unknown };
+  if (grpc === INVALID_ARGUMENT && typeof details === 'string') return new ApiError('invalid', details);
   const code = CODES[error.name];
   if (code === undefined) return undefined;
   const { remedy } = error as Error & { readonly remedy?: string };

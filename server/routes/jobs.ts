@@ -125,7 +125,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   const polls = {
     tags: ['jobs'],
     summary: 'Whether workers poll a task queue',
-    querystring: z.object({ taskQueue: z.string().max(200).optional() }),
+    querystring: z.object({ taskQueue: z.string().min(1).max(200).optional() }),
     response: { ...PROBLEMS, 200: z.looseObject({ taskQueue: z.string() }) },
   };
   app.get('/v1/polls', { schema: polls }, async (request) => {

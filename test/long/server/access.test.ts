@@ -137,6 +137,14 @@ describe('who may do what, over HTTP', function () {
     );
   });
 
+  it('what Temporal would not take is the caller’s mistake, and no fault of the server', async () => {
+    for (const query of ['taskQueue=', `taskQueue=${'x'.repeat(201)}`])
+      assert.equal((await stack.call(at('alice'), 'GET', `/v1/polls?${query}`)).status, 400);
+    const latest = 253_402_300_799_999;
+    assert.equal((await stack.call(at('alice'), 'GET', `/v1/jobs?since=${latest}`)).status, 200);
+    assert.equal((await stack.call(at('alice'), 'GET', `/v1/jobs?since=${latest + 1}`)).status, 400);
+  });
+
   it('a user other than the caller is refused but to a service that may', async () => {
     const job = jobFile('true', { project: 'vision', tpu: { accelerator: 'v5litepod-1' } });
     const asMallory = await stack.call(at('mallory'), 'POST', '/v1/jobs', { job, user: at('alice') });
