@@ -25,6 +25,8 @@ import { registerSystem } from './routes/system.js';
 import { registerUploads } from './routes/uploads.js';
 import { registerWho } from './routes/who.js';
 
+const PAGE = '/docs';
+
 /** The HTTP interface over its services (docs/http-api.md). It holds no state of its own, so any number of replicas may run. */
 export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {
   const app = bareApp(config, log);
@@ -59,7 +61,9 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       .header('x-request-id', request.id)
       .header('cache-control', 'no-store')
       .header('x-content-type-options', 'nosniff');
-    if (request.is404 || request.routeOptions.config.isOpen === true) return;
+    // The page shows the OpenAPI document, which is open too.
+    const isPage = request.routeOptions.url?.startsWith(PAGE) === true;
+    if (request.is404 || isPage || request.routeOptions.config.isOpen === true) return;
     request.caller = await callerOf(request, services);
   });
   await app.register(rateLimit, {
@@ -113,7 +117,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     registerPools,
   ])
     register(app, services, config);
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: (header) => header });
+  await app.register(swaggerUi, { routePrefix: PAGE, staticCSP: true, transformStaticCSP: (header) => header });
   return app;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/schemas.js';
@@ -30,17 +30,17 @@ export async function submitFor(
   const files = await rules.of(spec.pool);
   const project = projectOf(files, user, spec);
   refuseForOthers(call, user, files);
-  await gate.about(call, 'submit', { pool: spec.pool, project, owner: user });
+  // Known before anything is done, so that the audit log has it.
+  const name = body.name ?? idFromKey(spec, call.caller.id, idempotencyKey ?? randomUUID());
+  await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
-  const name =
-    body.name ?? (idempotencyKey === undefined ? undefined : idFromKey(spec, call.caller.id, idempotencyKey));
   const service = user === call.caller.id ? {} : { service: call.caller.id };
   const submitted = await client.submit({
     ...body,
     user,
     files: {},
     uploaded: body.files ?? {},
-    ...(name === undefined ? {} : { name }),
+    name,
     authorize: (job, input) => signer.sign({ job, pool: spec.pool, project, user, ...service }, input, Date.now()),
   } as Parameters<typeof client.submit>[0]);
   if (!submitted.isNew && (await client.row(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);

@@ -188,6 +188,7 @@ describe('who may do what, over HTTP', function () {
     });
     assert.match(String(requestId), /^[0-9a-f-]{36}$/);
     assert.ok(Number(time) <= Date.now() && String(replica).length === 8);
+    assert.equal(of('alice', 'submit').length, 1, 'who submitted it');
     assert.equal(of('alice', 'cancel')[0]?.['as'], 'owner');
     assert.equal(of('vera', 'stop')[0]?.['as'], 'admin');
     assert.equal(of('launcher', 'logs')[0]?.['kind'], 'service');
