@@ -25,7 +25,9 @@ const SHORT: Suite = {
 
 const LIVE: Suite = {
   isMeant: (file) =>
-    /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
+    /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
+      file,
+    ),
   first: [
     'test/long/web-ui.test.ts',
     'test/long/server/submit.test.ts',

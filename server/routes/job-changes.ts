@@ -143,7 +143,7 @@ const isEdit = ({ job, set, files }: ApiEdit): boolean =>
 function editOf({ job, set, source, files, identityKeys }: ApiEdit): JobEdit {
   return {
     ...(job === undefined ? {} : { job }),
-    ...(set === undefined ? {} : { set: set as NonNullable<JobEdit['set']> }),
+    ...(set === undefined ? {} : { set }),
     ...(source === undefined ? {} : { source }),
     ...(files === undefined ? {} : { uploaded: files }),
     ...(identityKeys === undefined ? {} : { identityKeys }),

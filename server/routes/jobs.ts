@@ -72,7 +72,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   app.get('/v1/jobs/count', { schema: count }, async (request) => {
     await gate.about(callOf(request), 'list', { pool: request.query.pool ?? 'default' });
     const { total, open, ended } = await client.count(filterOf(request.query));
-    return { total, open, ended: { ...ended } as Record<string, number> };
+    return { total, open, ended: { ...ended } };
   });
 
   const row = {

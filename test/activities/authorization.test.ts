@@ -75,7 +75,7 @@ describe('whose a job is, in a pool in verified mode', () => {
       /authorization: pool default takes only jobs whose user a server has verified/,
     ],
   };
-  for (const [name, [call, why]] of Object.entries(refused)) it(`refuses ${name}`, () => void assert.throws(call, why));
+  for (const [name, [call, why]] of Object.entries(refused)) it(`refuses ${name}`, () => assert.throws(call, why));
 
   it("refuses each as the job's own fault, with the way that works", () => {
     assert.throws(

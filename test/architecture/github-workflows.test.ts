@@ -56,12 +56,21 @@ describe('the workflows of GitHub', () => {
     const publishing = readdirSync(FOLDER).flatMap((file) =>
       Object.values(read(file).jobs).filter(({ permissions }) => permissions?.['id-token'] === 'write'),
     );
-    assert.equal(publishing.length, 1);
-    const [{ steps, environment } = assert.fail()] = publishing;
-    assert.equal(environment, 'npm');
-    const text = steps.map(({ run = '' }) => run).join('\n');
-    assert.match(text, /npm publish .*--provenance/u);
-    assert.doesNotMatch(text, /npm (ci|install|run|exec|test)|npx/u);
-    assert.ok(!steps.some(({ uses }) => uses?.startsWith('actions/checkout@')));
+    const commands: Record<string, string> = {};
+    for (const { steps, environment = 'none' } of publishing) {
+      assert.ok(!steps.some(({ uses }) => uses?.startsWith('actions/checkout@')), environment);
+      commands[environment] = steps.map(({ run = '' }) => run).join('\n');
+    }
+    assert.deepEqual(Object.keys(commands).toSorted(), ['npm', 'pypi']);
+    const { npm = '', pypi = '' } = commands;
+    assert.match(npm, /npm publish .*--provenance/u);
+    assert.doesNotMatch(npm, /npm (ci|install|run|exec|test)|npx|pip|python/u);
+    // uv, which publishes, and nothing of what was built.
+    assert.match(pypi, /uv publish --trusted-publishing always/u);
+    assert.deepEqual(
+      [...pypi.matchAll(/pip install (.*)/gu)].map(([, what]) => what),
+      ['uv==0.13.9'],
+    );
+    assert.doesNotMatch(pypi, /npm|npx|uv (run|build|sync|pip)|python3? -m (?!venv)/u);
   });
 });

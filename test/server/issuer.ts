@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 
 export const CLIENT_ID = 'jobctl-test';
 
@@ -45,7 +45,7 @@ export class TestIssuer {
       { ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: `key-${Date.now()}-${this.#keys.length}` },
     ];
     const provider = new Provider(this.url, {
-      jwks: { keys: this.#keys as never },
+      jwks: { keys: this.#keys },
       clients: [
         {
           client_id: CLIENT_ID,
@@ -58,7 +58,8 @@ export class TestIssuer {
       cookies: { keys: ['test'] },
     });
     this.#server.removeAllListeners('request');
-    this.#server.on('request', provider.callback());
+    const answer = provider.callback();
+    this.#server.on('request', (request, response) => void answer(request, response));
   }
 
   async token(

@@ -90,7 +90,7 @@ describe('calls that a fuzzer makes of the OpenAPI document', function () {
     }
     console.log(
       `        ${answered.length} calls: ${[...byStatus]
-        .toSorted()
+        .toSorted(([a], [b]) => a.localeCompare(b))
         .map(([status, count]) => `${status} ${count}`)
         .join(', ')}`,
     );
