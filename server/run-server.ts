@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createPrivateKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import pino from 'pino';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { poolSource } from '../activities/pool-source.js';
@@ -111,7 +111,7 @@ async function whyNotReady(client: JobClient, store: Services['store']): Promise
   }
 }
 
-function signingKeyOf({ signingKey: { key } }: ServerConfig): ReturnType<typeof createPrivateKey> {
+function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {
   try {
     return readSigningKey(secretText(key, 'signingKey.key'), 'signingKey.key');
   } catch (error) {

@@ -20,7 +20,9 @@ export interface ExplainFlags extends ContextFlags, OutputFlag {
 export async function explain({ job, project, verb, pool, ...flags }: ExplainFlags): Promise<number> {
   const place = serverOf(flags, 'access explain');
   const about = defined({ job, project, verb, pool });
-  const rows = await accessRows(serverOptionsOf(place), about).catch(explained(place));
+  const rows = await accessRows(serverOptionsOf(place), about).catch((error: unknown) =>
+    Promise.reject(explainedBy(place, error)),
+  );
   const shown = rows.map(({ verb: name, isAllowed, as, why }) => [name, isAllowed ? 'yes' : 'no', as ?? why ?? '']);
   print(flags, rows, ['VERB', 'ALLOWED', 'AS, OR WHY NOT'], shown);
   return ExitCode.Done;
@@ -40,7 +42,9 @@ export async function auditLog({ user, job, since, limit, pool, ...flags }: Audi
   const place = serverOf(flags, 'audit log');
   const from = since === undefined ? undefined : Date.now() - since;
   const wish = defined({ user, job, since: from, limit, pool });
-  const lines = await auditLines(serverOptionsOf(place), wish).catch(explained(place));
+  const lines = await auditLines(serverOptionsOf(place), wish).catch((error: unknown) =>
+    Promise.reject(explainedBy(place, error)),
+  );
   print(flags, lines, ['TIME', 'WHO', 'FROM', 'VERB', 'ON', 'DECISION', 'AS, OR WHY NOT'], lines.map(cellsOf));
   return ExitCode.Done;
 }
@@ -77,11 +81,6 @@ function serverOf(flags: ContextFlags, verb: string): ServerPlace {
     'a jobctl serve is named with --server URL, JOBCTL_SERVER, or a context that has one: `jobctl help where`',
   );
 }
-
-const explained =
-  (place: ServerPlace) =>
-  (error: unknown): Promise<never> =>
-    Promise.reject(explainedBy(place, error));
 
 const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {

@@ -90,7 +90,7 @@ describe('calls that a fuzzer makes of the OpenAPI document', function () {
     }
     console.log(
       `        ${answered.length} calls: ${[...byStatus]
-        .toSorted(([a], [b]) => a.localeCompare(b))
+        .toSorted(([a], [b]) => Number(a) - Number(b))
         .map(([status, count]) => `${status} ${count}`)
         .join(', ')}`,
     );
