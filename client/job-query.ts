@@ -1,3 +1,4 @@
+import { SUFFIX_PATTERN } from '../domain/identity.js';
 import { JobPhase } from '../domain/job-state.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
@@ -95,7 +96,7 @@ function patternOf(name: string): RegExp {
   const isPattern = /[*?]/.test(name);
   const source = name.replaceAll(/[\\^$.+()[\]{}|]/g, '\\$&');
   return new RegExp(
-    isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(-[a-z0-9]{4})?$`,
+    isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(?:${SUFFIX_PATTERN})?$`,
   );
 }
 

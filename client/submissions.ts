@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { contentHash } from '../domain/content-hash.js';
-import { isValidJobId, isValidUser, jobIdFor, JOB_ID_RULE, USER_RULE } from '../domain/identity.js';
+import {
+  isValidJobId,
+  isValidUser,
+  jobIdFor,
+  JOB_ID_RULE,
+  SUFFIX_BYTES,
+  suffixFrom,
+  USER_RULE,
+} from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
@@ -137,7 +145,4 @@ export class Submissions {
   }
 }
 
-function randomSuffix(): string {
-  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
-  return [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join('');
-}
+const randomSuffix = (): string => suffixFrom(randomBytes(SUFFIX_BYTES.random));

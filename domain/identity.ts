@@ -22,7 +22,19 @@ export function isValidJobId(id: string): boolean {
   return isValidJobName(id, MAX_JOB_ID);
 }
 
-/** The id of one job of `spec`; `suffix` is random, of [a-z0-9]. @throws RangeError for a suffix that makes no valid id. */
+/** Of random suffixes; without what is easily taken for another one. */
+const SUFFIX_LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
+/** Bytes of a suffix: random ones, or those that an idempotency key is hashed to, which no other key may have. */
+export const SUFFIX_BYTES = { random: 4, ofKey: 9 } as const;
+
+/** One letter for each byte. */
+export const suffixFrom = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => SUFFIX_LETTERS[byte % SUFFIX_LETTERS.length]).join('');
+
+/** What stands behind the name in an id that was not given, as the source of a regular expression. */
+export const SUFFIX_PATTERN = `-(?:[a-z0-9]{${SUFFIX_BYTES.random}}|[${SUFFIX_LETTERS}]{${SUFFIX_BYTES.ofKey}})`;
+
+/** The id of one job of `spec`; `suffix` is of `suffixFrom`. @throws RangeError for a suffix that makes no valid id. */
 export function jobIdFor(spec: { readonly name: string }, suffix: string): string {
   const id = `${spec.name}-${suffix}`;
   if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_ID_RULE}`);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/schemas.js';
-import { jobIdFor } from '../domain/identity.js';
+import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
@@ -94,11 +94,8 @@ async function mustBeUploaded({ store }: Services, files: Readonly<Record<string
   );
 }
 
-const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
-const SUFFIX = 9;
-
 /** 45 bits of the caller and their key: a repeated call makes the same id, and another caller's key another one. */
 function idFromKey(spec: JobSpec, caller: string, key: string): string {
   const digest = createHash('sha256').update(`${caller}\0${key}`).digest();
-  return jobIdFor(spec, [...digest.subarray(0, SUFFIX)].map((byte) => LETTERS[byte % LETTERS.length]).join(''));
+  return jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
 }

@@ -9,7 +9,20 @@ export const VERBS = [
   ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
   ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'cp', 'port-forward'],
   ...['download', 'outputs', 'import', 'context', 'login', 'logout', 'whoami', 'secret', 'quota', 'machines', 'setup'],
-  ...['doctor', 'audit', 'codec', 'worker', 'serve', 'version', 'completion', 'dev', 'rehearsal', 'rehearse', 'help'],
+  ...[
+    'access',
+    'doctor',
+    'audit',
+    'codec',
+    'worker',
+    'serve',
+    'version',
+    'completion',
+    'dev',
+    'rehearsal',
+    'rehearse',
+    'help',
+  ],
 ] as const;
 
 const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|--help)\\b)`, 'g');

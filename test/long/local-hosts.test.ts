@@ -27,7 +27,7 @@ describe('hosts of a job on the local stack', function () {
     writeFileSync(join(folder, 'job.yaml'), JOB);
     await done('dev', 'up');
     id = (await done('submit', '--local', '--name', 'local', join(folder, 'job.yaml'))).stdout.trim();
-    await until('it runs', async () => (await user.run('logs', '--local', id)).stdout.includes('begun'), 120_000);
+    await until('it runs', async () => (await user.run('logs', id)).stdout.includes('begun'), 120_000);
   });
   after(async () => {
     await user.run('dev', 'down', '--purge', '--yes');
@@ -41,8 +41,8 @@ describe('hosts of a job on the local stack', function () {
     assert.equal(ssh.code, 7, ssh.stderr);
     await done('cp', `${id}:0:here`, join(folder, 'here'));
     assert.equal(readFileSync(join(folder, 'here'), 'utf8'), 'here\n');
-    const view = JSON.parse((await done('status', id, '--output', 'json')).stdout) as {
-      readonly login: { readonly publicKey: string };
+    const { view } = JSON.parse((await done('status', id, '--output', 'json')).stdout) as {
+      readonly view: { readonly login: { readonly publicKey: string } };
     };
     const ofStack = readFileSync(join(user.home, 'ssh/id_ed25519.pub'), 'utf8').split(' ')[1] ?? '';
     assert.ok(view.login.publicKey.startsWith('ssh-ed25519 ') && !view.login.publicKey.includes(ofStack));

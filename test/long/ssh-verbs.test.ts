@@ -178,8 +178,9 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     const refused = await run('delete', kept, '--purge');
     assert.equal(refused.exitCode, 2);
     const says = new RegExp(
-      `^delete: the record and logs of ${kept}, gs://[^/]+/jobs/${kept}/, would be removed for good, and there is no terminal to ask on\n` +
-        ' {2}--yes removes them without a question\n$',
+      `^delete: ${kept} is tester's, and you are \\S+; the record and logs of ${kept}, gs://[^/]+/jobs/${kept}/, would be removed for good, and there is no terminal to ask on\n` +
+        ' {2}--yes does that without a question\n$',
+      'm',
     );
     assert.match(refused.stderr, says);
     assert.notDeepEqual(await stack.store.list(jobPrefix(kept)), []);

@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that cuts each connection after so many bytes of the server's answer."""
+"""A TCP proxy on loopback that cuts the first connections after so many bytes of the server's answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import List
 
 
 class Cutter:
-    def __init__(self, host: str, port: int, after_bytes: int) -> None:
+    def __init__(self, host: str, port: int, after_bytes: int, most_cuts: int) -> None:
         self._upstream = (host, port)
         self._after = after_bytes
+        # An event larger than `after_bytes` arrives then; the whole of a log may be one.
+        self._most = most_cuts
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.cuts = 0
@@ -49,7 +51,7 @@ class Cutter:
         try:
             while left > 0 and (piece := server.recv(min(left, 65536))):
                 client.sendall(piece)
-                left -= len(piece)
+                left -= len(piece) if self.cuts < self._most else 0
         except OSError:
             return
         if left == 0:

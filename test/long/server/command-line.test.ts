@@ -67,7 +67,7 @@ describe('verbs in a context of jobctl serve', function () {
       const file = write('job.yaml', 'bash say.sh');
       const submitted = await alice('submit', file, '--name', id, '--bundle', folder, '--wait');
       assert.equal(submitted.exitCode, 0, submitted.stderr);
-      assert.equal(submitted.stdout, 'from the bundle\n');
+      assert.equal(submitted.stdout, '0 │ from the bundle\n');
       assert.match(submitted.stderr, /context team/);
     });
 
