@@ -2,6 +2,7 @@ import { fchmodSync, fstatSync, writeFileSync } from 'node:fs';
 import { fileErrorWords } from '../../domain/error-words.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { printErr, printOut } from './print.js';
 
 const OWNER_ALONE = 0o600;
 
@@ -13,7 +14,7 @@ export function writeNewKey(line: string, file: string | undefined): void {
   if (file === undefined) {
     // `jobctl codec new-key > key`: the shell made the file for everybody to read.
     if (fstatSync(process.stdout.fd).isFile()) fchmodSync(process.stdout.fd, OWNER_ALONE);
-    process.stdout.write(`${line}\n`);
+    printOut(`${line}\n`);
     return;
   }
   try {
@@ -23,5 +24,5 @@ export function writeNewKey(line: string, file: string | undefined): void {
     const why = isThere ? 'is there already, and a key that is lost cannot be had back' : fileErrorWords(error);
     throw new CliError(isThere ? ExitCode.Refused : ExitCode.Usage, `${file}: ${why}`, 'name another file');
   }
-  process.stderr.write(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
+  printErr(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
 }

@@ -57,7 +57,9 @@ describe('the workflows of GitHub', () => {
       Object.values(read(file).jobs).filter(({ permissions }) => permissions?.['id-token'] === 'write'),
     );
     const texts = Object.fromEntries(
-      publishing.map(({ steps, environment }) => [environment, steps.map(({ run = '' }) => run).join('\n')]),
+      publishing.map(
+        ({ steps, environment = 'none' }) => [environment, steps.map(({ run = '' }) => run).join('\n')] as const,
+      ),
     );
     assert.deepEqual(Object.keys(texts).toSorted(), ['npm', 'pypi']);
     assert.match(texts['npm'] ?? '', /npm publish .*--provenance/u);

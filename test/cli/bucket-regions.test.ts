@@ -18,7 +18,8 @@ describe('a bucket that is mounted far from where it lies', function () {
     cloud = await startRehearsedCloud(139);
     for (const [name, location] of Object.entries(bucketsIn)) {
       const url = `${cloud.storeEndpoint}/storage/v1/b?project=p`;
-      const made = await fetch(url, { method: 'POST', body: JSON.stringify({ name, location }) });
+      const headers = { 'content-type': 'application/json' };
+      const made = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ name, location }) });
       assert.equal(made.status, 200, await made.text());
     }
   });

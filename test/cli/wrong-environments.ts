@@ -94,7 +94,7 @@ export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
     wants: [
       "JOBCTL_CONTEXT: there is no context 'prod' in {DIR}/.config/jobctl/contexts.toml",
       '  there are no contexts yet',
-      '  to make it: jobctl context set prod --temporal-address HOST:PORT',
+      '  to make it: jobctl context set prod --server URL, or --temporal-address HOST:PORT',
     ],
   },
   'JOBCTL_CONTEXT near to one': {
@@ -107,7 +107,7 @@ export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
       "JOBCTL_CONTEXT: there is no context 'prd' in {DIR}/.config/jobctl/contexts.toml",
       '  the nearest is prod',
       '  there are: prod, local',
-      '  to make it: jobctl context set prd --temporal-address HOST:PORT',
+      '  to make it: jobctl context set prd --server URL, or --temporal-address HOST:PORT',
     ],
   },
   'contexts.toml that is no TOML': {
@@ -120,8 +120,8 @@ export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
     ...LIST,
     exitCode: 2,
     wants: [
-      'no Temporal server is named: there is no context, no TEMPORAL_ADDRESS, and no local stack',
-      "  a team's server: jobctl context set NAME --temporal-address HOST:PORT",
+      'no server is named: there is no context, no JOBCTL_SERVER or TEMPORAL_ADDRESS, and no local stack',
+      "  a team's server: jobctl context set NAME --server URL, or --temporal-address HOST:PORT",
       '  this computer alone: jobctl dev up, or jobctl submit --local (in {DIR}/.local/state/jobctl)',
       '  `jobctl help where` shows every way',
     ],

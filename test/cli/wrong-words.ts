@@ -214,7 +214,7 @@ export const WRONG_WORDS: Readonly<Record<string, BadInput>> = {
     wants: [
       "--context: there is no context 'prod' in DIR/.config/jobctl/contexts.toml",
       '  there are no contexts yet',
-      '  to make it: jobctl context set prod --temporal-address HOST:PORT',
+      '  to make it: jobctl context set prod --server URL, or --temporal-address HOST:PORT',
     ].join('\n'),
   },
   'a context without a name': {
@@ -226,9 +226,10 @@ export const WRONG_WORDS: Readonly<Record<string, BadInput>> = {
   },
   'a context that names no server': {
     args: ['context', 'set', 'prod'],
-    wants: ['context prod: is new, and needs a server', '  jobctl context set prod --temporal-address HOST:PORT'].join(
-      '\n',
-    ),
+    wants: [
+      'context prod: is new, and needs a server',
+      '  jobctl context set prod --server URL, or --temporal-address HOST:PORT',
+    ].join('\n'),
   },
   'a context of a port that is a word': {
     args: ['context', 'set', 'prod', '--temporal-address', 'a:b'],

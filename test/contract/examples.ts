@@ -73,6 +73,7 @@ export const EXAMPLES = {
     name: 'train',
     slice: 'v5litepod-8',
     contentHash: '0c8a3e1f5b7d2046a19c3d5e7f60',
+    isVerified: false,
     label: 'REHEARSAL',
     submittedAt: 1795276800000,
     attempts: 1,

@@ -139,7 +139,7 @@ async function printStored(
   if (attempts.length === 0 && flags.module === undefined && flags.attempt === undefined) {
     const [built] = await storedAttempts(store, row.id, BUILD_STREAM);
     if (built !== undefined) {
-      process.stderr.write('the command has not started: this is the log of the build of its image\n');
+      printErr('the command has not started: this is the log of the build of its image\n');
       return printAttempt(store, { ...asked, stream: BUILD_STREAM }, built, screen);
     }
   }

@@ -8,6 +8,7 @@ import { bringPackages } from '../dev/fetch-packages.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../dev/packages.js';
+import { printErr, printOut } from '../print.js';
 
 export interface ServeFlags {
   readonly config?: string;
@@ -18,7 +19,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   const { config: file } = flags;
   if (file === undefined)
     throw new CliError(ExitCode.Usage, 'no configuration is named', 'name it: --config serve.json (docs/serve.md)');
-  await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  await bringPackages(['@jobctl/worker'], { onProgress: (line) => printErr(`${line}\n`) });
   const elsewhere = jobctlOfTheServer();
   if (elsewhere !== undefined) return elsewhere(flags);
   const { loadServerConfig } = await load<typeof Config>('config');
@@ -32,7 +33,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
         isAsked = true;
         resolve();
       });
-    process.stdout.write(`${server.url}\n`);
+    printOut(`${server.url}\n`);
   });
   await server.close();
   return 0;
@@ -59,7 +60,7 @@ export function newKey({ file }: NewKeyFlags): number {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   write(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);
   write(`${file}.pub`, publicKey.export({ type: 'spki', format: 'pem' }).toString(), 0o644);
-  process.stdout.write(
+  printOut(
     `${file}: the private key, for signingKey.key of the server\n${file}.pub: its public half, for verified.serverKeys of each worker\n`,
   );
   return ExitCode.Done;

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { JOB_KEY_SECRET } from '../../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../../cloud/keys/key-line.js';
 import { ExitCode } from '../exit-codes.js';
+import { printOut } from '../print.js';
 import { writeNewKey } from '../new-key.js';
 
 export interface SetupJobKeysFlags {
@@ -15,7 +16,7 @@ export function setupJobKeys({ file, id }: SetupJobKeysFlags): number {
   writeNewKey(newKeyLine(new Date(), id, JOB_KEY_SECRET), file);
   if (file === undefined) return ExitCode.Done;
   const reference = pathToFileURL(resolve(file)).href;
-  process.stdout.write(
+  printOut(
     `Name it in each worker's configuration and start them again: "ssh": {"formerJobKeySecrets": ["${reference}"]}\n` +
       `When all of them have it, new jobs can use it: "ssh": {"jobKeySecret": "${reference}"}\n`,
   );
