@@ -42,6 +42,7 @@ describe('help', () => {
           'codec',
           'worker',
           'serve',
+          'access',
           'version',
           'completion',
           'dev',
