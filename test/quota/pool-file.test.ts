@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import { poolSource, type PoolSource } from '../../activities/pool-source.js';
 import { formatProblems } from '../../domain/problem.js';
+import { NO_ACCESS_RULES } from '../../quota/access-roles.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 
 function problemsOf(text: string): readonly string[] {
@@ -18,7 +19,7 @@ const KNOWN = [
 ];
 
 const TOP = [
-  '  known here: google_project, zones, tpu, machines, allow, limits, quota, tiers, largest_slice,',
+  '  known here: google_project, zones, tpu, machines, access, allow, limits, quota, tiers, largest_slice,',
   '    borrowing_limits, lending_limits',
 ];
 
@@ -117,7 +118,9 @@ describe('pool file', () => {
   it('an empty one has no defaults', () => {
     const parsed = parsePoolFile('', 'pool.toml', 'p');
     const choices = { pool: 'p', file: 'pool.toml', admins: [], gives: {} };
-    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, machines: [], choices, form: {} });
+    const defaults = { pool: 'p', file: 'pool.toml' };
+    const access = NO_ACCESS_RULES;
+    assert.deepEqual(parsed, { ok: true, defaults, machines: [], access, choices, form: {} });
   });
 });
 
@@ -153,6 +156,10 @@ describe("a worker's pool file", () => {
     assert.deepEqual(await zonesNow('zones = ["us-east1-d"]\n'), [['us-east1-d'], undefined]);
   });
   it('belongs to its own pool alone', async () => {
-    assert.deepEqual(await sourceOf('/nowhere').load('other'), { defaults: { pool: 'other' }, machines: [] });
+    assert.deepEqual(await sourceOf('/nowhere').load('other'), {
+      defaults: { pool: 'other' },
+      machines: [],
+      access: NO_ACCESS_RULES,
+    });
   });
 });

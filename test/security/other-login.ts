@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import type { RawAnswer, RawCall } from './raw-calls.js';
@@ -26,19 +24,13 @@ export function runAsOther(
   return { code: status, stdout, stderr };
 }
 
-/** Makes the calls from a process of another login. The program is copied to where that one may read it. */
+/** Makes the calls from a process of another login. The program is an argument: that login may not reach the folders of a test. */
 export function callAsOther(calls: readonly RawCall[]): readonly RawAnswer[] {
-  const folder = mkdtempSync(join(tmpdir(), 'other-login-'));
-  try {
-    chmodSync(folder, 0o755);
-    const program = join(folder, 'raw-calls.mjs');
-    writeFileSync(program, asJavaScript(fileURLToPath(new URL('raw-calls.ts', import.meta.url))), { mode: 0o644 });
-    const ran = runAsOther([process.execPath, program, '--calls-from-stdin'], JSON.stringify(calls));
-    if (ran.code !== 0) throw new Error(`the other login's program ended with ${ran.code}: ${ran.stderr}`);
-    return JSON.parse(ran.stdout) as readonly RawAnswer[];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const program = asJavaScript(fileURLToPath(new URL('raw-calls.ts', import.meta.url)));
+  const command = [process.execPath, '--input-type=module', '--eval', program, '--', '--calls-from-stdin'];
+  const ran = runAsOther(command, JSON.stringify(calls));
+  if (ran.code !== 0) throw new Error(`the other login's program ended with ${ran.code}: ${ran.stderr}`);
+  return JSON.parse(ran.stdout) as readonly RawAnswer[];
 }
 
 function asJavaScript(file: string): string {
