@@ -126,7 +126,9 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       const read = (file: string): string =>
         readFileSync(join(scratch.path, 'vm-0/disk/home/alice', file), 'utf8').trim();
       await until('the hang-up to be seen', () => tryTo(() => read('hup') === 'hung up'));
-      const before = read('alive');
+      // A file that is written anew is empty, or not there, for a moment.
+      let before = '';
+      await until('the daemon to write', () => tryTo(() => (before = read('alive')) !== ''));
       await until('the daemon to go on', () => tryTo(() => read('alive') !== '' && read('alive') !== before));
     });
 

@@ -41,7 +41,8 @@ export async function startRehearsedKubernetes(subnetOctet: number): Promise<Reh
     async stop() {
       await port.close();
       await rehearsal.stop();
-      await rm(stateDir, { recursive: true, force: true });
+      // Processes of pods that are just ending may still write there.
+      await rm(stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     },
   };
 }

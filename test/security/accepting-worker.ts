@@ -18,6 +18,7 @@ import { startRehearsal } from '../../rehearsal/index.js';
 import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
+import { trustOf } from '../../worker/trust.js';
 
 /**
  * The job workflow as it ships, on a real server and a real store, with the real acceptance of jobs under a pool's files. No pool
@@ -53,6 +54,8 @@ export class AcceptingWorker {
       ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader) },
       installation: {
         ...{ owner: 'o', googleProject: 'workers-project', keys: keyReader, readsKeyFiles: false, taskQueue },
+        trust: trustOf({ verified: undefined }),
+        jobKeys: { secretIds: [], newest: () => undefined, find: () => undefined },
         sshKey: { privateKey: readFileSync(key.privateKeyFile, 'utf8') },
         ...{ publicKey: readFileSync(key.publicKeyFile, 'utf8'), claimedQueue: taskQueue, timings: DEFAULT_TIMINGS },
       },
