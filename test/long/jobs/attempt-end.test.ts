@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { keyReader } from '../../../cloud/hosts/private-key.js';
 import type { ActivityDependencies } from '../../../activities/dependencies.js';
 import { Routes } from '../../../activities/attempt/routes.js';
 import { superviseAttempt } from '../../../activities/attempt/supervise.js';
@@ -79,12 +80,12 @@ describe('the end of an attempt', function () {
     const input = {
       job: { id: job, run: 'run-1' },
       spec: specOf(command, slices, grace),
-      settings: { loginUser: 'ann', timings, bucket: 'ends' },
+      settings: { publicKey: key.public, loginUser: 'ann', timings, bucket: 'ends' },
       attempt: 1,
       slices: ready,
       files: {},
     } as unknown as AttemptInput;
-    const installation = { sshKey: { privateKey: key.private }, publicKey: key.public };
+    const installation = { sshKey: { privateKey: key.private }, publicKey: key.public, keys: keyReader };
     const meter = { logLag: () => undefined };
     const dependencies = { machinesOf: () => machines, store, hosts, installation, meter } as unknown;
     const end = new MockActivityEnvironment().run<
