@@ -23,7 +23,7 @@ const SAVES = `${HEAD}    object="$STORAGE_EMULATOR_HOST/storage/v1/b/$JOBCTL_BU
     [ "$step" = 0 ] || echo "resumed at step $step"
     while [ $((step += 1)) -le 120 ]; do
       echo "step $step loss 0.$RANDOM"
-      [ $((step % 4)) = 0 ] && curl -sf -o /dev/null --data-binary "$step" "$upload"
+      [ $((step % 4)) = 0 ] && curl -sf -o /dev/null -H "Content-Type: application/octet-stream" --data-binary "$step" "$upload"
       sleep 0.1
     done
 `;
