@@ -46,7 +46,7 @@ export class LogFeeds {
   async #follow(selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, ended.signal]);
-    const follower = new LogFollower(this.#reader as unknown as StoreReader, selection, sink);
+    const follower = new LogFollower(this.#reader, selection, sink);
     let row = await this.#row(selection.job);
     follower.reached(row);
     const watch = async (): Promise<void> => {

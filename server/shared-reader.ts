@@ -9,7 +9,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
  * A store for many who follow the same logs: its calls are those of one follower of each log, however many there are. Stretches of
  * a log never change under their name and range, so what was read is kept for a while, `MOST_BYTES` of it.
  */
-export class SharedReader implements Pick<StoreReader, 'bucket' | 'list' | 'read'> {
+export class SharedReader implements StoreReader {
   readonly bucket: string;
   readonly #store: StoreReader;
   readonly #lists = new Map<string, { readonly at: number; readonly found: Promise<readonly StoredObject[]> }>();
@@ -33,6 +33,10 @@ export class SharedReader implements Pick<StoreReader, 'bucket' | 'list' | 'read
     this.#lists.set(key, { at: now, found });
     if (this.#lists.size > MOST_LISTS) this.#lists.delete(this.#lists.keys().next().value ?? '');
     return found;
+  }
+
+  stat(name: string): Promise<StoredObject | undefined> {
+    return this.#store.stat(name);
   }
 
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {

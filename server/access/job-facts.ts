@@ -1,4 +1,3 @@
-import { JobNotFound } from '../../client/errors.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import type { AccessObject } from '../../domain/access/table.js';
@@ -53,7 +52,4 @@ export class JobFactsSource {
     const { user, project, pool } = JSON.parse(content.toString('utf8')) as StoredOwner;
     return { job, owner: user, project, pool };
   }
-
-  /** For the answer to who may not even know that it is there. */
-  static readonly notFound = (job: string): JobNotFound => new JobNotFound(job, 'here');
 }

@@ -34,9 +34,8 @@ export function registerLogs(app: App, services: Services): void {
     const { follow, attempt, stream, host } = request.query;
     const hosts = host === undefined ? undefined : [host];
     if (!follow) {
-      const attempts =
-        attempt === undefined ? await storedAttempts(feeds.reader as unknown as StoreReader, id, stream) : [attempt];
-      const text = Readable.from(storedText(feeds.reader as unknown as StoreReader, id, { attempts, stream, hosts }), {
+      const attempts = attempt === undefined ? await storedAttempts(feeds.reader, id, stream) : [attempt];
+      const text = Readable.from(storedText(feeds.reader, id, { attempts, stream, hosts }), {
         objectMode: false,
       });
       return reply.type('text/plain; charset=utf-8').send(text);
