@@ -89,12 +89,13 @@ describe('verbs in a context of jobctl serve', function () {
     });
 
     it('list, also --mine by whom the server knows; status; why', async () => {
-      const { jobs, total } = await json<{ jobs: Record<string, unknown>[]; total: number }>('list', '--mine');
+      // Other files of tests may have run jobs of the same people on this Temporal server.
+      const { jobs } = await json<{ jobs: Record<string, unknown>[] }>('list', '--mine');
+      assert.deepEqual(new Set(jobs.map((row) => row['user'])), new Set([ALICE]));
       assert.deepEqual(
-        jobs.map((row) => [row['id'], row['user'], row['isVerified'], row['phase']]),
+        jobs.filter((row) => row['id'] === id).map((row) => [row['id'], row['user'], row['isVerified'], row['phase']]),
         [[id, ALICE, true, 'succeeded']],
       );
-      assert.equal(total, 1);
       assert.equal((await json<{ total: number }>('list', '--user', 'nobody@example.org')).total, 0);
       const status = await alice('status', id);
       assert.equal(status.exitCode, 0, status.stderr);
