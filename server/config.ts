@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
+import { issueWords } from '../contract/issue-words.js';
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 const poolPlaces = z.strictObject({ quotaFile: z.string().min(1).optional(), poolFile: z.string().min(1).optional() });
-const isLoopbackUrl = (url: string): boolean => /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])([:/]|$)/.test(url);
-const safeUrl = z.url().refine((url) => url.startsWith('https://') || isLoopbackUrl(url), {
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+const isSafe = (url: string): boolean => {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.includes(hostname));
+};
+const safeUrl = z.string().refine(isSafe, {
   error: 'an https address; http is for loopback addresses alone',
 });
 
@@ -104,7 +110,23 @@ const schema = z
         });
     if (new Set(config.issuers.map((each) => each.issuer)).size < config.issuers.length)
       context.addIssue({ code: 'custom', path: ['issuers'], message: 'an issuer is named twice' });
+    for (const { at, message } of confusable(config.issuers))
+      context.addIssue({ code: 'custom', path: ['issuers', at], message });
   });
+
+/** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
+function confusable(issuers: readonly IssuerConfig[]): readonly { readonly at: number; readonly message: string }[] {
+  if (issuers.length === 1) return [];
+  return issuers.flatMap(({ user, emailDomains }, at) => {
+    if (user === 'sub')
+      return [{ at, message: 'user sub: beside another issuer its names may be those of other people; use email' }];
+    if (user === 'email-local-part' && issuers.findIndex((each) => each.user === user) !== at)
+      return [{ at, message: 'user email-local-part: one issuer alone may, or a name would be two people' }];
+    if (emailDomains === undefined)
+      return [{ at, message: 'emailDomains: is missing; one of several issuers must not name people of another' }];
+    return [];
+  });
+}
 
 /** The configuration of `jobctl serve` (docs/serve.md). */
 export type ServerConfig = z.output<typeof schema>;
@@ -118,7 +140,7 @@ export class ServerConfigError extends Error {
 export function loadServerConfig(file: string): ServerConfig {
   const parsed = schema.safeParse(readJson(file));
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.') || '(the whole)'}: ${message}`);
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || '(the whole)'}: ${issueWords(issue)}`);
   throw new ServerConfigError(
     `${file}: the server's configuration is wrong:\n${lines.join('\n')}\n  docs/serve.md lists every field`,
   );
