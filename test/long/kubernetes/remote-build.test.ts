@@ -59,8 +59,8 @@ describe('an image that a cluster builds, on a real Kubernetes', function () {
     await pods?.stop();
     await server?.stop();
     await registry?.stop();
-    execFileSync('ip', ['route', 'del', ...PODS]);
-    rmSync(work, { recursive: true, force: true, maxRetries: 3 });
+    if (pods !== undefined) execFileSync('ip', ['route', 'del', ...PODS]);
+    if (work !== undefined) rmSync(work, { recursive: true, force: true, maxRetries: 3 });
   });
 
   /** This computer knows no way to the pods, and answers none of them. */
