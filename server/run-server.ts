@@ -6,6 +6,8 @@ import { poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
+import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
@@ -42,6 +44,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     pino.destination({ dest: 2, sync: false }),
   );
   const signer = new SubmissionSigner(config.signingKey.id, signingKeyOf(config));
+  const jobKeys = await jobKeysOf(config);
   const { address, namespace } = config.temporal;
   const client = await JobClient.connect({
     temporal: {
@@ -51,7 +54,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     },
     taskQueue: config.taskQueue,
   });
-  const services = open(config, client, signer);
+  const services = open(config, { client, signer, jobKeys });
   const app = await createApp(withTls(config), services, log);
   const { host, port } = config.listen;
   const url = await app.listen({ host, port });
@@ -65,7 +68,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   };
 }
 
-function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner): Services {
+type Opened = Pick<Services, 'client' | 'signer' | 'jobKeys'>;
+
+function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Services {
   const { store: place, googleProject, pool, quotaFile, poolFile, pools: others, secretStore } = config;
   const openBucket = (bucket: string) =>
     createStore({
@@ -91,6 +96,7 @@ function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner)
     rules,
     audit,
     signer,
+    jobKeys,
     feeds: new LogFeeds(client, store, {
       perSubject: config.limits.followedLogs,
       changed: (count) => metrics.followers(count),
@@ -116,6 +122,17 @@ function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {
     return readSigningKey(secretText(key, 'signingKey.key'), 'signingKey.key');
   } catch (error) {
     throw error instanceof TrustKeyError ? new ServerConfigError(error.message) : error;
+  }
+}
+
+/** Read at the start: a wrong reference is known before anybody asks for a login. */
+async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
+  const references = { current: ssh.jobKeySecret, former: ssh.formerJobKeySecrets };
+  try {
+    refuseStoredSecrets(references, secretStore);
+    return await openJobKeys(references);
+  } catch (error) {
+    throw error instanceof JobKeySecretError ? new ServerConfigError(`ssh.jobKeySecret: ${error.message}`) : error;
   }
 }
 

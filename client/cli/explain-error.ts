@@ -45,6 +45,7 @@ function byName(error: Error): Explained {
       return told(ExitCode.Refused, ...remedyOf(error));
     case 'JobRefused':
     case 'PoolRefused':
+      if (remedyOf(error).length > 0) return told(ExitCode.Refused, ...remedyOf(error));
       return told(ExitCode.Refused, 'nothing was changed');
     case 'TemporalUnreachable':
       return told(

@@ -118,6 +118,7 @@ def requests():
     yield jobs.count(CALLS, FILTER[:9]), []
     for operation in (jobs.status, jobs.describe, jobs.why, jobs.open_slices, changes.delete):
         yield operation(CALLS, "a"), []
+    yield jobs.host_access(CALLS, "a"), []
     yield jobs.wait(CALLS, "a", None), []
     yield logs.log_bytes(CALLS, logs.log_request("a", 1, "command", 0, follow=False)), []
     yield logs.follow(CALLS, followed), []

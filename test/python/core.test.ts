@@ -23,6 +23,8 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   Cancelled: api.cancelledSchema,
   Deleted: api.deletedSchema,
   OpenSlices: api.openSlicesSchema,
+  HostAccess: api.hostAccessSchema,
+  AccessHost: api.hostAccessSchema.shape.hosts.element,
   LogStretch: api.logStretchSchema,
   AttemptEnd: api.logAttemptEndSchema,
   StoredObject: api.storedObjectSchema,

@@ -24,6 +24,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/jobs/{id}/why': {},
   'GET /v1/jobs/{id}/logs': { query: api.logsQuery },
   'GET /v1/jobs/{id}/open-slices': {},
+  'POST /v1/jobs/{id}/host-access': {},
   'POST /v1/jobs/{id}/cancel': { body: api.askerBody, unsent: ['verb'] },
   'POST /v1/jobs/{id}/stop': { body: api.stopBody, unsent: ['verb'] },
   'POST /v1/jobs/{id}/resume': { body: api.editBody },
