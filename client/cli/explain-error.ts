@@ -30,6 +30,7 @@ function byName(error: Error): Explained {
       return told((error as CliError).exitCode);
     case 'JobInvalid':
     case 'WorkerConfigError':
+    case 'ServerConfigError':
     case 'CodecKeyError':
     case 'JobKeySecretError':
       return told(ExitCode.Usage);

@@ -172,11 +172,12 @@ describe('verbs in a context of jobctl serve', function () {
     it('quota show, top and plan, by what the pool published', async () => {
       const shown = await json<{ projects: { project: string }[] }>('quota', 'show');
       assert.ok(JSON.stringify(shown).includes('vision'));
-      const top = await json<{ jobs: { job: string; user: string }[] }>('top');
+      const top = await json<{ jobs: { job: string; user: string; isVerified: boolean }[] }>('top');
       assert.deepEqual(
-        top.jobs.map(({ job, user }) => [job, user]),
-        [[id, ALICE]],
+        top.jobs.map(({ job, user, isVerified }) => [job, user, isVerified]),
+        [[id, ALICE, true]],
       );
+      assert.doesNotMatch((await alice('quota', 'show', '--jobs')).stdout, /unverified/);
       assert.equal((await alice('quota', 'plan')).exitCode, 0);
       assert.equal((await alice('quota', 'history')).exitCode, 0);
     });
@@ -184,6 +185,18 @@ describe('verbs in a context of jobctl serve', function () {
     it('its priority; a pool is frozen by its operators alone', async () => {
       const priority = await alice('quota', 'set-priority', id, '2');
       assert.equal(priority.exitCode, 0, priority.stderr);
+      const byOperator = await as('olga@example.org', 'quota', 'set-priority', id, '3');
+      assert.equal(byOperator.exitCode, 0, byOperator.stderr);
+      // Who asked, and not whose job it is.
+      const said = await until('the history has both', async () => {
+        const { calls } = await json<{ calls: { kind: string; by?: string; reason?: string }[] }>('quota', 'history');
+        const priorities = calls.filter(({ kind }) => kind === 'priority');
+        return priorities.length > 1 && priorities.map(({ by, reason }) => [by, reason]);
+      });
+      assert.deepEqual(said, [
+        [ALICE, 'priority 2'],
+        ['olga@example.org', 'priority 3'],
+      ]);
       const refused = await alice('quota', 'freeze', '--reason', 'mine');
       assert.equal(refused.exitCode, 4);
       assert.match(refused.stderr, /alice@example\.org may not freeze, drain or open the pool/);
