@@ -94,6 +94,11 @@ const schema = z
           .int()
           .min(1_024)
           .default(64 * 1024 * 1024),
+        /** Of a file that a client brings to the store itself. */
+        directUploadBytes: z
+          .int()
+          .min(0)
+          .default(4 * 1024 * 1024 * 1024),
         /** Logs that one subject follows at a time. */
         followedLogs: z.int().min(1).default(50),
       })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { KeyObject } from 'node:crypto';
+import type { FastifyBaseLogger } from 'fastify';
 import pino from 'pino';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { poolSource } from '../activities/pool-source.js';
@@ -21,6 +22,7 @@ import { AuditLog } from './audit/audit-log.js';
 import { type ServerConfig, ServerConfigError } from './config.js';
 import { TokenVerifier } from './identity/verifier.js';
 import { secretText } from './key-text.js';
+import { DirectUploads } from './direct-uploads.js';
 import { LogFeeds } from './log-feeds.js';
 import { ServerMetrics } from './metrics.js';
 import type { Services } from './services.js';
@@ -59,9 +61,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const { host, port } = config.listen;
   const url = await app.listen({ host, port });
   log.info({ url }, 'jobctl serve listens');
+  const sweeping = sweepUploads(services, log);
   return {
     url,
     close: async () => {
+      clearInterval(sweeping);
       await app.close();
       await client.close();
     },
@@ -97,6 +101,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
     audit,
     signer,
     jobKeys,
+    uploads: new DirectUploads(store),
     feeds: new LogFeeds(client, store, {
       perSubject: config.limits.followedLogs,
       changed: (count) => metrics.followers(count),
@@ -104,6 +109,19 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
     metrics,
     notReady: () => whyNotReady(client, store),
   };
+}
+
+const SWEEP_MS = 6 * 3_600_000;
+
+/** Uploads that nobody completed. What cannot be removed now is removed by the next look, or by another replica. */
+function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info' | 'warn'>): NodeJS.Timeout {
+  const sweep = (): void =>
+    void uploads.sweep(Date.now()).then(
+      (removed) => removed > 0 && log.info({ removed }, 'removed uploads that were never completed'),
+      (error: unknown) => log.warn({ err: error }, 'uploads that were never completed cannot be removed now'),
+    );
+  sweep();
+  return setInterval(sweep, SWEEP_MS).unref();
 }
 
 /** Both are asked: a replica that cannot submit is to get no calls. */

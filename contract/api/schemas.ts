@@ -298,6 +298,7 @@ export const uploadsBody = z.strictObject({
     .min(1)
     .max(1000),
 });
+const uploadId = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits in small letters');
 export const uploadsSchema = z.object({
   files: z.array(
     z.object({
@@ -307,12 +308,16 @@ export const uploadsSchema = z.object({
       url: z
         .string()
         .optional()
-        .describe('PUT the bytes here, of a wanted file. Absent: PUT them to /v1/uploads/content.'),
-      headers: z.record(z.string(), z.string()).optional().describe('To be sent with it.'),
+        .describe(
+          "PUT the bytes of a wanted file here, without a token, at once or in pieces by Cloud Storage's resumable protocol; then " +
+            'complete the upload. Absent: PUT them to /v1/uploads/content, which works for small files in any case.',
+        ),
+      upload: uploadId.optional().describe('For /v1/uploads/complete, where there is a url.'),
     }),
   ),
 });
 export const uploadQuery = z.object({ path: z.string().min(1).max(4096), sha256 });
+export const completedBody = z.strictObject({ path: z.string().min(1).max(4096), sha256, upload: uploadId });
 
 // Pools -----------------------------------------------------------------------------------------------------------------
 

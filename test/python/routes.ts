@@ -36,6 +36,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/objects/content': { query: api.objectQuery },
   'POST /v1/uploads': { body: api.uploadsBody },
   'PUT /v1/uploads/content': { query: api.uploadQuery },
+  'POST /v1/uploads/complete': { body: api.completedBody },
   'GET /v1/pools/{pool}': {},
   'POST /v1/pools/{pool}/apply': { body: api.applyBody },
   'POST /v1/pools/{pool}/admission': { body: api.admissionBody },

@@ -228,8 +228,9 @@ class UploadTarget:
     path: str
     object: str
     state: Literal["exists", "wanted"]
+    # Of a large file, which goes to the store itself; `upload` then names it to the server.
     url: Optional[str] = None
-    headers: Optional[Mapping[str, str]] = None
+    upload: Optional[str] = None
 
 
 @dataclass(frozen=True)

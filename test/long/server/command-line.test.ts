@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,11 +65,18 @@ describe('verbs in a context of jobctl serve', function () {
       const folder = join(home, 'code');
       mkdirSync(folder);
       writeFileSync(join(folder, 'say.sh'), 'echo from the bundle; echo kept > "$JOBCTL_OUTPUT_DIR/result.txt"\n');
+      // Cannot be packed to less, so the bundle goes to the store itself.
+      writeFileSync(join(folder, 'data'), randomBytes(3 * 1024 * 1024));
       const file = write('job.yaml', 'bash say.sh');
       const submitted = await alice('submit', file, '--name', id, '--bundle', folder, '--wait');
       assert.equal(submitted.exitCode, 0, submitted.stderr);
       assert.equal(submitted.stdout, '0 │ from the bundle\n');
       assert.match(submitted.stderr, /context team/);
+      const log = stack.allOfLog();
+      assert.match(log, /"route":"\/v1\/uploads\/complete","status":204/);
+      assert.doesNotMatch(log, /\/v1\/uploads\/content/);
+      const left = await stack.stack.store.list('uploads/');
+      assert.deepEqual(left, []);
     });
 
     it('is the same job when it is submitted again, and another one under its name is refused', async () => {
