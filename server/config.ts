@@ -7,6 +7,8 @@ import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
+const keyReference = z.string().min(1);
+const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
 const poolPlaces = z.strictObject({ quotaFile: z.string().min(1).optional(), poolFile: z.string().min(1).optional() });
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 const isSafe = (url: string): boolean => {
@@ -61,10 +63,14 @@ const schema = z
     secretStore: z.string().min(1).optional(),
     codec: z
       .strictObject({
-        key: z.string().min(1).optional(),
-        decodeKeys: z.union([z.array(z.string()), z.string().transform(splitReferences)]).optional(),
+        key: keyReference.optional(),
+        decodeKeys: keyReferences.optional(),
       })
       .optional(),
+    /** The worker's references of the secrets that keys of jobs are made from (docs/adr/0077). Absent: no login is given. */
+    ssh: z
+      .strictObject({ jobKeySecret: keyReference.optional(), formerJobKeySecrets: keyReferences.optional() })
+      .default({}),
     /** The private key that signs what is submitted: PKCS #8 PEM, by file:///PATH or env:NAME; workers name its public half by `id`. */
     signingKey: z.strictObject({ id: z.string().regex(/^[\w.-]{1,64}$/), key: z.string().min(1) }),
     issuers: z.array(issuer).min(1),
@@ -94,6 +100,11 @@ const schema = z
           .int()
           .min(1_024)
           .default(64 * 1024 * 1024),
+        /** Of a file that a client brings to the store itself. */
+        directUploadBytes: z
+          .int()
+          .min(0)
+          .default(4 * 1024 * 1024 * 1024),
         /** Logs that one subject follows at a time. */
         followedLogs: z.int().min(1).default(50),
       })

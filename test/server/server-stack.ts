@@ -111,7 +111,7 @@ export class ServerStack {
     );
     ports.forEach((port, index) =>
       writeFileSync(
-        servers.#configFile(index),
+        servers.configFile(index),
         JSON.stringify({ ...servers.#config(port), store: storePlace, ...more(servers) }),
       ),
     );
@@ -124,7 +124,8 @@ export class ServerStack {
     return servers;
   }
 
-  #configFile = (index: number): string => join(this.#folder, `serve-${index}.json`);
+  /** The configuration of a replica. */
+  configFile = (index: number): string => join(this.#folder, `serve-${index}.json`);
 
   #config(port: number): object {
     const { stack } = this;
@@ -143,13 +144,13 @@ export class ServerStack {
 
   /** Keys of the configuration that a replica starts with next. */
   configure(index: number, more: object): void {
-    const file = this.#configFile(index);
+    const file = this.configFile(index);
     writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more }));
   }
 
   async startServer(index = 0): Promise<void> {
     const log = openSync(this.logOf(index), 'a');
-    const args = [...programArguments('client/cli/main'), 'serve', '--config', this.#configFile(index)];
+    const args = [...programArguments('client/cli/main'), 'serve', '--config', this.configFile(index)];
     const { PATH = '', HOME = '' } = process.env;
     const env = { PATH, HOME, TMPDIR: tmpdir(), NO_COLOR: '1' };
     this.#servers[index] = spawn(process.execPath, args, { env, stdio: ['ignore', log, log] });

@@ -38,6 +38,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   requeue: post('requeue'),
   setup: post('setup'),
   priority: post('priority', { priority: 3 }),
+  login: post('host-access'),
 };
 const READ = ['describe', 'logs', 'objects', 'spec'];
 const OPEN = ['status', 'wait', 'why'];
@@ -45,10 +46,10 @@ const OPEN = ['status', 'wait', 'why'];
 const MAY: Readonly<Record<Subject, readonly string[]>> = {
   alice: Object.keys(VERBS),
   bob: [...OPEN, ...READ],
-  vera: Object.keys(VERBS).filter((verb) => verb !== 'restart with a file'),
+  vera: Object.keys(VERBS).filter((verb) => !['restart with a file', 'login'].includes(verb)),
   mallory: OPEN,
   olga: Object.keys(VERBS).filter((verb) => verb !== 'restart with a file'),
-  launcher: Object.keys(VERBS),
+  launcher: Object.keys(VERBS).filter((verb) => verb !== 'login'),
 };
 
 describe('who may do what, over HTTP', function () {
