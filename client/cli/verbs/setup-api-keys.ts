@@ -44,6 +44,8 @@ export function setupApiKeys(flags: SetupApiKeysFlags): number {
   if (/[:\s]|^temporal-system$|^$/.test(namespace))
     throw new CliError(ExitCode.Usage, `--namespace '${namespace}': is no namespace that rights can be given in`);
   if (flags.validFor < MINUTE_MS) throw new CliError(ExitCode.Usage, '--valid-for: less than a minute; such as 90d');
+  if (existsSync(folder) && !statSync(folder).isDirectory())
+    throw new CliError(ExitCode.Usage, `--folder ${folder}: is no folder`);
   const expiresAt = Date.now() + flags.validFor;
   try {
     const keys = signingKeys(folder, flags.rotate ?? false);
