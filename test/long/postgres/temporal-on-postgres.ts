@@ -31,6 +31,8 @@ export interface PostgresTemporal {
   kill(part: PostgresTemporalPart): Promise<void>;
   /** Starts it again on its data, under its address; returns when it answers real calls. */
   restart(part: PostgresTemporalPart): Promise<void>;
+  /** What the server is started with from now on: whether it takes calls with an API key alone. */
+  useGuard(guard: Guard | undefined): void;
   /** pg_dump of both databases into `directory` (made), as docs/operations.md says it, while everything runs. */
   dump(directory: string): Promise<void>;
   /** Stops the server, puts both databases back to `dump`, starts the server; returns when it answers. */
@@ -92,6 +94,7 @@ function assembled(database: PostgresDatabase, server: TemporalServer): Postgres
       await server.launch();
       await server.untilAnswering();
     },
+    useGuard: (guard) => server.useGuard(guard),
     dump: async (directory) => {
       mkdirSync(directory, { recursive: true });
       for (const name of DATABASES) await database.dump(name, join(directory, name));
@@ -124,7 +127,7 @@ interface ServerOptions {
 
 class TemporalServer {
   readonly address: string;
-  readonly #options: ServerOptions;
+  #options: ServerOptions;
   readonly #portOffset: number;
   #process: BackgroundProcess | undefined;
 
@@ -159,6 +162,11 @@ class TemporalServer {
     };
     // YAML holds JSON.
     writeFileSync(join(folder, 'native.yaml'), JSON.stringify(native));
+  }
+
+  useGuard(guard: Guard | undefined): void {
+    const { guard: _, ...options } = this.#options;
+    this.#options = { ...options, ...(guard && { guard }) };
   }
 
   get pid(): number {
