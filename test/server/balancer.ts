@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BackgroundProcess } from '../long/postgres/process.js';
@@ -18,7 +17,7 @@ export class Balancer {
   }
 
   static async start(ports: readonly number[], folder: string): Promise<Balancer> {
-    if (!existsSync(PROGRAM)) install();
+    if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: apt-get install haproxy`);
     const port = await freePort();
     const file = join(folder, 'haproxy.cfg');
     writeFileSync(file, configuration(port, ports));
@@ -53,12 +52,3 @@ backend servers
   default-server inter 200ms fall 1 rise 1
 ${ports.map((each, index) => `  server s${index} 127.0.0.1:${each} check`).join('\n')}
 `;
-
-function install(): void {
-  if (process.getuid?.() !== 0) throw new Error(`${PROGRAM} is missing: apt-get install haproxy`);
-  execFileSync('apt-get', ['update', '-qq']);
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'haproxy'], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
-    stdio: 'ignore',
-  });
-}
