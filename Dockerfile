@@ -28,7 +28,7 @@ COPY --from=build /app/rehearsal/package.json rehearsal/
 COPY --from=build /app/rehearsal/dist rehearsal/dist
 COPY docs docs
 COPY examples examples
-COPY deploy/health-check.mjs ./
+COPY deploy/health-check.mjs deploy/serve-key-set.mjs ./
 RUN ln -s /app/dist/client/cli/main.js /usr/local/bin/jobctl
 # The base's own account, uid 1000.
 USER node

@@ -46,6 +46,7 @@ export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep
     step: attributesStep,
     commands: attributeCommands,
   });
+  yield await callersStep(setup);
   yield await ownerStep(setup);
   yield await scheduleStep(setup);
   yield visibilityAdvice(setup);
@@ -58,6 +59,26 @@ async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupSt
   const detail = `version ${serverVersion}${isCloud ? ', Temporal Cloud' : ''}`;
   return { what: 'Temporal server', state: 'was-there', detail };
 }
+
+/** Asks once with an API key that nobody has made. */
+async function callersStep({ connection, namespace }: ServerSetup): Promise<SetupStep> {
+  const what = 'who may call';
+  try {
+    await connection.withApiKey('none', () => connection.workflowService.describeNamespace({ namespace }));
+  } catch (error) {
+    if (!REFUSED.includes((error as { code?: number }).code ?? -1)) throw error;
+    return { what, state: 'was-there', detail: 'whoever has an API key; its role says what for' };
+  }
+  return {
+    what,
+    state: 'advice',
+    detail: 'the server asks for no API key: whoever reaches it may start, signal and end every job (docs/security.md)',
+    commands: [`jobctl setup api-keys --folder api-keys --namespace ${namespace}`],
+  };
+}
+
+/** gRPC: PERMISSION_DENIED, UNAUTHENTICATED. */
+const REFUSED = [7, 16];
 
 /** gRPC: UNIMPLEMENTED, PERMISSION_DENIED, UNAUTHENTICATED. */
 const NOT_OVER_THIS_API = [12, 7, 16];

@@ -24,7 +24,9 @@ const SHORT: Suite = {
 };
 
 const LIVE: Suite = {
+  // Those with a Temporal server that Go builds, and PostgreSQL: .ci/long.
   isMeant: (file) =>
+    !/\/(server\/on-postgres|security\/walk)\.test\.ts$/.test(file) &&
     /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
       file,
     ),

@@ -45,7 +45,18 @@ export type IssuerConfig = z.output<typeof issuer>;
 
 const schema = z
   .strictObject({
-    temporal: z.strictObject({ address: z.string().optional(), namespace: z.string().optional() }).default({}),
+    temporal: z
+      .strictObject({
+        address: z.string().optional(),
+        namespace: z.string().optional(),
+        /** As the worker's: the authority of the certificate, the name in it, an API key, whose file is read again. */
+        tlsCaFile: z.string().min(1).optional(),
+        tlsServerName: z.string().min(1).optional(),
+        apiKeyFile: z.string().min(1).optional(),
+        /** `false` in the clear, also with an API key. */
+        tls: z.boolean().optional(),
+      })
+      .default({}),
     taskQueue: z.string().min(1).default(TASK_QUEUE),
     store: z.strictObject({
       endpoint: z.url().optional(),

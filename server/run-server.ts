@@ -27,6 +27,7 @@ import { LogFeeds } from './log-feeds.js';
 import { ServerMetrics } from './metrics.js';
 import type { Services } from './services.js';
 import { SubmissionSigner } from './signer.js';
+import { temporalLogin } from './temporal-login.js';
 
 export interface RunningServer {
   /** `http://127.0.0.1:7480`. */
@@ -47,15 +48,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   );
   const signer = new SubmissionSigner(config.signingKey.id, signingKeyOf(config));
   const jobKeys = await jobKeysOf(config);
-  const { address, namespace } = config.temporal;
-  const client = await JobClient.connect({
-    temporal: {
-      ...(address === undefined ? {} : { address }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...codecOf(config),
-    },
-    taskQueue: config.taskQueue,
-  });
+  const login = temporalLogin(config, (text) => log.warn(text));
+  const client = await JobClient.connect({ temporal: login.options, taskQueue: config.taskQueue });
   const services = open(config, { client, signer, jobKeys });
   const app = await createApp(withTls(config), services, log);
   const { host, port } = config.listen;
@@ -68,6 +62,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       clearInterval(sweeping);
       await app.close();
       await client.close();
+      login.close();
     },
   };
 }
@@ -152,10 +147,6 @@ async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
   } catch (error) {
     throw error instanceof JobKeySecretError ? new ServerConfigError(`ssh.jobKeySecret: ${error.message}`) : error;
   }
-}
-
-function codecOf({ codec }: ServerConfig): { readonly codec?: NonNullable<ServerConfig['codec']> } {
-  return codec === undefined ? {} : { codec };
 }
 
 /** The files' text in place of their names. Plain HTTP is for loopback, or for a proxy that is named. */

@@ -67,10 +67,13 @@ const configShape = z.strictObject({
       address: z.string().optional(),
       namespace: z.string().optional(),
       profile: z.string().optional(),
-      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. */
+      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. The API key's file
+       * is read again while the worker runs. */
       tlsCaFile: z.string().min(1).optional(),
       tlsServerName: z.string().min(1).optional(),
       apiKeyFile: z.string().min(1).optional(),
+      /** `false` in the clear, also with an API key. */
+      tls: z.boolean().optional(),
     })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
@@ -245,6 +248,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   TEMPORAL_ADDRESS: 'temporal.address',
   TEMPORAL_NAMESPACE: 'temporal.namespace',
   TEMPORAL_PROFILE: 'temporal.profile',
+  JOBCTL_TEMPORAL_API_KEY_FILE: 'temporal.apiKeyFile',
 };
 
 export interface ConfigSources {

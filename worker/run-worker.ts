@@ -29,7 +29,7 @@ import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
 import { openBuilds, openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
-import { connectWorker, type WorkerConnection } from './temporal-connection.js';
+import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { trustOf } from './trust.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, workflowCode } from './workflow-code.js';
@@ -48,6 +48,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const health =
     config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.listenHost, config.healthPort);
   const temporal = await connectWorker(config);
+  const unfollow = followApiKey(config, temporal, (text) => log.warn(text));
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
@@ -56,6 +57,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
     while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
     health?.close();
+    unfollow();
     ports.hosts.release();
     for (const kind of MACHINE_KINDS) await ports.machinesOf(kind).close();
     // Refused while a Worker holds it, which is so when another Worker could not be made: that cause is the news.

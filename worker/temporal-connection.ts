@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import { ApiKeyFile } from '../cloud/temporal/api-key-file.js';
 import { readLogin } from '../cloud/temporal/login-files.js';
 import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
 import { whyUnreachable } from '../cloud/temporal/why-unreachable.js';
@@ -34,3 +35,16 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
 }
 
 const ASK = 'is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?';
+
+/** A renewed API key counts from the next call on. @returns what ends the watch */
+export function followApiKey(
+  { temporal: { apiKeyFile } }: WorkerConfig,
+  { connection }: WorkerConnection,
+  warn: (text: string) => void,
+): () => void {
+  if (apiKeyFile === undefined) return () => undefined;
+  const onChange = (apiKey: string): void =>
+    void connection.setApiKey(apiKey).catch((error: unknown) => warn(`the new API key is not used: ${String(error)}`));
+  const file = ApiKeyFile.follow(apiKeyFile, { onChange, warn });
+  return () => file.close();
+}

@@ -6,6 +6,7 @@ import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js'
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
+import { registerApiKeys } from './register-api-keys.js';
 import { registerAccess, registerAuditLog } from './register-access.js';
 import { registerServe } from './register-serve.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
@@ -51,7 +52,7 @@ Examples:
 function registerSetup(program: Command, invocation: Invocation): void {
   const setup = program
     .command('setup')
-    .summary("set a job's hosts up again; `setup server` and `setup job-keys` prepare workers")
+    .summary("set a job's hosts up again; `setup server`, `setup job-keys` and `setup api-keys` prepare workers")
     .description(
       'Sets the modules of an open job up again on its hosts, beside its command. Unchanged modules are left alone. Returns at once.',
     )
@@ -91,6 +92,7 @@ function registerSetup(program: Command, invocation: Invocation): void {
     invocation.exitCode = await setupServer(flags);
   });
   registerSetupJobKeys(setup, invocation);
+  registerApiKeys(setup, invocation);
 }
 
 const JOB_KEYS_NOTES = `

@@ -28,7 +28,7 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
   },
   {
     begins:
-      /^((sudo )?docker compose|(sudo )?cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|sudo systemctl stop|for db in)/u,
+      /^((sudo )?docker compose|jobctl setup api-keys .* && sudo chown|echo COMPOSE_FILE|(sudo )?cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|sudo systemctl stop|for db in)/u,
     needs:
       'the four containers of docker-compose.yml; docs/deployment.md and docs/operations.md say what was run by hand',
   },
@@ -52,6 +52,12 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   { page: /CONTRIBUTING/u, begins: /^python3 python\/write/u, by: 'test/python/package.test.ts' },
   { begins: /^npm ci && npm test/u, by: '.ci/run' },
   { begins: /^npm run chaos/u, by: '.ci/long' },
+  // The page on a real installation, in its own order.
+  {
+    page: /docs\/(security|serve)/u,
+    begins: /^(jobctl|curl|node deploy|TEMPORAL_API_KEY=)/u,
+    by: 'test/long/security/walk.test.ts',
+  },
   { begins: /^npx mocha test\/incidents/u, by: 'test/incidents/incidents.test.ts' },
   { begins: /^promtool/u, by: 'test/long/alerts.test.ts' },
   {

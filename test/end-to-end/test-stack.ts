@@ -230,6 +230,12 @@ export class TestStack {
     return join(this.#directory, 'rehearsal');
   }
 
+  /** Of the worker that runs. */
+  get pid(): number | undefined {
+    const worker = this.#worker;
+    return worker?.exitCode === null && worker.signalCode === null ? worker.pid : undefined;
+  }
+
   get workerLog(): string {
     return join(this.#directory, 'worker.log');
   }

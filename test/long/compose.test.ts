@@ -22,6 +22,7 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly restart?: string;
   readonly user?: string;
+  readonly volumes?: readonly { readonly source?: string; readonly read_only?: boolean }[];
   readonly privileged?: boolean;
   readonly cap_drop?: readonly string[];
   readonly cap_add?: readonly string[];
@@ -153,10 +154,50 @@ describe('docker-compose.yml, as compose itself reads it', function () {
     }
   });
 
+  describe('with docker-compose.verified.yml over it', () => {
+    const VERIFIED = { COMPOSE_FILE: 'docker-compose.yml:docker-compose.verified.yml' };
+
+    it('is accepted with each profile, and confined, pinned and checked in the same way', async () => {
+      for (const profile of PROFILES) await run(['--profile', profile, 'config', '-q'], { ...VARIABLES, ...VERIFIED });
+      const services = await everyService(VERIFIED);
+      for (const [name, service] of services) {
+        assert.deepEqual([service.cap_drop, service.read_only], [['ALL'], true], name);
+        assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+        for (const { host_ip: address } of service.ports ?? []) assert.equal(address, '127.0.0.1', name);
+      }
+      const added = new Map(services);
+      for (const name of ['keys', 'server']) assert.ok((added.get(name)?.healthcheck?.test?.length ?? 0) > 1, name);
+    });
+
+    it('starts Temporal after its key set, which Temporal alone can reach, and gives each process its own API key', async () => {
+      const services = new Map(await everyService(VERIFIED));
+      const temporal = services.get('temporal');
+      assert.equal(temporal?.environment?.['TEMPORAL_KEY_SET_URI'], 'http://keys:7481/key-set.json');
+      assert.equal(temporal?.depends_on?.['keys']?.condition, 'service_healthy');
+      const inKeys = [...services].filter(([, { networks = {} }]) => 'keys' in networks).map(([name]) => name);
+      assert.deepEqual(inKeys.toSorted(), ['keys', 'temporal']);
+      const folders = [...services].flatMap(([name, { volumes = [] }]) =>
+        volumes.flatMap(({ source = '', read_only: isReadOnly }) => {
+          const [, folder] = /\/api-keys\/(\w+)$/.exec(source) ?? [];
+          return folder === undefined ? [] : [`${name}: ${folder}${isReadOnly === true ? '' : ', written'}`];
+        }),
+      );
+      assert.deepEqual(folders.toSorted(), [
+        'keys: public',
+        'server: server',
+        'setup-rehearsal: admin',
+        'setup: admin',
+        'worker-rehearsal: worker',
+        'worker: worker',
+      ]);
+    });
+  });
+
   async function run(args: readonly string[], variables: NodeJS.ProcessEnv): Promise<string> {
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...variables };
     // An .env beside the file is a user's own: this is about the file.
-    const all = ['--env-file', '/dev/null', '-f', 'docker-compose.yml', ...args];
+    const files = variables['COMPOSE_FILE'] === undefined ? ['-f', 'docker-compose.yml'] : [];
+    const all = ['--env-file', '/dev/null', ...files, ...args];
     const { stdout } = await promisify(execFile)(compose, all, { cwd: ROOT, env });
     return stdout;
   }

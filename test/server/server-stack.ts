@@ -10,6 +10,8 @@ import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';
 import { until } from '../until.js';
+import type { LoginFiles } from '../../cloud/temporal/login-files.js';
+import { Balancer } from './balancer.js';
 import { CLIENT_ID, TestIssuer } from './issuer.js';
 
 export interface Answer {
@@ -26,6 +28,10 @@ export interface ServerStackOptions extends StackOptions {
   readonly replicas?: number;
   /** What decides lies in a bucket that neither hosts nor submitters write. */
   readonly hasSystemBucket?: true;
+  /** How a worker and servers reach a Temporal that asks who calls. */
+  readonly logins?: { readonly worker: LoginFiles; readonly server: LoginFiles };
+  /** Calls go to one address, behind which the replicas are. */
+  readonly isBalanced?: true;
 }
 
 /** A pool file with one operator, an admin of project vision, and a service that submits for everybody at example.org. */
@@ -63,6 +69,8 @@ export class ServerStack {
   readonly signingKey: KeyObject;
   readonly #folder: string;
   readonly #servers: (ChildProcess | undefined)[] = [];
+  readonly #logins: ServerStackOptions['logins'];
+  #balancer: Balancer | undefined;
 
   private constructor(
     stack: TestStack,
@@ -70,7 +78,9 @@ export class ServerStack {
     folder: string,
     urls: readonly string[],
     signingKey: KeyObject,
+    logins: ServerStackOptions['logins'],
   ) {
+    this.#logins = logins;
     this.signingKey = signingKey;
     this.stack = stack;
     this.issuer = issuer;
@@ -82,6 +92,8 @@ export class ServerStack {
     serverConfig: more = () => ({}),
     replicas = 1,
     hasSystemBucket,
+    logins,
+    isBalanced,
     ...options
   }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
@@ -97,7 +109,9 @@ export class ServerStack {
       await ensureBucket(system);
       await copySystemObjects(stack.store, createStore(system));
     }
+    const { address, namespace } = stack.server;
     stack.workerConfig = {
+      ...(logins && { temporal: { address, namespace, ...logins.worker } }),
       store: storePlace,
       verified: { serverKeys: { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() } },
     };
@@ -108,6 +122,7 @@ export class ServerStack {
       folder,
       ports.map((port) => `http://127.0.0.1:${port}`),
       privateKey,
+      logins,
     );
     ports.forEach((port, index) =>
       writeFileSync(
@@ -117,6 +132,7 @@ export class ServerStack {
     );
     try {
       await Promise.all([stack.startWorker(), ...ports.map((_, index) => servers.startServer(index))]);
+      if (isBalanced) servers.#balancer = await Balancer.start(ports, folder);
     } catch (error) {
       await servers.stop();
       throw error;
@@ -130,7 +146,7 @@ export class ServerStack {
   #config(port: number): object {
     const { stack } = this;
     return {
-      temporal: { address: stack.server.address, namespace: stack.server.namespace },
+      temporal: { address: stack.server.address, namespace: stack.server.namespace, ...this.#logins?.server },
       taskQueue: stack.taskQueue,
       googleProject: 'rehearsal',
       ...stack.poolFiles,
@@ -182,10 +198,15 @@ export class ServerStack {
 
   allOfLog = (index = 0): string => readFileSync(this.logOf(index), 'utf8');
 
-  /** A call as `email`, by the first replica unless another one is named. */
+  /** Where clients call: the balancer, or else the first replica. */
+  get url(): string {
+    return this.#balancer?.url ?? this.urls[0] ?? '';
+  }
+
+  /** A call as `email`, by `url` unless a replica is named. */
   async call(email: string, method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
-    const { groups = [], headers = {}, replica = 0, token = await this.issuer.token({ email, groups }) } = options;
-    const response = await fetch(`${this.urls[replica]}${path}`, {
+    const { groups = [], headers = {}, replica, token = await this.issuer.token({ email, groups }) } = options;
+    const response = await fetch(`${replica === undefined ? this.url : this.urls[replica]}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
@@ -205,6 +226,7 @@ export class ServerStack {
   }
 
   async stop(): Promise<void> {
+    await this.#balancer?.stop();
     for (const index of this.#servers.keys()) await this.endServer('SIGTERM', index);
     await this.stack.stop();
     await this.issuer.stop();

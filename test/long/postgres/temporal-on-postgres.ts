@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { answersCalls, DEV_NAMESPACE } from '../../../client/cli/dev/temporal-server/start-dev.js';
+import type { TemporalLogin } from '../../../cloud/temporal/login-files.js';
 import { createNamespace, DEFAULT_RETENTION_MS } from '../../../client/namespace.js';
 import { until } from '../../until.js';
 import { temporalServerFolder } from '../built-by-go.js';
@@ -30,6 +31,8 @@ export interface PostgresTemporal {
   kill(part: PostgresTemporalPart): Promise<void>;
   /** Starts it again on its data, under its address; returns when it answers real calls. */
   restart(part: PostgresTemporalPart): Promise<void>;
+  /** What the server is started with from now on: whether it takes calls with an API key alone. */
+  useGuard(guard: Guard | undefined): void;
   /** pg_dump of both databases into `directory` (made), as docs/operations.md says it, while everything runs. */
   dump(directory: string): Promise<void>;
   /** Stops the server, puts both databases back to `dump`, starts the server; returns when it answers. */
@@ -40,20 +43,32 @@ export interface PostgresTemporal {
   stop(): Promise<void>;
 }
 
+export interface PostgresTemporalOptions {
+  readonly directory: string;
+  /** The server takes calls with an API key alone. */
+  readonly guard?: Guard;
+}
+
+export interface Guard {
+  readonly keySetUri: string;
+  /** Of somebody who may make namespaces. */
+  readonly admin: TemporalLogin;
+}
+
 /**
  * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets up the schema and the roles with the scripts of
  * deploy/temporal, makes the namespace, and returns when that answers. The executables may have to be built first: give a
  * `before` the time of GO_BUILD_MS.
  */
-export async function startPostgresTemporal({ directory }: { readonly directory: string }): Promise<PostgresTemporal> {
+export async function startPostgresTemporal({ directory, guard }: PostgresTemporalOptions): Promise<PostgresTemporal> {
   mkdirSync(directory, { recursive: true });
   const executables = await temporalServerFolder();
   const database = await PostgresDatabase.create(join(directory, 'postgres'));
   try {
     await setUpDatabases(executables, database);
-    const server = await TemporalServer.start({ directory, executables, database });
+    const server = await TemporalServer.start({ directory, executables, database, ...(guard && { guard }) });
     try {
-      await server.untilAnswering(() => makeNamespace(server.address));
+      await server.untilAnswering(() => makeNamespace(server.address, guard?.admin));
     } catch (error) {
       await server.stop();
       throw error;
@@ -79,6 +94,7 @@ function assembled(database: PostgresDatabase, server: TemporalServer): Postgres
       await server.launch();
       await server.untilAnswering();
     },
+    useGuard: (guard) => server.useGuard(guard),
     dump: async (directory) => {
       mkdirSync(directory, { recursive: true });
       for (const name of DATABASES) await database.dump(name, join(directory, name));
@@ -106,11 +122,12 @@ interface ServerOptions {
   readonly directory: string;
   readonly executables: string;
   readonly database: PostgresDatabase;
+  readonly guard?: Guard;
 }
 
 class TemporalServer {
   readonly address: string;
-  readonly #options: ServerOptions;
+  #options: ServerOptions;
   readonly #portOffset: number;
   #process: BackgroundProcess | undefined;
 
@@ -147,21 +164,27 @@ class TemporalServer {
     writeFileSync(join(folder, 'native.yaml'), JSON.stringify(native));
   }
 
+  useGuard(guard: Guard | undefined): void {
+    const { guard: _, ...options } = this.#options;
+    this.#options = { ...options, ...(guard && { guard }) };
+  }
+
   get pid(): number {
     return (this.#process as BackgroundProcess).pid;
   }
 
   async launch(): Promise<void> {
-    const { directory, executables, database } = this.#options;
-    const args = ['--root', directory, '--config', CONFIG, '--env', 'native', '--allow-no-auth', 'start'];
+    const { directory, executables, database, guard } = this.#options;
+    const services = Object.keys(SERVICES).map((name) => `--service=${name}`);
+    const args = ['--root', directory, '--config', CONFIG, '--env', 'native', '--allow-no-auth', 'start', ...services];
     this.#process = BackgroundProcess.start(join(executables, 'temporal-server'), args, {
       logFile: join(directory, 'server.log'),
-      env: database.serverEnvironment,
+      env: { ...database.serverEnvironment, ...(guard && { TEMPORAL_KEY_SET_URI: guard.keySetUri }) },
     });
   }
 
   /** One that ends before it answers is started again: its database may be on the way up. */
-  async untilAnswering(look = (): Promise<boolean> => answersCalls(this.address, DEV_NAMESPACE)): Promise<void> {
+  async untilAnswering(look = (): Promise<boolean> => this.#answers()): Promise<void> {
     await until(
       `Temporal at ${this.address} answers`,
       async () => {
@@ -175,6 +198,8 @@ class TemporalServer {
       START_TIMEOUT_MS,
     );
   }
+
+  #answers = (): Promise<boolean> => answersCalls(this.address, DEV_NAMESPACE, undefined, this.#options.guard?.admin);
 
   async kill(): Promise<void> {
     await this.#process?.kill();
@@ -190,6 +215,7 @@ const FRONTEND_PORT = 7233;
 /** gRPC and membership port of each, as in deploy/temporal/server.yaml. */
 const SERVICES = {
   frontend: [FRONTEND_PORT, 6933],
+  'internal-frontend': [7236, 6936],
   history: [7234, 6934],
   matching: [7235, 6935],
   worker: [7239, 6939],
@@ -225,12 +251,12 @@ async function runScript(name: string, env: Readonly<Record<string, string>>): P
 }
 
 /** One try; in the containers `jobctl setup server` does it. */
-async function makeNamespace(address: string): Promise<boolean> {
-  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+async function makeNamespace(address: string, login?: TemporalLogin): Promise<boolean> {
+  const connection = await Connection.connect({ address, connectTimeout: '2s', ...login });
   try {
     await createNamespace(connection, DEV_NAMESPACE, DEFAULT_RETENTION_MS);
   } finally {
     await connection.close();
   }
-  return answersCalls(address, DEV_NAMESPACE);
+  return answersCalls(address, DEV_NAMESPACE, undefined, login);
 }

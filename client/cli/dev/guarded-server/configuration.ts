@@ -1,5 +1,5 @@
 import { DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
-import { writePrivate } from './private-file.js';
+import { writePrivate } from '../../private-file.js';
 import { SERVER_NAME, type ServerFiles } from './server-files.js';
 
 /** The server's own workers have no API key: they use a frontend that asks for a certificate in its place. */

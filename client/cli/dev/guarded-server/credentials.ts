@@ -1,13 +1,9 @@
-import { createHash, createSign, generateKeyPairSync, randomUUID, X509Certificate, type KeyObject } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { generate as generateCertificate } from 'selfsigned';
-import { writePrivate } from './private-file.js';
+import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/api-keys.js';
+import { writePrivate } from '../../private-file.js';
 import { SERVER_NAME, type ServerFiles } from './server-files.js';
-
-/** The public half of the key that signed the API key, as the server reads it (RFC 7517). */
-export interface KeySet {
-  readonly keys: readonly object[];
-}
 
 const DAY_MS = 86_400_000;
 /** Browsers and Apple's TLS take no longer one. */
@@ -25,10 +21,10 @@ const CLOCK_DAYS = 1;
 export async function makeCredentials(files: ServerFiles, now: number): Promise<KeySet> {
   const notAfter = now + LIFETIME_DAYS * DAY_MS;
   await makeCertificates(files, now, notAfter);
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const kid = randomUUID();
-  writePrivate(files.apiKey, signedToken(privateKey, kid, notAfter));
-  return { keys: [{ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'ES256' }] };
+  const key = newSigningKey();
+  const claims = { subject: 'local stack', permissions: ['temporal-system:admin'], expiresAt: notAfter };
+  writePrivate(files.apiKey, signApiKey(key, claims));
+  return keySetOf([key]);
 }
 
 /** When the login ends, epoch ms; undefined if there is none yet. */
@@ -49,15 +45,6 @@ export function isLoginOld(files: ServerFiles, now: number): boolean {
 /** Another one for each login: who connected with an earlier one has to connect again. */
 export function loginFingerprint({ apiKey }: ServerFiles): string {
   return createHash('sha256').update(readFileSync(apiKey)).digest('hex').slice(0, 16);
-}
-
-/** As the server's default claim mapper reads it (docs.temporal.io, "Authorization plugin", 2026-11). */
-function signedToken(key: KeyObject, kid: string, notAfter: number): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const head = part({ alg: 'ES256', typ: 'JWT', kid });
-  const body = part({ sub: 'local stack', permissions: ['temporal-system:admin'], exp: Math.floor(notAfter / 1000) });
-  const signed = createSign('SHA256').update(`${head}.${body}`);
-  return `${head}.${body}.${signed.sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
 }
 
 /** The library exports none of its types but by what it takes. */

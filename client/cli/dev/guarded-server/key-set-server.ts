@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { KeySet } from './credentials.js';
+import type { KeySet } from '../../../../cloud/temporal/api-keys.js';
 
 export interface KeySetServer {
   readonly url: string;

@@ -1,0 +1,143 @@
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import {
+  formatSigningKeys,
+  keySetOf,
+  newSigningKey,
+  parseSigningKeys,
+  signApiKey,
+  type SigningKey,
+} from '../../../cloud/temporal/api-keys.js';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { printOut } from '../print.js';
+
+export interface SetupApiKeysFlags extends OutputFlag {
+  readonly folder: string;
+  readonly namespace?: string;
+  /** Milliseconds. */
+  readonly validFor: number;
+  readonly rotate?: true;
+}
+
+/** Who has an API key, and the role of it in the namespace. Each has a folder of its own, which can be mounted alone. */
+const HOLDERS = {
+  admin: { role: 'admin', purpose: 'jobctl setup server' },
+  server: { role: 'write', purpose: 'jobctl serve' },
+  worker: { role: 'write', purpose: 'workers' },
+  people: { role: 'read', purpose: 'whoever may look, and change nothing' },
+} as const;
+type Holder = keyof typeof HOLDERS;
+
+const KEY_SET = 'public/key-set.json';
+const SIGNING_KEYS = 'signing-keys.json';
+
+/**
+ * Makes the keys of a Temporal server's own authorizer: a key set that the server reads, and API keys that it takes.
+ * Repeated, it makes new API keys. @throws CliError
+ */
+export function setupApiKeys(flags: SetupApiKeysFlags): number {
+  const folder = resolve(flags.folder);
+  const namespace = flags.namespace ?? process.env['TEMPORAL_NAMESPACE'] ?? 'default';
+  if (/[:\s]|^temporal-system$|^$/.test(namespace))
+    throw new CliError(ExitCode.Usage, `--namespace '${namespace}': is no namespace that rights can be given in`);
+  if (flags.validFor < MINUTE_MS) throw new CliError(ExitCode.Usage, '--valid-for: less than a minute; such as 90d');
+  if (existsSync(folder) && !statSync(folder).isDirectory())
+    throw new CliError(ExitCode.Usage, `--folder ${folder}: is no folder`);
+  const expiresAt = Date.now() + flags.validFor;
+  try {
+    const keys = signingKeys(folder, flags.rotate ?? false);
+    write(join(folder, SIGNING_KEYS), formatSigningKeys(keys), PRIVATE);
+    write(join(folder, KEY_SET), `${JSON.stringify(keySetOf(keys), null, 2)}\n`, PUBLIC);
+    for (const holder of Object.keys(HOLDERS) as Holder[])
+      write(fileOf(folder, holder), apiKeyOf(holder, { keys, namespace, expiresAt }), PRIVATE);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(ExitCode.Failed, `${folder}: ${fileErrorWords(error)}`);
+  }
+  tell(flags, { folder, namespace, expiresAt });
+  return ExitCode.Done;
+}
+
+const MINUTE_MS = 60_000;
+const fileOf = (folder: string, holder: Holder): string => join(folder, holder, 'api-key');
+
+/**
+ * The last one signs after the next rotation, and is published before: a server that has not read the key set again knows it.
+ * The one before the current stays published, so that its API keys are good until they end, or until the rotation after that.
+ */
+const currentOf = (keys: readonly SigningKey[]): SigningKey => keys.at(-2) as SigningKey;
+
+function signingKeys(folder: string, isRotated: boolean): readonly SigningKey[] {
+  const file = join(folder, SIGNING_KEYS);
+  if (!existsSync(file)) return [newSigningKey(), newSigningKey()];
+  const known = parse(file);
+  return isRotated ? [...known.slice(-2), newSigningKey()] : known;
+}
+
+function parse(file: string): readonly SigningKey[] {
+  const text = readFileSync(file, 'utf8');
+  try {
+    const keys = parseSigningKeys(text);
+    if (keys.length >= 2) return keys;
+  } catch {
+    // Said below.
+  }
+  throw new CliError(
+    ExitCode.Usage,
+    `${file}: does not hold the keys that sign API keys`,
+    'restore it, or name another folder: then every API key, and the key set of the server, is another one',
+  );
+}
+
+function apiKeyOf(
+  holder: Holder,
+  of: { readonly keys: readonly SigningKey[]; readonly namespace: string; readonly expiresAt: number },
+): string {
+  const permissions = [`${of.namespace}:${HOLDERS[holder].role}`];
+  return `${signApiKey(currentOf(of.keys), { subject: `jobctl ${holder}`, permissions, expiresAt: of.expiresAt })}\n`;
+}
+
+const PRIVATE = { file: 0o600, folder: 0o700 };
+const PUBLIC = { file: 0o644, folder: 0o755 };
+
+/** Replaced whole. A folder that was given to another account, such as a container's, stays readable for it. */
+function write(path: string, content: string, mode: typeof PRIVATE): void {
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: mode.folder });
+  const draft = `${path}.${process.pid}.new`;
+  writeFileSync(draft, content, { mode: mode.file });
+  const { uid, gid } = statSync(folder);
+  if (process.getuid?.() === 0 && uid !== 0) chownSync(draft, uid, gid);
+  renameSync(draft, path);
+}
+
+interface Made {
+  readonly folder: string;
+  readonly namespace: string;
+  readonly expiresAt: number;
+}
+
+function tell({ output }: OutputFlag, { folder, namespace, expiresAt }: Made): void {
+  const until = new Date(expiresAt).toISOString();
+  const holders = (Object.keys(HOLDERS) as Holder[]).map((holder) => {
+    const { role, purpose } = HOLDERS[holder];
+    return { holder, file: fileOf(folder, holder), permission: `${namespace}:${role}`, purpose };
+  });
+  const keySet = join(folder, KEY_SET);
+  if (output === 'json') {
+    printOut(`${JSON.stringify({ keySet, expiresAt, holders }, null, 2)}\n`);
+    return;
+  }
+  const lines = holders.map(({ file, permission, purpose }) => `${file}: ${permission}, for ${purpose}`);
+  printOut(
+    [
+      `${keySet}: the Temporal server reads it by HTTP (authorization.jwtKeyProvider.keySourceURIs)`,
+      ...lines,
+      `API keys are valid until ${until}; run it again before: processes read the files again by themselves`,
+      `${join(folder, SIGNING_KEYS)} makes them: keep it where no worker, server or person reads it\n`,
+    ].join('\n'),
+  );
+}
