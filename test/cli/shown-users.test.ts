@@ -4,7 +4,7 @@ import { lookOf } from '../../client/cli/render/look.js';
 import { chipHolders, userShares } from '../../quota/chip-holders.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 
-const LOOK = lookOf({ isTTY: false } as NodeJS.WriteStream, {});
+const LOOK = lookOf({ isTTY: false }, {});
 const RUN = '0190a0b0-1111-7222-8333-444455556666';
 const at = { submittedAt: 0, startedAt: 0 };
 

@@ -79,7 +79,7 @@ async function unnamedKey(
   if (made !== undefined) return { text: made.privateKey };
   const own = file === undefined ? undefined : checked(file);
   if (own?.fingerprint === wanted) return own.key;
-  if (server !== undefined) return (await import('./server-key.js')).keyByServer(server, job, wanted);
+  if (server !== undefined) return { text: await (await import('./server-key.js')).keyByServer(server, job, wanted) };
   const tried = [
     ...(own === undefined ? [] : [`${file} is ${own.fingerprint}`]),
     ...(keys === undefined ? [] : [`none is made from ${keys.secretIds.join(', ')}`]),

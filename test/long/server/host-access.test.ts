@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -81,6 +81,8 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     needsConfinement(this);
     stack = await ServerStack.start({
       kubernetes: true,
+      // In verified mode an image that the pool does not name is refused.
+      poolFile: `${ACCESS}\n[allow]\nimages = ["train:1"]\n`,
       quota: QUOTA.replace('v5litepod = 64', 'v5litepod = 64\ncpu = 8').replace('0.5', '0.5\ncpu = 1.0'),
       replicas: 2,
       serverConfig: (servers) => ({
@@ -163,16 +165,22 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     assert.equal((await tryLogin(at(ofMine), ofMine.privateKey, 'id -un')).out, 'alice\n');
     const crossed = await tryLogin(at(ofOther), ofMine.privateKey, 'id -un');
     assert.deepEqual([crossed.code, crossed.out], [255, ''], crossed.err);
-    const strictly = (hostKey = ''): number | null => {
+    const strictly = (hostKey = ''): Promise<number | null> => {
       const [key, known] = [join(home, 'strict-key'), join(home, 'strict-known')];
       writeFileSync(key, ofMine.privateKey, { mode: 0o600 });
       writeFileSync(known, `the-host ${hostKey}\n`);
-      const options = ['StrictHostKeyChecking=yes', `UserKnownHostsFile=${known}`, 'HostKeyAlias=the-host'];
+      const options = [
+        'StrictHostKeyChecking=yes',
+        `UserKnownHostsFile=${known}`,
+        'HostKeyAlias=the-host',
+        'BatchMode=yes',
+      ];
       const words = ['-F', 'none', '-i', key, '-p', String(port), '-l', ofMine.user, at(ofMine).address, 'true'];
-      return spawnSync('ssh', [...options.flatMap((option) => ['-o', option]), '-o', 'BatchMode=yes', ...words]).status;
+      const ssh = spawn('ssh', [...options.flatMap((option) => ['-o', option]), ...words], { stdio: 'ignore' });
+      return new Promise((resolve) => ssh.once('close', resolve));
     };
-    assert.equal(strictly(ofMine.hosts[0]?.hostKey), 0);
-    assert.equal(strictly(ofOther.hosts[0]?.hostKey), 255);
+    assert.equal(await strictly(ofMine.hosts[0]?.hostKey), 0);
+    assert.equal(await strictly(ofOther.hosts[0]?.hostKey), 255);
     assert.notEqual(ofMine.hosts[0]?.hostKey, ofOther.hosts[0]?.hostKey);
   });
 
@@ -367,11 +375,13 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     });
     await until(
       'it runs',
-      async () => (await stack.call(ALICE, 'GET', `/v1/jobs/${id}`)).body['phase'] === 'running',
+      async () => {
+        const { body, text } = await stack.call(ALICE, 'GET', `/v1/jobs/${id}`);
+        if (body['phase'] === 'running') return true;
+        throw new Error(text);
+      },
       90_000,
-    ).catch((error: unknown) => {
-      throw new Error(`${String(error)}\n${stack.stack.tail(15)}`);
-    });
+    );
     const { status, body } = await ask(ALICE, id);
     assert.equal(status, 409);
     assert.match(String(body['detail']), /its hosts are pods, which let in no key: they are reached by exec/);
