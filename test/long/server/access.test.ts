@@ -51,7 +51,7 @@ const MAY: Readonly<Record<Subject, readonly string[]>> = {
   launcher: Object.keys(VERBS),
 };
 
-describe('who may do what, over HTTP', function () {
+describe('F5: who may do what, over HTTP', function () {
   this.timeout(180_000);
   let stack: ServerStack;
   /** Jobs of alice (vision), and of mallory (speech), which have ended. */
@@ -166,7 +166,7 @@ describe('who may do what, over HTTP', function () {
     await until('bob is out', async () => (await stack.call(at('bob'), 'GET', path)).status === 403, 20_000);
   });
 
-  it('everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
+  it('F11: everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
     const { body } = await stack.call(at('olga'), 'GET', `/v1/audit?job=${ours}`);
     const lines = body['lines'] as Record<string, unknown>[];
     const of = (who: Subject, verb: string) =>
