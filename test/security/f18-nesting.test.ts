@@ -34,7 +34,10 @@ describe('F18: files that are nested too deeply', () => {
   it('by a value of --set', () => {
     for (const value of ['['.repeat(20_000), nested(20_000).slice('env: {X: '.length, -2), '- '.repeat(20_000)]) {
       const said = messagesOf('tpu: {accelerator: v5litepod-1, zone: us-central1-a}', [`env.X=${value}`]);
-      assert.match(said, /^--set env\.X=[^:]+: env\.X: not YAML: sections and lists lie more than 30 levels deep in one another here$/);
+      assert.match(
+        said,
+        /^--set env\.X=[^:]+: env\.X: not YAML: sections and lists lie more than 30 levels deep in one another here$/,
+      );
     }
   });
   it('the place of the 31st level, also on a line of its own', () => {
