@@ -32,6 +32,8 @@ export interface ServerStackOptions extends StackOptions {
   readonly logins?: { readonly worker: LoginFiles; readonly server: LoginFiles };
   /** Calls go to one address, behind which the replicas are. */
   readonly isBalanced?: true;
+  /** The worker believes whoever starts a job, as one before the last step of docs/security.md. */
+  readonly isTrusted?: true;
 }
 
 /** A pool file with one operator, an admin of project vision, and a service that submits for everybody at example.org. */
@@ -94,6 +96,7 @@ export class ServerStack {
     hasSystemBucket,
     logins,
     isBalanced,
+    isTrusted,
     ...options
   }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
@@ -110,10 +113,11 @@ export class ServerStack {
       await copySystemObjects(stack.store, createStore(system));
     }
     const { address, namespace } = stack.server;
+    const serverKeys = { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() };
     stack.workerConfig = {
       ...(logins && { temporal: { address, namespace, ...logins.worker } }),
       store: storePlace,
-      verified: { serverKeys: { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() } },
+      ...(isTrusted ? {} : { verified: { serverKeys } }),
     };
     const ports = await Promise.all(Array.from({ length: replicas }, () => freePort()));
     const servers = new ServerStack(

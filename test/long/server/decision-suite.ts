@@ -193,7 +193,7 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     await until('bob is out', async () => (await call(at('bob'), 'GET', path)).status === 403, 20_000);
   });
 
-  it('everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
+  it('F11: everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
     const { body } = await call(at('olga'), 'GET', `/v1/audit?job=${ours}`);
     const lines = body['lines'] as Record<string, unknown>[];
     const of = (who: Subject, verb: string) =>
