@@ -220,6 +220,8 @@ export class WalkedInstallation {
     this.temporal.useGuard(isGuarded ? { keySetUri: this.#keySetUri, admin } : undefined);
     await this.temporal.kill('server');
     await this.temporal.restart('server');
+    await until('the server reaches it again', async () => (await fetch(`${this.publicUrl}/readyz`)).ok, 60_000);
+    await until('so does the worker', async () => (await this.stack.readiness()).ready, 60_000);
   }
 
   async makeSystemBucket(): Promise<void> {
