@@ -245,8 +245,3 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     );
   });
 }
-
-/** The launcher is a service by the server's configuration. */
-export const SERVICE = (stack: ServerStack): object => ({
-  issuers: [{ issuer: stack.issuer.url, audiences: ['jobctl-test'], services: [at('launcher')] }],
-});
