@@ -110,7 +110,7 @@ describe('docs/security.md, from trusted to verified and back', function () {
       writeFileSync(join(here.etc, 'job.yaml'), stringify(jobFile('true', { ...one, ...more })));
     file({});
     await type(commands[0]);
-    file({ tpu: { ...one.tpu, network: 'projects/other/global/networks/n' } });
+    file({ tpu: { ...one.tpu, network: 'projects/other-host-project/global/networks/n' } });
     assert.match(await here.type(commands[0] ?? '', 'operator', [2]), /network: .* is not allowed in pool default/);
     assert.equal(await trusted('after-1'), 'succeeded');
   });
