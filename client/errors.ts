@@ -30,10 +30,13 @@ export class JobNotFound extends Error {
 export class JobRefused extends Error {
   override readonly name = 'JobRefused';
   readonly id: string;
+  /** What to do, if that is known. */
+  readonly remedy: string | undefined;
 
-  constructor(id: string, why: string) {
+  constructor(id: string, why: string, remedy?: string) {
     super(why);
     this.id = id;
+    this.remedy = remedy;
   }
 }
 

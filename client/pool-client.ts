@@ -4,6 +4,7 @@ import {
   admissionUpdate,
   type ApplyCall,
   applyUpdate,
+  type PriorityCall,
   priorityUpdate,
   quotaStart,
 } from '../contract/quota.js';
@@ -36,8 +37,12 @@ export interface PoolClient {
   apply(files: AppliedFiles, by: string): Promise<string>;
   /** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
   setAdmission(admission: Admission, by: string, reason?: string): Promise<string>;
-  /** @param priority 1 (first) to 5 */
-  setPriority(job: string, priority: number, by: string): Promise<string>;
+  /**
+   * @param priority 1 (first) to 5
+   * @param by whose right it is: the pool compares them with the job's user and its admins
+   * @param askedBy who asked, of a server that has verified them, for the pool's history; absent: `by`
+   */
+  setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string>;
 }
 
 export class TemporalPool implements PoolClient {
@@ -73,8 +78,9 @@ export class TemporalPool implements PoolClient {
     return this.#answer(() => this.#handle().executeUpdate(admissionUpdate, { args: [call] }));
   }
 
-  setPriority(job: string, priority: number, by: string): Promise<string> {
-    return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [{ v: 1, by, job, priority }] }));
+  setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string> {
+    const call: PriorityCall = { v: 1, by, job, priority, ...(askedBy === undefined ? {} : { askedBy }) };
+    return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [call] }));
   }
 
   #handle() {

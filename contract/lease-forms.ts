@@ -34,6 +34,7 @@ const quotaUnits = z.record(TEXT, z.int().min(0));
 const demand: z.ZodType<Demand> = z.object({
   project: TEXT,
   user: TEXT,
+  isVerified: z.literal(true).exactOptional(),
   priority: z.int().min(1).max(5),
   submittedAt: epochMs,
   units: quotaUnits,

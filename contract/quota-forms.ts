@@ -30,4 +30,6 @@ export const admissionForm: Form<AdmissionCall> = form(
     reason: text().exactOptional(),
   }),
 );
-export const priorityCallForm: Form<PriorityCall> = form(z.object({ ...humanCall(), job: text().min(1), priority }));
+export const priorityCallForm: Form<PriorityCall> = form(
+  z.object({ ...humanCall(), askedBy: text().min(1).exactOptional(), job: text().min(1), priority }),
+);

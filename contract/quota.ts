@@ -72,6 +72,8 @@ export interface AdmissionCall extends HumanCall {
   readonly reason?: string;
 }
 export interface PriorityCall extends HumanCall {
+  /** Who asked, of a server that has verified them and lets them act for `by`: the history names them. Absent: `by`. */
+  readonly askedBy?: string;
   readonly job: string;
   /** 1 (first) to 5. */
   readonly priority: number;

@@ -20,6 +20,8 @@ export const jobOfLeaseKey = (key: string): string => key.split('/', 1)[0] ?? ke
 export interface Demand {
   readonly project: string;
   readonly user: string;
+  /** A server has verified the user. Absent: it is the submitter's own word. */
+  readonly isVerified?: true;
   /** 1 (first) to 5. */
   readonly priority: number;
   readonly submittedAt: EpochMs;

@@ -22,6 +22,9 @@ export const attemptSpecObject = (job: string, attempt: number): string => `jobs
 export const jobPrefix = (job: string): string => `jobs/${job}/`;
 /** A local file of the submitter's (requirements), by content. */
 export const fileObject = (sha256: string): string => `files/${sha256}`;
+/** What somebody uploads past the server, until the server has compared it with its hash (docs/adr/0086). */
+export const UPLOADS_PREFIX = 'uploads/';
+export const stagedUploadObject = (id: string): string => `${UPLOADS_PREFIX}${id}`;
 /** A packed folder of the submitter's, by the archive's content. */
 export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.gz`;
 /** SSH host keys of one node's VMs, one object for each (cloud/hosts/host-key-record.ts). Nodes are never made again under an id. */

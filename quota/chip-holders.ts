@@ -1,5 +1,5 @@
 import { chipsOfUnits } from '../domain/accelerators.js';
-import { jobOfLeaseKey } from '../domain/lease.js';
+import { type Demand, jobOfLeaseKey } from '../domain/lease.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import { borrowedLeases } from './pool-accounts.js';
 import type { LeaseState, Pool } from './quota-config.js';
@@ -8,6 +8,8 @@ import type { LeaseState, Pool } from './quota-config.js';
 export interface ChipHolder {
   readonly job: string;
   readonly user: string;
+  /** Whether a server has verified the user. */
+  readonly isVerified: boolean;
   readonly project: string;
   readonly units: QuotaUnits;
   /** Absent for types that are no Cloud TPU's. */
@@ -22,9 +24,10 @@ export interface ChipHolder {
   readonly isBorrowing: boolean;
 }
 
-/** What a user has and waits for, over all of their jobs in one project. */
+/** What a user has and waits for, over all of their jobs in one project. A name that nobody verified is another user. */
 export interface UserShare {
   readonly user: string;
+  readonly isVerified: boolean;
   readonly project: string;
   readonly jobs: number;
   readonly chips: number;
@@ -38,11 +41,12 @@ export interface UserShare {
 export function chipHolders(pool: Pool): readonly ChipHolder[] {
   const borrowed = borrowedLeases(pool);
   return pool.leases
-    .map(({ id, user, project, units, state = 'held', tier, priority, startedAt }): ChipHolder => {
+    .map(({ id, user, isVerified = false, project, units, state = 'held', tier, priority, startedAt }): ChipHolder => {
       const chips = chipsOf(units);
       return {
         job: jobOfLeaseKey(id),
         user,
+        isVerified,
         project,
         units,
         ...(chips === undefined ? {} : { chips }),
@@ -59,9 +63,9 @@ export function chipHolders(pool: Pool): readonly ChipHolder[] {
 /** One row a user and project, the most chips first, then the most waiting. */
 export function userShares(pool: Pool): readonly UserShare[] {
   const shares = new Map<string, { -readonly [Key in keyof UserShare]: UserShare[Key] }>();
-  const shareOf = ({ user, project }: { readonly user: string; readonly project: string }) => {
-    const key = JSON.stringify([user, project]);
-    const none = { user, project, jobs: 0, chips: 0, borrowed: 0, waitingJobs: 0, waitingChips: 0 };
+  const shareOf = ({ user, project, isVerified = false }: Pick<Demand, 'user' | 'project'> & Verified) => {
+    const key = JSON.stringify([user, isVerified, project]);
+    const none = { user, isVerified, project, jobs: 0, chips: 0, borrowed: 0, waitingJobs: 0, waitingChips: 0 };
     const share = shares.get(key) ?? none;
     shares.set(key, share);
     return share;
@@ -81,6 +85,10 @@ export function userShares(pool: Pool): readonly UserShare[] {
     (a, b) =>
       b.chips - a.chips || b.waitingChips - a.waitingChips || (a.user + a.project < b.user + b.project ? -1 : 1),
   );
+}
+
+interface Verified {
+  readonly isVerified?: boolean;
 }
 
 /** Undefined if a type is no Cloud TPU's. */

@@ -54,7 +54,8 @@ type PackedDemand = readonly [
   priority: number,
   units: Demand['units'],
   pricing?: Demand['pricing'] | null,
-  zones?: readonly string[],
+  zones?: readonly string[] | null,
+  isVerified?: 1,
 ];
 type Cell = string | number | null;
 /** Of a request: id, demand, submitted, waiting since. Of a lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
@@ -122,7 +123,8 @@ const ageOf = (at: EpochMs, time: EpochMs | undefined): number | undefined =>
 const timeOf = (at: EpochMs, age: Cell | undefined): EpochMs | undefined =>
   typeof age === 'number' ? at - age : undefined;
 
-function packDemand({ project, user, priority, units, pricing, zones }: Demand): PackedDemand {
+function packDemand({ project, user, priority, units, pricing, zones, isVerified }: Demand): PackedDemand {
+  if (isVerified) return [project, user, priority, units, pricing ?? null, zones ?? null, 1];
   if (zones !== undefined) return [project, user, priority, units, pricing ?? null, zones];
   return pricing === undefined ? [project, user, priority, units] : [project, user, priority, units, pricing];
 }
@@ -141,16 +143,17 @@ function packLease(lease: QuotaLease, at: EpochMs, zones: Table<string>): readon
 }
 
 function unpackHead(row: PackedRow, demands: readonly PackedDemand[], at: EpochMs): Demand & { readonly id: string } {
-  const [project, user, priority, units, pricing = null, zones] = entry(demands, Number(row[1]));
+  const [project, user, priority, units, pricing = null, zones = null, isVerified] = entry(demands, Number(row[1]));
   return {
     id: unpackId(String(row[0])),
     project,
     user,
+    ...(isVerified === 1 ? { isVerified: true as const } : {}),
     priority,
     submittedAt: at - Number(row[2]),
     units,
     ...(pricing === null ? {} : { pricing }),
-    ...(zones === undefined ? {} : { zones }),
+    ...(zones === null ? {} : { zones }),
   };
 }
 

@@ -23,13 +23,14 @@ const SHORT: Suite = {
   ],
 };
 
+/** They need PostgreSQL, a Temporal server that Go builds, a build of an earlier commit, Python's packages, or minutes: .ci/long. */
+const NOT_LIVE =
+  /\/(jobs\/job-keys|server\/on-postgres|server\/four-ways|security\/walk|security\/against-19b9c1e)\.test\.ts$/;
 const LIVE: Suite = {
-  // Those with a Temporal server that Go builds, and PostgreSQL: .ci/long.
   isMeant: (file) =>
-    !/\/(server\/on-postgres|security\/walk)\.test\.ts$/.test(file) &&
     /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
       file,
-    ),
+    ) && !NOT_LIVE.test(file),
   first: [
     'test/long/web-ui.test.ts',
     'test/long/server/submit.test.ts',

@@ -16,6 +16,7 @@ import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
 import { type Services, VERSION } from './services.js';
+import { registerHosts } from './routes/hosts.js';
 import { registerJobChanges } from './routes/job-changes.js';
 import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
@@ -111,6 +112,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     registerWho,
     registerJobs,
     registerJobChanges,
+    registerHosts,
     registerLogs,
     registerObjects,
     registerUploads,

@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
 import type { Call } from './access/gate.js';
 import type { ServerConfig } from './config.js';
+import { answerConnectionError } from './connection-error.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, problemOf } from './problem.js';
 
@@ -35,6 +36,7 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
       const problem = problemOf(new ApiError('invalid', error.message), request.id, error.statusCode ?? 400);
       void reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
     },
+    clientErrorHandler: answerConnectionError,
     http: { maxHeaderSize: MOST_HEADER_BYTES },
     ...tlsOf(listen),
   }).withTypeProvider<ZodTypeProvider>();

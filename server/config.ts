@@ -1,14 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
+import { issueWords } from '../contract/issue-words.js';
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
+const keyReference = z.string().min(1);
+const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
 const poolPlaces = z.strictObject({ quotaFile: z.string().min(1).optional(), poolFile: z.string().min(1).optional() });
-const isLoopbackUrl = (url: string): boolean => /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])([:/]|$)/.test(url);
-const safeUrl = z.url().refine((url) => url.startsWith('https://') || isLoopbackUrl(url), {
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+const isSafe = (url: string): boolean => {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.includes(hostname));
+};
+const safeUrl = z.string().refine(isSafe, {
   error: 'an https address; http is for loopback addresses alone',
 });
 
@@ -66,10 +74,14 @@ const schema = z
     secretStore: z.string().min(1).optional(),
     codec: z
       .strictObject({
-        key: z.string().min(1).optional(),
-        decodeKeys: z.union([z.array(z.string()), z.string().transform(splitReferences)]).optional(),
+        key: keyReference.optional(),
+        decodeKeys: keyReferences.optional(),
       })
       .optional(),
+    /** The worker's references of the secrets that keys of jobs are made from (docs/adr/0077). Absent: no login is given. */
+    ssh: z
+      .strictObject({ jobKeySecret: keyReference.optional(), formerJobKeySecrets: keyReferences.optional() })
+      .default({}),
     /** The private key that signs what is submitted: PKCS #8 PEM, by file:///PATH or env:NAME; workers name its public half by `id`. */
     signingKey: z.strictObject({ id: z.string().regex(/^[\w.-]{1,64}$/), key: z.string().min(1) }),
     issuers: z.array(issuer).min(1),
@@ -99,6 +111,11 @@ const schema = z
           .int()
           .min(1_024)
           .default(64 * 1024 * 1024),
+        /** Of a file that a client brings to the store itself. */
+        directUploadBytes: z
+          .int()
+          .min(0)
+          .default(4 * 1024 * 1024 * 1024),
         /** Logs that one subject follows at a time. */
         followedLogs: z.int().min(1).default(50),
       })
@@ -115,7 +132,23 @@ const schema = z
         });
     if (new Set(config.issuers.map((each) => each.issuer)).size < config.issuers.length)
       context.addIssue({ code: 'custom', path: ['issuers'], message: 'an issuer is named twice' });
+    for (const { at, message } of confusable(config.issuers))
+      context.addIssue({ code: 'custom', path: ['issuers', at], message });
   });
+
+/** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
+function confusable(issuers: readonly IssuerConfig[]): readonly { readonly at: number; readonly message: string }[] {
+  if (issuers.length === 1) return [];
+  return issuers.flatMap(({ user, emailDomains }, at) => {
+    if (user === 'sub')
+      return [{ at, message: 'user sub: beside another issuer its names may be those of other people; use email' }];
+    if (user === 'email-local-part' && issuers.findIndex((each) => each.user === user) !== at)
+      return [{ at, message: 'user email-local-part: one issuer alone may, or a name would be two people' }];
+    if (emailDomains === undefined)
+      return [{ at, message: 'emailDomains: is missing; one of several issuers must not name people of another' }];
+    return [];
+  });
+}
 
 /** The configuration of `jobctl serve` (docs/serve.md). */
 export type ServerConfig = z.output<typeof schema>;
@@ -129,7 +162,7 @@ export class ServerConfigError extends Error {
 export function loadServerConfig(file: string): ServerConfig {
   const parsed = schema.safeParse(readJson(file));
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.') || '(the whole)'}: ${message}`);
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || '(the whole)'}: ${issueWords(issue)}`);
   throw new ServerConfigError(
     `${file}: the server's configuration is wrong:\n${lines.join('\n')}\n  docs/serve.md lists every field`,
   );

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { KeyObject } from 'node:crypto';
+import type { FastifyBaseLogger } from 'fastify';
 import pino from 'pino';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
+import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
@@ -19,6 +22,7 @@ import { AuditLog } from './audit/audit-log.js';
 import { type ServerConfig, ServerConfigError } from './config.js';
 import { TokenVerifier } from './identity/verifier.js';
 import { secretText } from './key-text.js';
+import { DirectUploads } from './direct-uploads.js';
 import { LogFeeds } from './log-feeds.js';
 import { ServerMetrics } from './metrics.js';
 import type { Services } from './services.js';
@@ -43,16 +47,19 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     pino.destination({ dest: 2, sync: false }),
   );
   const signer = new SubmissionSigner(config.signingKey.id, signingKeyOf(config));
+  const jobKeys = await jobKeysOf(config);
   const login = temporalLogin(config, (text) => log.warn(text));
   const client = await JobClient.connect({ temporal: login.options, taskQueue: config.taskQueue });
-  const services = open(config, client, signer);
+  const services = open(config, { client, signer, jobKeys });
   const app = await createApp(withTls(config), services, log);
   const { host, port } = config.listen;
   const url = await app.listen({ host, port });
   log.info({ url }, 'jobctl serve listens');
+  const sweeping = sweepUploads(services, log);
   return {
     url,
     close: async () => {
+      clearInterval(sweeping);
       await app.close();
       await client.close();
       login.close();
@@ -60,7 +67,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   };
 }
 
-function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner): Services {
+type Opened = Pick<Services, 'client' | 'signer' | 'jobKeys'>;
+
+function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Services {
   const { store: place, googleProject, pool, quotaFile, poolFile, pools: others, secretStore } = config;
   const openBucket = (bucket: string) =>
     createStore({
@@ -86,6 +95,8 @@ function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner)
     rules,
     audit,
     signer,
+    jobKeys,
+    uploads: new DirectUploads(store),
     feeds: new LogFeeds(client, store, {
       perSubject: config.limits.followedLogs,
       changed: (count) => metrics.followers(count),
@@ -93,6 +104,19 @@ function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner)
     metrics,
     notReady: () => whyNotReady(client, store),
   };
+}
+
+const SWEEP_MS = 6 * 3_600_000;
+
+/** Uploads that nobody completed. What cannot be removed now is removed by the next look, or by another replica. */
+function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info' | 'warn'>): NodeJS.Timeout {
+  const sweep = (): void =>
+    void uploads.sweep(Date.now()).then(
+      (removed) => removed > 0 && log.info({ removed }, 'removed uploads that were never completed'),
+      (error: unknown) => log.warn({ err: error }, 'uploads that were never completed cannot be removed now'),
+    );
+  sweep();
+  return setInterval(sweep, SWEEP_MS).unref();
 }
 
 /** Both are asked: a replica that cannot submit is to get no calls. */
@@ -111,6 +135,17 @@ function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {
     return readSigningKey(secretText(key, 'signingKey.key'), 'signingKey.key');
   } catch (error) {
     throw error instanceof TrustKeyError ? new ServerConfigError(error.message) : error;
+  }
+}
+
+/** Read at the start: a wrong reference is known before anybody asks for a login. */
+async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
+  const references = { current: ssh.jobKeySecret, former: ssh.formerJobKeySecrets };
+  try {
+    refuseStoredSecrets(references, secretStore);
+    return await openJobKeys(references);
+  } catch (error) {
+    throw error instanceof JobKeySecretError ? new ServerConfigError(`ssh.jobKeySecret: ${error.message}`) : error;
   }
 }
 

@@ -5,7 +5,9 @@ import type { Gate } from './access/gate.js';
 import type { JobFactsSource } from './access/job-facts.js';
 import type { PoolRules } from './access/pool-rules.js';
 import type { AuditLog } from './audit/audit-log.js';
+import type { DirectUploads } from './direct-uploads.js';
 import type { TokenVerifier } from './identity/verifier.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { LogFeeds } from './log-feeds.js';
 import type { ServerMetrics } from './metrics.js';
 import type { SubmissionSigner } from './signer.js';
@@ -24,7 +26,10 @@ export interface Services {
   readonly rules: PoolRules;
   readonly audit: AuditLog;
   readonly signer: SubmissionSigner;
+  /** Makes the keys of jobs, for those who may log in to their hosts; of no secret: none. */
+  readonly jobKeys: JobKeys;
   readonly feeds: LogFeeds;
+  readonly uploads: DirectUploads;
   readonly metrics: ServerMetrics;
   /** Why it is not ready to serve; undefined: it is. */
   readonly notReady: () => Promise<string | undefined>;

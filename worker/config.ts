@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DEFAULT_BUILD_SETTINGS } from '../cloud/builds/settings.js';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
+import { issueWords } from '../contract/issue-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
@@ -300,36 +301,6 @@ function explain(error: z.ZodError, file: string | undefined): string {
   });
   return `the worker's configuration${file === undefined ? '' : ` ${file}`} is wrong:\n${lines.join('\n')}\n  docs/worker.md lists every field`;
 }
-
-/** zod's own words are for programmers; a check of ours has its own. */
-function issueWords(issue: z.core.$ZodIssue): string {
-  const { message } = issue;
-  if (message.endsWith('received undefined')) return 'is missing';
-  switch (issue.code) {
-    case 'invalid_type':
-      return `is not ${KINDS[issue.expected] ?? issue.expected}`;
-    case 'too_small':
-      return message.startsWith('Too small') ? `is too short or too small: ${issue.minimum} at least` : message;
-    case 'too_big':
-      return message.startsWith('Too big') ? `is too long or too large: ${issue.maximum} at most` : message;
-    case 'invalid_value':
-      return `is not one of ${issue.values.map(String).join(', ')}`;
-    case 'unrecognized_keys':
-      return `no such key: ${issue.keys.join(', ')}`;
-    default:
-      return message.startsWith('Invalid') ? 'is not of the form that is wanted' : message;
-  }
-}
-
-const KINDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a section ({..})',
-  record: 'a section ({..})',
-};
 
 function definedOf(values: Partial<Record<keyof Timings, number | undefined>>): Partial<Timings> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Timings>;

@@ -53,11 +53,15 @@ export async function job(input: JobInput): Promise<Outcome> {
   throw failure(outcome);
 }
 
-/** What the run before left to this one. Only a job's own continue-as-new is believed. */
+/**
+ * What the run before left to this one. Only a job's own continue-as-new is believed: the second run of a cron schedule or of a
+ * retry policy has the input that a client began with, and would be accepted by nobody.
+ */
 function carriedBy(input: JobInput): JobCarry | undefined {
   // A service may have sent anything, even nothing: acceptOrFail says what is wrong with it.
   const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
-  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
+  const { continuedFromExecutionRunId, cronSchedule, attempt } = workflowInfo();
+  return continuedFromExecutionRunId === undefined || cronSchedule || attempt > 1 ? undefined : carry;
 }
 
 /** The server gives a next run the memo that the client began with: what the run before put into it is given along. */

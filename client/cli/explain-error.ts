@@ -30,6 +30,7 @@ function byName(error: Error): Explained {
       return told((error as CliError).exitCode);
     case 'JobInvalid':
     case 'WorkerConfigError':
+    case 'ServerConfigError':
     case 'CodecKeyError':
     case 'JobKeySecretError':
       return told(ExitCode.Usage);
@@ -45,6 +46,7 @@ function byName(error: Error): Explained {
       return told(ExitCode.Refused, ...remedyOf(error));
     case 'JobRefused':
     case 'PoolRefused':
+      if (remedyOf(error).length > 0) return told(ExitCode.Refused, ...remedyOf(error));
       return told(ExitCode.Refused, 'nothing was changed');
     case 'TemporalUnreachable':
       return told(

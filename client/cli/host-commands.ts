@@ -127,7 +127,7 @@ function withRoute(command: Command): Command {
     .optionsGroup('How hosts are reached:')
     .option(
       '--identity <file>',
-      "the private key (default: the one that the job's file names, else the job's own, made from the installation's secret)",
+      "the private key (default: the one that the job's file names, else the job's own, made from the installation's secret or given by the server)",
     )
     .option('--login <user>', "the user of that key on the hosts, if they let in a key of yours beside the job's")
     .addOption(

@@ -1,22 +1,22 @@
 // Written by scripts/write-words.ts.
 export const KNOWN_WORDS: ReadonlySet<string> = new Set(
-  `$schema _continue a100 a2 a3 a4 a4x aa abort aborted aborterror abortparts about above absent absolute accel accelerator
-accelerator_type acceleratorconfig acceleratorconfigs acceleratorcount accelerators acceleratortype acceleratortypes
-accept accepted accepteddata acceptjob access access_token access_type accessconfig accessconfigs accessdenied
-accessexplained accessnotconfigured accesstokenfile according account accounts accountsprefix accounttext acquire act
-actas action actions activate activation active activedata activedeadlineseconds activefrom activities activity actors
-add added additionalproperties addothers address addresses adds addversion admin adminerror adminport admins admission
-admissionreason adr advancedto aes af affinity africa after aftereffect afterms ag again against age agenda agent
-agenthours aggregated aggregatedlist aging agingms ago ahead algorithm algorithms alias alias_props aliases alike alive
-all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues allows alone along alpha
-alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname altnames always
-amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate annotations announce announces
-anonymous another answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint apienum
-apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app apparmorprofile
-append application applied appliedby applier apply applyfiles applymodules apt architecture archive are arg args
-argument arguments argv arm64 around array arrive arrived as asc asia aside ask asked askedat asker asking
-asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach
-attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
+  `$schema _continue a100 a2 a3 a4 a4x aa aaaa abort aborted aborterror abortparts about above absent absolute accel
+accelerator accelerator_type acceleratorconfig acceleratorconfigs acceleratorcount accelerators acceleratortype
+acceleratortypes accept accepted accepteddata acceptjob access access_token access_type accessconfig accessconfigs
+accessdenied accessexplained accessnotconfigured accesstokenfile according account accounts accountsprefix accounttext
+acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom activities
+activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror adminport
+admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms ag again against age
+agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead algorithm algorithms alias alias_props aliases
+alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues allows alone
+along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname
+altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate annotations announce
+announces anonymous another answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint
+apienum apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app
+apparmorprofile append application applied appliedby applier apply applyfiles applymodules apt architecture archive are
+arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask asked askedat askedby asker
+asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic
+attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
 auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
 authmethods authoptions authority authorization authorize authorized authorizedkeys authtaglength autocreatesubnetworks
 autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available
@@ -121,7 +121,7 @@ hasstdout hastiers hastrailing have head header headerfile headers headgroupspec
 hear heard heardat hears heartbeattimeout heartbeattimeoutms held heldback heldms heldsince hellman help helpful here
 hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher
 highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof
-hook hooked hooks host host_bounds host_key host_path hostcount hostfileerror hostip hostkey hostkeymismatch
+hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
 hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
 hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
 httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency
@@ -204,14 +204,14 @@ notjson notletin notmetageneration notmodified notrunc notserved noun noupload n
 nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objects objectsize objectstorebytes objecturl objectuser objectviewer observation
-observe oc occurred oci octet of off offat offered offline offset oflag ofnode often ok old oldbytes older oldest on
-oncall once onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput onpodconditions
+observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest
+on oncall once onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput onpodconditions
 onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user openbucket
-opencontainers opened openjobs openjobsperuser openshift openssh operatemachines operatingsystem operation operationlist
-operationmetadata operations operationtype operator operators opt option options or order org organization orgpolicy
-origin orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise
-our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output
-outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned owner
+opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem operation
+operationlist operationmetadata operations operationtype operator operators opt option options or order org organization
+orgpolicy origin orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof
+otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
+output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned owner
 ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair
 parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser
 part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
@@ -219,7 +219,7 @@ pathname paths patience pattern patterns pause paused pausems payload payloads p
 per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm
 permanent permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
 persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-phase phasesince pi pid pids pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
+phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
 plandetails planform plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
 podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
 podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
@@ -247,9 +247,9 @@ reached reaches read read_only readable readbook reader readers readexitrecord r
 readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
 real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems
 rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect
-record recordattempt recordoutcome records recover recovery recreate recursive recycleaddresses recycledip redirection
-redone ref reference refers refform refin refresh refresh_token refusal refusalof refusals refuse refuseas refused
-refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular rehearsal
+record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
+redirection redone ref reference refers refform refin refresh refresh_token refusal refusalof refusals refuse refuseas
+refused refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular rehearsal
 rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers
 rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets rehearsal_store_url
 rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected rejectunauthorized
@@ -331,11 +331,11 @@ unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehost
 unreadable unready unrecognized unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
 unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
 unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
-updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadtoolarge
-uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use use_spot
-useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod
-username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e
-vacate vacated valid validafterduration validaftertime validate validatestatus validator validfrom validinterval
+updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
+uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
+use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
+usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
+v6e vacate vacated valid validafterduration validaftertime validate validatestatus validator validfrom validinterval
 validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars vcpus venv verb
 verbs verdict verdictof verdicts verified verify versinfo version versioning versions very vfio view viewer views
 violated violations visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait
@@ -343,12 +343,12 @@ waited waiter waiters waitforchange waiting waitingchips waitingcount waitingjob
 waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned
 warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
 wedgedslicems weight well went were west1 west4 wget what whatever when whenever where whether which whichever while
-white who whoami whoever whole whose why width will window windowms winners wire with withfiletypes withignored within
-withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs
-workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
-workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working workingdir works world_size
-worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload
-wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf
-xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie
-zonal zone zonebackoffmaxms zonebackoffms zoneoperations zones zonetry zx`.split(/\s/),
+white who whoami whoever whole whom whose why width will window windowms winners wire with withfiletypes withignored
+within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num
+workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid
+workflowidconflictpolicy workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working
+workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
+wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8
+x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0
+za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zones zonetry zx`.split(/\s/),
 );

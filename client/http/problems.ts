@@ -5,7 +5,7 @@ import { Forbidden, NotLoggedIn, ServerRefused, ServerUnreachable, TooManyReques
 import type { HttpAnswer } from './exchange.js';
 
 /** What a refusal means to one call, by its code; the other refusals mean the same everywhere. */
-export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string) => Error>>>;
+export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
 
 /** What an answer that refuses means. @param address of the server */
 export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {
@@ -14,7 +14,7 @@ export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings 
   if (problem === undefined) return foreign(answer, address, messageIn(body.toString('utf8')).trim());
   const { code, detail, remedy, requestId } = problem;
   const meaning = meanings[code];
-  if (meaning !== undefined) return meaning(detail);
+  if (meaning !== undefined) return meaning(detail, remedy);
   switch (code) {
     case 'unauthenticated':
       return new NotLoggedIn(detail, remedy ?? 'log in with `jobctl login`');

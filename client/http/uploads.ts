@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { uploadsSchema } from '../../contract/api/schemas.js';
-import { messageIn } from '../../cloud/store/store-error.js';
+import { type SendUpload, uploadInto } from '../../cloud/store/resumable-upload.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { JobInvalid, ServerRefused, ServerUnreachable } from '../errors.js';
 import { type LocalContents, sourceOf, type UploadProgress, watchedSource } from '../uploads.js';
@@ -15,14 +14,14 @@ type Upload = z.infer<typeof uploadsSchema>['files'][number];
 const AT_ONCE = 4;
 /** Files of one question. */
 const MOST_FILES = 1_000;
-/** A store that takes no byte for so long is given up. */
-const SILENCE_MS = 120_000;
-const TRIES = 4;
-const FIRST_PAUSE_MS = 500;
+const REACHED_MS = 10_000;
+/** The server reads a file that it compares. */
+const COMPARED_MS = 60_000;
+const COMPARED_BYTES_PER_MS = 5_000;
 
 /**
- * Brings local files to the store of the server's installation, those that it has not: by URLs that the server signed, else through
- * the server. @returns `path: sha256` of each @throws JobInvalid where a file changes meanwhile
+ * Brings local files to the store of the server's installation, those that it has not: into
+ * uploads that the server has begun there, else through the server. @returns `path: sha256` of each @throws JobInvalid where a file changes meanwhile
  */
 export async function uploadOverHttp(
   calls: ServerCalls,
@@ -51,43 +50,80 @@ export async function uploadOverHttp(
 }
 
 async function sendOne(calls: ServerCalls, upload: Upload, source: FileSource): Promise<void> {
-  const { path, url, headers } = upload;
-  const { size, sha256 } = source;
-  const read = (): Readable => Readable.from(source.read(0), { objectMode: false });
+  const { path } = upload;
   try {
-    if (url === undefined) {
-      const bytes = { size, read };
-      const query = { path, sha256 };
-      await calls.send({ method: 'PUT', path: 'v1/uploads/content', query, bytes, isRepeatable: true });
-    } else await putSigned(url, { ...headers, 'content-length': String(size) }, read);
+    const why = await sendDirect(calls, upload, source);
+    if (why !== undefined) await sendThrough(calls, path, source, why);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'SourceChanged') throw error;
     throw new JobInvalid(`${path}: ${error.message}; nothing was submitted`, { cause: error });
   }
 }
 
-/** The URL is the permission: no token goes with it. */
-async function putSigned(text: string, headers: Record<string, string>, body: () => Readable): Promise<void> {
-  const problem = addressProblem(text.replace(/\?.*$/s, ''));
+/** @returns why it has to go through the server: '' if the server wants it so; undefined: it is there */
+async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource): Promise<string | undefined> {
+  const { path, url, upload } = file;
+  if (url === undefined || upload === undefined) return '';
+  const problem = addressProblem(url.replace(/\?.*$/s, ''));
   if (problem !== undefined) throw new ServerRefused(`the server gave a URL for an upload that ${problem}`);
-  const url = new URL(text);
-  for (let tries = 1; ; tries++) {
-    const answer = await exchange(url, { method: 'PUT', headers, body, timeoutMs: SILENCE_MS }).catch(
-      (error: unknown) => {
-        if (error instanceof ConnectionLost && !error.isLasting) return error;
-        throw error;
-      },
-    );
-    // The name is the content's hash: what is there already is as good.
-    if (!(answer instanceof Error) && (answer.status < 300 || answer.status === 412)) return;
-    const mayPass = answer instanceof Error || answer.status >= 500 || answer.status === 429;
-    if (mayPass && tries < TRIES) {
-      await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1));
-      continue;
-    }
-    const why = answer instanceof Error ? answer.message : messageIn(answer.body.toString('utf8')).slice(0, 300);
-    throw mayPass
-      ? new ServerUnreachable(`the store at ${url.host} takes no file: ${why}`)
-      : new ServerRefused(`the store at ${url.host} refuses a file: ${why}`, 'tell the operator of the server');
+  const unreachable = await whyUnreachable(url, source);
+  if (unreachable !== undefined) return unreachable;
+  await uploadInto({ session: url, source, send: sendToStore }).catch((error: unknown) => {
+    throw error instanceof Error && error.name === 'SourceChanged' ? error : storeFailure(url, error);
+  });
+  const { sha256, size } = source;
+  await calls.send({
+    ...{ method: 'POST', path: 'v1/uploads/complete', body: { path, sha256, upload }, isRepeatable: true },
+    timeoutMs: COMPARED_MS + size / COMPARED_BYTES_PER_MS,
+    meanings: { 'too-large': (detail) => new JobInvalid(detail) },
+  });
+  return undefined;
+}
+
+async function sendThrough(calls: ServerCalls, path: string, source: FileSource, why: string): Promise<void> {
+  const { size, sha256 } = source;
+  const bytes = { size, read: () => Readable.from(source.read(0), { objectMode: false }) };
+  const said = why === '' ? '' : `the store cannot be reached from here (${why}), and through the server: `;
+  await calls.send({
+    ...{ method: 'PUT', path: 'v1/uploads/content', query: { path, sha256 }, bytes, isRepeatable: true },
+    meanings: { 'too-large': (detail) => new JobInvalid(`${path}: ${said}${detail}`) },
+  });
+}
+
+/** Asks what the upload has: a store that is out of reach is not tried with the whole file for minutes. */
+async function whyUnreachable(url: string, { size }: FileSource): Promise<string | undefined> {
+  try {
+    await sendToStore({ method: 'PUT', url, headers: { 'content-range': `bytes */${size}` } }, REACHED_MS);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConnectionLost) return error.message;
+    throw error;
   }
+}
+
+/** The URL is the permission: no token goes with it. */
+const sendToStore: SendUpload = async ({ method, url, headers, body }, timeoutMs) => {
+  const answer = await exchange(new URL(url), {
+    method,
+    headers: { ...headers, 'content-length': String(body?.length ?? 0) },
+    ...(body && { body: () => Readable.from([body]) }),
+    timeoutMs,
+  });
+  const { range, location } = answer.headers;
+  return {
+    status: answer.status,
+    text: answer.body.toString('utf8'),
+    ...(typeof range === 'string' && { range }),
+    ...(location && { location }),
+  };
+};
+
+function storeFailure(url: string, error: unknown): Error {
+  const { host } = new URL(url);
+  const { status, message } = error as Error & { readonly status?: number };
+  if (status === undefined) return new ServerUnreachable(`the store at ${host} takes no file: ${message}`);
+  return new ServerRefused(
+    `the store at ${host} refuses a file: ${message.slice(0, 300)}`,
+    'tell the operator of the server',
+  );
 }

@@ -1,7 +1,7 @@
 import type { Bucket, File } from '@google-cloud/storage';
 import type { FileSource } from '../../domain/file-source.js';
 import { checkedChunks } from './checked-chunks.js';
-import { type SendUpload, uploadInChunks } from './resumable-upload.js';
+import { beginUpload, type SendUpload, uploadInChunks } from './resumable-upload.js';
 import { uploadSender } from './upload-sender.js';
 import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
 import { type Expected, SourceChanged, type StoredObject, type StorePort } from './port.js';
@@ -122,6 +122,14 @@ class GcsStore implements StorePort {
     } catch (error) {
       if (error instanceof SourceChanged) throw error;
       return this.#fail(error, `upload ${this.#place(name)}`);
+    }
+  }
+
+  async uploadSession(name: string, size: number): Promise<string> {
+    try {
+      return await beginUpload({ url: this.#uploadUrl(name), size, send: await this.#uploadSender() });
+    } catch (error) {
+      return this.#fail(error, `begin an upload of ${this.#place(name)}`);
     }
   }
 

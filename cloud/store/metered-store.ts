@@ -16,6 +16,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     bucket: store.bucket,
     write: (...args) => metered('write', store.write(...args)),
     upload: (...args) => metered('upload', store.upload(...args)),
+    uploadSession: (...args) => metered('uploadSession', store.uploadSession(...args)),
     replace: (...args) => metered('replace', store.replace(...args)),
     read: (...args) => metered('read', store.read(...args)),
     stat: (...args) => metered('stat', store.stat(...args)),

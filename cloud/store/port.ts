@@ -33,6 +33,11 @@ export interface StorePort {
    * some minutes. @throws SourceChanged: then no object was made
    */
   upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
+  /**
+   * The address of an upload that makes the object from `size` bytes, where there is none of that name: by Cloud Storage's resumable
+   * protocol, for a week, and for whoever has the address, without a login.
+   */
+  uploadSession(name: string, size: number): Promise<string>;
   /** Writes whatever is there now, by reading its generation first; for objects with one writer. */
   replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void>;
   /**

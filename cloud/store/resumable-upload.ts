@@ -60,22 +60,44 @@ export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'ex
   }
 }
 
+/** An upload that somebody else began: its address is the right to go on with it. */
+export interface BegunUpload extends Pick<UploadWish, 'source' | 'send' | 'timing'> {
+  readonly session: string;
+}
+
+/** Sends a source into an upload that was begun before. @throws as `uploadInChunks`; also where the store has forgotten the upload */
+export async function uploadInto({ session, ...wish }: BegunUpload): Promise<void> {
+  const ended = await new UploadSession({ ...wish, url: session }, session).run();
+  if (ended === 'lost') throw new Error('the store has forgotten the upload');
+}
+
+/** Begins an upload for somebody else, where there is no such object. @returns its address @throws where the store refuses it */
+export async function beginUpload({ url, size, send }: Pick<UploadWish, 'url' | 'send'> & { readonly size: number }) {
+  const headers = { 'x-upload-content-length': String(size), 'content-length': '0' };
+  const { location, status, text } = await send({ method: 'POST', url, headers }, BEGIN_MS);
+  if (location !== undefined) return location;
+  throw Object.assign(new Error(messageIn(text) || 'refused'), { status });
+}
+const BEGIN_MS = 30_000;
+
 class UploadSession {
   readonly #wish: UploadWish;
   readonly #timing: UploadTiming;
-  #url = '';
+  #url: string;
   #movedAt = Date.now();
   #repeats = 0;
   /** Why nothing more is stored. */
   #failure: unknown;
 
-  constructor(wish: UploadWish) {
+  /** @param begun the address of one that was begun; absent: it begins one */
+  constructor(wish: UploadWish, begun = '') {
     this.#wish = wish;
+    this.#url = begun;
     this.#timing = wish.timing ?? TIMING;
   }
 
   async run(): Promise<Progress> {
-    if ((await this.#begin()) === 'exists') return 'exists';
+    if (this.#url === '' && (await this.#begin()) === 'exists') return 'exists';
     try {
       for await (const chunk of checkedChunks(this.#wish.source, CHUNK_BYTES)) {
         const progress = await this.#sendChunk(chunk);

@@ -12,6 +12,7 @@ export function splitStore(jobs: StorePort, system: StorePort): StorePort {
     ...splitReader(jobs, system),
     write: (name, ...rest) => of(name).write(name, ...rest),
     upload: (name, source) => of(name).upload(name, source),
+    uploadSession: (name, size) => of(name).uploadSession(name, size),
     replace: (name, ...rest) => of(name).replace(name, ...rest),
     remove: (name) => of(name).remove(name),
     downloadUrl: (name) => of(name).downloadUrl(name),

@@ -223,6 +223,30 @@ export const cancelledSchema = z.object({ state: z.enum(['cancelling', 'done']) 
 export const deletedSchema = messageSchema.extend({ objects: z.int(), bytes: z.int() }).meta({ id: 'Deleted' });
 export const openSlicesSchema = z.object({ names: z.array(z.string()) });
 
+// Hosts ----------------------------------------------------------------------------------------------------------------
+
+const publicLine = z.string().describe('`ssh-ed25519 AAAA..`, as in a known_hosts file.');
+/** What logs in to the hosts of one job. */
+export const hostAccessSchema = z
+  .object({
+    user: z.string().describe('Whom every host lets in.'),
+    privateKey: z.string().describe("The job's own, in OpenSSH's form: it opens the hosts of this job and no others."),
+    publicKey: publicLine,
+    hosts: z.array(
+      z.object({
+        number: z.int().describe('As logs name it.'),
+        node: z.string().describe("Of the cloud's resource."),
+        slice: z.int(),
+        index: z.int().describe('In its slice.'),
+        address: z.string().describe('The external one, if the host has one.'),
+        internalAddress: z.string().optional(),
+        hostKey: publicLine.describe('What a worker has recorded: accept no other one.'),
+      }),
+    ),
+  })
+  .meta({ id: 'HostAccess' });
+export type HostAccess = z.infer<typeof hostAccessSchema>;
+
 // Logs, outputs, objects --------------------------------------------------------------------------------------------------
 
 export const logsQuery = z.object({
@@ -274,6 +298,7 @@ export const uploadsBody = z.strictObject({
     .min(1)
     .max(1000),
 });
+const uploadId = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits in small letters');
 export const uploadsSchema = z.object({
   files: z.array(
     z.object({
@@ -283,12 +308,16 @@ export const uploadsSchema = z.object({
       url: z
         .string()
         .optional()
-        .describe('PUT the bytes here, of a wanted file. Absent: PUT them to /v1/uploads/content.'),
-      headers: z.record(z.string(), z.string()).optional().describe('To be sent with it.'),
+        .describe(
+          "PUT the bytes of a wanted file here, without a token, at once or in pieces by Cloud Storage's resumable protocol; then " +
+            'complete the upload. Absent: PUT them to /v1/uploads/content, which works for small files in any case.',
+        ),
+      upload: uploadId.optional().describe('For /v1/uploads/complete, where there is a url.'),
     }),
   ),
 });
 export const uploadQuery = z.object({ path: z.string().min(1).max(4096), sha256 });
+export const completedBody = z.strictObject({ path: z.string().min(1).max(4096), sha256, upload: uploadId });
 
 // Pools -----------------------------------------------------------------------------------------------------------------
 

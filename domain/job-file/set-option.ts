@@ -5,7 +5,8 @@ import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import type { Mapping } from './plain-tree.js';
-import { MOST_LEVELS } from './yaml-words.js';
+import { tooDeepAt } from './yaml-depth.js';
+import { MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
 
 /** What the command line says about a job beside its file. A flag wins over `--set`, `--set` over the file. */
 export interface JobOverrides {
@@ -91,15 +92,15 @@ export function parseSetOption(option: string): Assignment | Problem {
       hint: 'write --set key=value, such as --set tpu.accelerator=v6e-8',
     };
   }
-  const document = parseDocument(option.slice(equals + 1), { version: '1.2' });
-  const [error] = document.errors;
   const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
   const text = option.slice(equals + 1);
   if (path.length > MOST_LEVELS) {
     const message = `the key has ${path.length} parts, and ${MOST_LEVELS} levels are the most`;
     return { file: flag, path: [], value: option, message };
   }
-  if (error === undefined) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
+  if (tooDeepAt(text) !== undefined) return { file: flag, path, value: text, message: `not YAML: ${TOO_DEEP}` };
+  const document = parseDocument(text, { version: '1.2' });
+  if (document.errors.length === 0) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
   return { file: flag, path, value: text, message: `${showValue(text)} is not a YAML value`, hint: 'put it in quotes' };
 }
 

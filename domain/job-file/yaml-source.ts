@@ -3,7 +3,8 @@ import type { Document, Node, Pair } from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { mapTree } from './plain-tree.js';
-import { INDEPENDENT, yamlWords } from './yaml-words.js';
+import { tooDeepAt } from './yaml-depth.js';
+import { INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
 
 /** Values here keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
@@ -22,22 +23,26 @@ export class YamlSource {
 
   constructor(text: string) {
     this.#text = text;
-    this.#document = parseDocument(text, {
+    const tooDeep = tooDeepAt(text);
+    this.#document = parseDocument(tooDeep === undefined ? text : text.slice(0, tooDeep + 1), {
       lineCounter: this.#lines,
       merge: true,
       prettyErrors: false,
       logLevel: 'error',
     });
-    const { errors, warnings } = this.#document;
+    this.problems = tooDeep === undefined ? this.#problemsOf(this.#document) : [this.#notYaml(tooDeep, TOO_DEEP)];
+  }
+
+  #problemsOf({ errors, warnings }: Document.Parsed): readonly Problem[] {
     const found = [...errors, ...warnings];
     const shown = found.filter(
       ({ code }, at) => at === 0 || (INDEPENDENT.has(code) && INDEPENDENT.has(found[0]?.code ?? code)),
     );
-    this.problems = shown.map((error) => ({
-      ...this.#position(error.pos[0]),
-      path: [],
-      message: `not YAML: ${yamlWords(error)}`,
-    }));
+    return shown.map((error) => this.#notYaml(error.pos[0], yamlWords(error)));
+  }
+
+  #notYaml(offset: number, words: string): Problem {
+    return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
   }
 
   /** @throws ReferenceError where aliases multiply beyond measure. */

@@ -2,8 +2,8 @@ import type { ErrorCode, YAMLError } from 'yaml';
 
 /** Deeper than any job file, and shallow enough for what walks through it. */
 export const MOST_LEVELS = 30;
-/** What is too deep for the parser itself is far too deep for a job file. */
-const tooDeepText = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;
+/** What is too deep to be read at all is far too deep for a job file. */
+export const TOO_DEEP = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;
 
 const QUOTES = "put the text in quotes if it is meant as text: 'a: b'";
 
@@ -35,7 +35,6 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
 
 /** What is wrong with a text that is not YAML, in words for people who write job files: the parser's own are for programmers. */
 export function yamlWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {
-  if (code === 'RESOURCE_EXHAUSTION' && /call stack/.test(message)) return tooDeepText;
   const bracket = code === 'BAD_INDENT' ? /^Flow .* end with an? ([\]}])/.exec(message)?.[1] : undefined;
   return bracket === undefined ? WORDS[code] : `a bracket is not closed before this line: ${bracket} is missing`;
 }

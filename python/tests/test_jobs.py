@@ -16,7 +16,7 @@ from callers import Caller
 from scripted_server import RESET, Reply, ScriptedServer, Seen, answer, problem
 from test_calls import ROW, SUBMITTED
 
-from jobctl import errors
+from jobctl import Retry, errors
 
 OUTCOME = {"result": "failed", "exitCode": 3, "attempts": 1, "preemptions": 0, "submittedAt": 0, "endedAt": 1500}
 
@@ -63,24 +63,40 @@ def test_an_upload_that_is_cut_is_sent_again_whole(server: ScriptedServer, call:
     assert [one.body for one in server.seen[1:3]] == [b"content", b"content"]
 
 
-def test_a_signed_url_gets_its_headers_and_never_the_token(make: Any, server: ScriptedServer) -> None:
+def test_a_large_file_goes_to_the_store_without_the_token_and_is_completed(make: Any, server: ScriptedServer) -> None:
     elsewhere = ScriptedServer()
     try:
         elsewhere.will(Reply(200, b""))
-        signed = target("f", url=f"{elsewhere.url}/bucket/f?sig=1", headers={"x-goog-meta": "1"})
-        server.will(answer({"files": [signed]}), answer(SUBMITTED))
+        offered = target("f", url=f"{elsewhere.url}/session?id=1", upload="0" * 32)
+        server.will(answer({"files": [offered]}), Reply(204, b""), answer(SUBMITTED))
         make(server.url, token="secret")("submit", {"name": "a"}, files={"f": b"content"})
         (put,) = elsewhere.seen
     finally:
         elsewhere.close()
-    assert (put.path, put.query, put.body) == ("/bucket/f", (("sig", "1"),), b"content")
-    assert put.headers["x-goog-meta"] == "1"
+    assert (put.path, put.query, put.body) == ("/session", (("id", "1"),), b"content")
+    assert put.headers["content-range"] == "bytes 0-6/7"
     assert "authorization" not in put.headers
+    complete = server.seen[1]
+    assert (complete.method, complete.path) == ("POST", "/v1/uploads/complete")
+    assert complete.json == {"path": "f", "sha256": sha(b"content"), "upload": "0" * 32}
     assert all(one.headers["authorization"] == "Bearer secret" for one in server.seen)
 
 
+def test_a_store_that_is_out_of_reach_is_reached_by_the_server(make: Any, server: ScriptedServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    offered = target("f", url=f"http://127.0.0.1:{port}/session", upload="0" * 32)
+    server.will(answer({"files": [offered]}), Reply(204, b""), answer(SUBMITTED))
+    make(server.url, retry=Retry(for_s=0))("submit", {"name": "a"}, files={"f": b"content"})
+    assert [(one.method, one.path) for one in server.seen] == [
+        ("POST", "/v1/uploads"),
+        ("PUT", "/v1/uploads/content"),
+        ("POST", "/v1/jobs"),
+    ]
+
+
 def test_a_signed_url_in_the_clear_is_refused(server: ScriptedServer, call: Caller) -> None:
-    server.will(answer({"files": [target("f", url="http://storage.example.org/f?sig=1")]}))
+    server.will(answer({"files": [target("f", url="http://storage.example.org/f?sig=1", upload="0" * 32)]}))
     with pytest.raises(errors.ConfigurationError, match="storage.example.org"):
         call("submit", {"name": "a"}, files={"f": b"content"})
 
@@ -135,7 +151,7 @@ def test_of_a_file_that_changes_meanwhile_the_last_bytes_are_never_sent(
 
     changer = threading.Thread(target=change)
     changer.start()
-    server.will(answer({"files": [target("f", url=store.url)]}))
+    server.will(answer({"files": [target("f", url=store.url, upload="0" * 32)]}))
     try:
         with pytest.raises(errors.FileChanged, match="nothing was submitted"):
             call("submit", {"name": "a"}, files={"f": place})

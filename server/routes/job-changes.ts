@@ -101,8 +101,9 @@ export function registerJobChanges(app: App, services: Services): void {
       const call = callOf(request);
       const { id } = request.params;
       const { pool, owner } = await gate.job(call, 'priority', id);
-      // The pool compares with the job's user and its own admins. Who is allowed by the access table speaks for the user.
-      return { message: await client.quota(pool).setPriority(id, request.body.priority, owner) };
+      // The pool compares with the job's user and its own admins. Who is allowed by the access table speaks for the user, and the
+      // pool's history has who it was.
+      return { message: await client.quota(pool).setPriority(id, request.body.priority, owner, call.caller.id) };
     },
   );
 

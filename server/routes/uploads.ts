@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Readable } from 'node:stream';
-import { uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/schemas.js';
+import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/schemas.js';
+import { Semaphore } from '../../cloud/hosts/semaphore.js';
 import { objectOfFile } from '../../domain/local-files.js';
 import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
@@ -8,11 +9,20 @@ import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, nothing } from './answers.js';
 
+/** Looks into the store, and addresses that it makes. */
+const LOOKS_AT_ONCE = 16;
+const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits.directUploadBytes';
+
 /**
  * Local files of jobs, by content. Whoever is logged in may bring some: a name is its content's hash, and what is there is never
  * written again, so nobody can change what another one brought.
  */
-export function registerUploads(app: App, { store }: Services, { limits }: Pick<ServerConfig, 'limits'>): void {
+export function registerUploads(
+  app: App,
+  { store, uploads }: Services,
+  { limits }: Pick<ServerConfig, 'limits'>,
+): void {
+  const most = Math.max(limits.directUploadBytes, limits.uploadBytes);
   const plan = {
     tags: ['uploads'],
     summary: 'Which files are wanted',
@@ -21,14 +31,30 @@ export function registerUploads(app: App, { store }: Services, { limits }: Pick<
   };
   app.post('/v1/uploads', { schema: plan }, async (request) => {
     callOf(request);
-    const files = await Promise.all(
-      request.body.files.map(async ({ path, sha256 }) => {
-        const object = objectOfFile(path, sha256);
-        const isThere = (await store.stat(object)) !== undefined;
-        return { path, object, state: isThere ? ('exists' as const) : ('wanted' as const) };
-      }),
-    );
-    return { files };
+    const tooLarge = request.body.files.find(({ size }) => size > most);
+    if (tooLarge !== undefined)
+      throw new ApiError('too-large', `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`, LARGER);
+    const permits = new Semaphore(LOOKS_AT_ONCE);
+    const look = async ({ path, sha256, size }: (typeof request.body.files)[number]) => {
+      const object = objectOfFile(path, sha256);
+      if ((await store.stat(object)) !== undefined) return { path, object, state: 'exists' as const };
+      const offered = size <= limits.directUploadBytes ? await uploads.offer(size) : undefined;
+      return { path, object, state: 'wanted' as const, ...offered };
+    };
+    return { files: await Promise.all(request.body.files.map((file) => permits.run(() => look(file)))) };
+  });
+
+  const complete = {
+    tags: ['uploads'],
+    summary: 'Complete a file that was brought to its url',
+    body: completedBody,
+    response: { ...CHANGE_PROBLEMS, 204: nothing },
+  };
+  app.post('/v1/uploads/complete', { schema: complete }, async (request, reply) => {
+    callOf(request);
+    const { upload, ...file } = request.body;
+    await uploads.complete(upload, file, most);
+    return reply.status(204).send();
   });
 
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
@@ -59,12 +85,7 @@ async function bytesOf(body: Readable | undefined, most: number): Promise<Buffer
   for await (const piece of body) {
     pieces.push(piece as Buffer);
     size += (piece as Buffer).length;
-    if (size > most)
-      throw new ApiError(
-        'too-large',
-        `the file is larger than ${most} bytes`,
-        'bring it to the hosts by the bucket (gcsfuse), or ask for limits.uploadBytes',
-      );
+    if (size > most) throw new ApiError('too-large', `the file is larger than ${most} bytes`, LARGER);
   }
   return Buffer.concat(pieces);
 }

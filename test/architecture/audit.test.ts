@@ -19,7 +19,7 @@ interface Advisory {
 }
 
 /** By npm itself, against a registry on loopback: scripts/audit.ts. */
-describe('the audit of what the packages install', function () {
+describe('F16: the audit of what the packages install', function () {
   this.timeout(60_000);
   // npm keeps what it has made of an advisory.
   const cache = mkdtempSync(join(tmpdir(), 'audit-test-'));

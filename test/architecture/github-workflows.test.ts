@@ -52,7 +52,7 @@ describe('the workflows of GitHub', () => {
     });
   }
 
-  it('run no code of a dependency where a package can be published', () => {
+  it('F16: publish with provenance, and run no code of a dependency where a package can be published', () => {
     const publishing = readdirSync(FOLDER).flatMap((file) =>
       Object.values(read(file).jobs).filter(({ permissions }) => permissions?.['id-token'] === 'write'),
     );

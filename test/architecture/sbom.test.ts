@@ -34,7 +34,7 @@ interface Component {
 }
 
 /** What a release publishes beside each package: scripts/write-sbom.ts. */
-describe('the bills of materials', function () {
+describe('F16: the bills of materials', function () {
   this.timeout(60_000);
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Readonly<Record<string, Locked>>;

@@ -200,7 +200,7 @@ describe('the resolver of the Temporal CLI', () => {
       assert.deepEqual(leftBesideCache(), []);
     });
 
-    it('nothing whose hash is not the one that jobctl knows', async () => {
+    it('F15: nothing whose hash is not the one that jobctl knows', async () => {
       const archive = archiveOf(GOOD);
       const { reasons } = await reasonsIn(environment(), { downloadUrl: await archiveServer(archive) });
       assert.match(reasons.download, /\/archive has SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}: it was not unpacked/);

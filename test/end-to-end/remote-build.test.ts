@@ -47,6 +47,15 @@ describe('images that a cluster builds for jobs', function () {
   async function submitted(of: GitTree): Promise<string> {
     return (await stack.jobs.submit({ job: jobOf(of), name: `remote-${(count += 1)}` })).id;
   }
+  /** What the pods of a job's first slice were made of. */
+  async function imagesOfPods(id: string): Promise<readonly string[]> {
+    const { events } = await stack.client.workflow.getHandle(`slice/jc-${id}-g1`).fetchHistory();
+    const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const images = Buffer.from(input?.data ?? [])
+      .toString()
+      .match(/registry:5000\/train[^"]*/g);
+    return images ?? assert.fail(`slice of ${id} has no image`);
+  }
   const printed = (id: string, host = 0): Promise<string> => storedLog(stack.store, { id, stream: 'build', host });
   async function builds(): Promise<readonly string[]> {
     const { items } = await cluster().batch.listNamespacedJob({ namespace });
@@ -98,6 +107,7 @@ describe('images that a cluster builds for jobs', function () {
     for (const id of [first, second, third]) {
       const { spec } = await stack.jobs.describe(id);
       images.add('kubernetes' in spec ? spec.kubernetes.image : '');
+      for (const image of await imagesOfPods(id)) images.add(image);
     }
     assert.equal(images.size, 1, [...images].join());
     assert.match([...images].join(), /^registry:5000\/train@sha256:[0-9a-f]{64}$/);

@@ -84,14 +84,14 @@ describe('docker-compose.yml, as compose itself reads it', function () {
     assert.match(readFileSync(`${ROOT}Dockerfile`, 'utf8'), new RegExp(`^ARG NODE_IMAGE=${NODE_IMAGE}$`, 'm'));
   });
 
-  it('gives no service a capability, a way to root, or a file system to write', async () => {
+  it('F14: gives no service a capability, a way to root, or a file system to write', async () => {
     for (const [name, service] of await everyService()) {
       assert.deepEqual([service.cap_drop, service.cap_add ?? []], [['ALL'], []], name);
       assert.deepEqual([service.read_only, service.security_opt], [true, ['no-new-privileges:true']], name);
     }
   });
 
-  it('lets the server and its schema alone into the network of the database, and the Web UI into no other’s', async () => {
+  it('F14: lets the server and its schema alone into the network of the database, and the Web UI into no other’s', async () => {
     const members = (network: string, services: readonly (readonly [string, Service])[]): readonly string[] =>
       services.filter(([, { networks = {} }]) => network in networks).map(([name]) => name);
     const services = await everyService();

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { ServerStack } from '../server/server-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { askCore } from '../python/ask-core.js';
 import { routeOf } from '../python/routes.js';
 import { JOB_TEXTS, ourTree } from '../python/job-texts.js';
+import { InstalledWheel } from '../python/wheel.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** In the server's document, and not of this client: what the command line reads. */
@@ -20,29 +19,12 @@ const PEOPLE = ['alice', 'bob', 'vera', 'olga', 'mallory'] as const;
 describe('the Python package', function () {
   this.timeout(600_000);
   let scratch: string;
-  let python: string;
-
-  const run = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
-    try {
-      const options = { cwd: scratch, env: { ...process.env, ...env }, encoding: 'utf8', maxBuffer: 2 ** 26 } as const;
-      return (await promisify(execFile)(python, args, options)).stdout;
-    } catch (error) {
-      const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-      throw new Error(`python ${args.join(' ')}\n${stdout ?? ''}\n${stderr ?? ''}`, { cause: error });
-    }
-  };
+  let wheel: InstalledWheel;
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => wheel.run(args, env);
 
   before(async () => {
     scratch = mkdtempSync(join(tmpdir(), 'jobctl-python-'));
-    cpSync(join(ROOT, 'python'), join(scratch, 'package'), { recursive: true, filter: (name) => !isMade(name) });
-    execFileSync('python3', ['-m', 'venv', join(scratch, 'venv')]);
-    python = join(scratch, 'venv/bin/python');
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-    await run([...pip, 'build==1.*']);
-    // First the source distribution, then the wheel from it: neither lacks a file.
-    await run(['-m', 'build', '--outdir', 'dist', 'package']);
-    const wheel = readdirSync(join(scratch, 'dist')).find((name) => name.endsWith('.whl')) ?? 'no wheel';
-    await run([...pip, `${join('dist', wheel)}[yaml]`, 'mypy==2.4.1', 'pytest==9.*', 'types-PyYAML', 'ruff==0.16.*']);
+    wheel = await InstalledWheel.install(scratch, ['mypy==2.4.1', 'pytest==9.*', 'types-PyYAML', 'ruff==0.16.*']);
     for (const name of ['tests', 'pyproject.toml'])
       cpSync(join(ROOT, 'python', name), join(scratch, name), { recursive: true });
     cpSync(join(ROOT, 'examples/python-http'), join(scratch, 'example'), { recursive: true });
@@ -134,5 +116,3 @@ const pythonBlocks = (page: string): readonly string[] =>
   [...readFileSync(page, 'utf8').matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, program = '']) =>
     program.replaceAll('"https://jobctl.example.org", ', '').replaceAll('auth.from_cli()', 'auth.from_env()'),
   );
-
-const isMade = (name: string): boolean => /\/(dist|__pycache__|\.\w+_cache|[^/]*\.egg-info)$/.test(name);

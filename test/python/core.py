@@ -95,6 +95,7 @@ FILTER = tuple(
 FILES = {"requirements.txt": b"jax\n"}
 PLAN = {"files": [{"path": "requirements.txt", "object": "files/x", "state": "exists"}]}
 WANTED = {"files": [{**PLAN["files"][0], "state": "wanted"}]}
+DIRECT = {"files": [{**WANTED["files"][0], "url": "https://store.example.org/up?id=1", "upload": "0" * 32}]}
 EDIT = changes.Edit({"name": "a"}, "name: a", {("a", 0): 1, "b.c": None}, FILES, {"k": "SHA256:" + "a" * 43})
 SUBMISSION = jobs.Submission(
     job={"name": "a"},
@@ -114,10 +115,12 @@ def requests():
     yield jobs.submit(CALLS, named), [PLAN]
     yield uploads.upload(CALLS, FILES), []
     yield uploads.upload(CALLS, FILES), [WANTED]
+    yield uploads.upload(CALLS, FILES), [DIRECT, {}]
     yield jobs.page(CALLS, FILTER), []
     yield jobs.count(CALLS, FILTER[:9]), []
     for operation in (jobs.status, jobs.describe, jobs.why, jobs.open_slices, changes.delete):
         yield operation(CALLS, "a"), []
+    yield jobs.host_access(CALLS, "a"), []
     yield jobs.wait(CALLS, "a", None), []
     yield logs.log_bytes(CALLS, logs.log_request("a", 1, "command", 0, follow=False)), []
     yield logs.follow(CALLS, followed), []

@@ -23,6 +23,8 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   Cancelled: api.cancelledSchema,
   Deleted: api.deletedSchema,
   OpenSlices: api.openSlicesSchema,
+  HostAccess: api.hostAccessSchema,
+  AccessHost: api.hostAccessSchema.shape.hosts.element,
   LogStretch: api.logStretchSchema,
   AttemptEnd: api.logAttemptEndSchema,
   StoredObject: api.storedObjectSchema,
@@ -124,7 +126,9 @@ describe('the core of the Python client', function () {
     const run = '0190a0b0-1111-7222-8333-444455556666';
     const view = {
       config: pool({ v4: 64 }, project('a', { v4: 32 })),
-      requests: [request(`train-1/${run}/3`, { v4: 8 }, { submittedAt: at - 5_000, waitingSince: at - 4_000 })],
+      requests: [
+        request(`train-1/${run}/3`, { v4: 8 }, { submittedAt: at - 5_000, waitingSince: at - 4_000, isVerified: true }),
+      ],
       leases: [
         lease(`train-2/${run}/1`, { v4: 16 }, { submittedAt: at - 9_000, startedAt: at - 8_000, tier: 1 }),
         lease('plain', { v4: 8 }, { state: 'parked', zone: 'us-central2-b', pricing: 'spot' }),
@@ -143,8 +147,9 @@ describe('the core of the Python client', function () {
   });
 });
 
-const withJob = <T extends { readonly id: string }>({ id, ...rest }: T) => ({
+const withJob = <T extends { readonly id: string; readonly isVerified?: true }>({ id, ...rest }: T) => ({
   job: id.split('/')[0],
+  isVerified: false,
   ...(rest as Partial<Record<'heldMs' | 'askingSince', unknown>>),
 });
 

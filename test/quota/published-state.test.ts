@@ -47,6 +47,7 @@ const demand = fc.record({
 const wishes = some({
   pricing: fc.constantFrom('spot', 'ondemand'),
   zones: fc.subarray(['us-central2-b', 'europe-west4-a']),
+  isVerified: fc.constant<true>(true),
 });
 const requests: fc.Arbitrary<QuotaRequest> = fc
   .tuple(id, demand, wishes, some({ waitingSince: time }))

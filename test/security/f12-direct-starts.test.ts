@@ -115,6 +115,23 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
     await worker.client.workflow.getHandle(id).terminate('test');
   });
 
+  it('what a run before is said to have left is not believed in a later run of a cron schedule', async () => {
+    const workflowId = `direct-${process.pid}-${count++}`;
+    const args = [{ v: 1, user: 'ann', job: job(), carry: { settings: { project: 'vision' } } }];
+    const { taskQueue } = worker;
+    const first = await worker.client.workflow.start('job', { workflowId, taskQueue, args, cronSchedule: '@every 1s' });
+    const endOf = async (runId: string) => {
+      const { events } = await worker.client.workflow.getHandle(workflowId, runId).fetchHistory();
+      return events?.at(-1)?.workflowExecutionFailedEventAttributes ?? undefined;
+    };
+    const refusedFirst = await until('the first run is refused', () => endOf(first.firstExecutionRunId));
+    assert.match(refusedFirst.failure?.message ?? '', /^input\.carry: is set by the workflow itself/);
+    const second = refusedFirst.newExecutionRunId ?? assert.fail('no next run');
+    const refusedNext = await until('so is the next', () => endOf(second));
+    assert.match(refusedNext.failure?.message ?? '', /^a job's workflow runs once: no cron schedule/);
+    await worker.client.workflow.getHandle(workflowId).terminate('test');
+  });
+
   it('a job that is too large says so, whichever message of it would be', async () => {
     const big = (bytes: number): object => job({ env: { BIG: 'x'.repeat(bytes) } });
     await refused(

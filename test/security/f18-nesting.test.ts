@@ -31,6 +31,19 @@ describe('F18: files that are nested too deeply', () => {
         /^job\.yaml:\d+:\d+: not YAML: sections and lists lie more than 30 levels deep in one another here$/,
       );
     });
+  it('by a value of --set', () => {
+    for (const value of ['['.repeat(20_000), nested(20_000).slice('env: {X: '.length, -2), '- '.repeat(20_000)]) {
+      const said = messagesOf('tpu: {accelerator: v5litepod-1, zone: us-central1-a}', [`env.X=${value}`]);
+      assert.match(
+        said,
+        /^--set env\.X=[^:]+: env\.X: not YAML: sections and lists lie more than 30 levels deep in one another here$/,
+      );
+    }
+  });
+  it('the place of the 31st level, also on a line of its own', () => {
+    const said = messagesOf(Array.from({ length: 400 }, (_, level) => `${' '.repeat(level)}a:`).join('\n'));
+    assert.match(said, /^job\.yaml:31:31: not YAML/);
+  });
   it('by a key of --set: the flag, cut, and how many parts it has', () => {
     const said = messagesOf('tpu: {accelerator: v5litepod-1, zone: us-central1-a}', [`env${'.a'.repeat(20_000)}=1`]);
     assert.match(said, /^--set env\.a\.a[.a]{150,}\.\.: the key has 20001 parts, and 30 levels are the most$/);

@@ -32,6 +32,8 @@ export interface ServerStackOptions extends StackOptions {
   readonly logins?: { readonly worker: LoginFiles; readonly server: LoginFiles };
   /** Calls go to one address, behind which the replicas are. */
   readonly isBalanced?: true;
+  /** The worker believes whoever starts a job, as one before the last step of docs/security.md. */
+  readonly isTrusted?: true;
 }
 
 /** A pool file with one operator, an admin of project vision, and a service that submits for everybody at example.org. */
@@ -99,6 +101,7 @@ export class ServerStack {
     hasSystemBucket,
     logins,
     isBalanced,
+    isTrusted,
     ...options
   }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
@@ -115,10 +118,11 @@ export class ServerStack {
       await copySystemObjects(stack.store, createStore(system));
     }
     const { address, namespace } = stack.server;
+    const serverKeys = { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() };
     stack.workerConfig = {
       ...(logins && { temporal: { address, namespace, ...logins.worker } }),
       store: storePlace,
-      verified: { serverKeys: { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() } },
+      ...(isTrusted ? {} : { verified: { serverKeys } }),
     };
     const ports = await Promise.all(Array.from({ length: replicas }, () => freePort()));
     const servers = new ServerStack(
@@ -131,7 +135,7 @@ export class ServerStack {
     );
     ports.forEach((port, index) =>
       writeFileSync(
-        servers.#configFile(index),
+        servers.configFile(index),
         JSON.stringify({ ...servers.#config(port), store: storePlace, ...more(servers) }),
       ),
     );
@@ -145,7 +149,8 @@ export class ServerStack {
     return servers;
   }
 
-  #configFile = (index: number): string => join(this.#folder, `serve-${index}.json`);
+  /** The configuration of a replica. */
+  configFile = (index: number): string => join(this.#folder, `serve-${index}.json`);
 
   #config(port: number): object {
     const { stack } = this;
@@ -164,13 +169,13 @@ export class ServerStack {
 
   /** Keys of the configuration that a replica starts with next. */
   configure(index: number, more: object): void {
-    const file = this.#configFile(index);
+    const file = this.configFile(index);
     writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more }));
   }
 
   async startServer(index = 0): Promise<void> {
     const log = openSync(this.logOf(index), 'a');
-    const args = [...programArguments('client/cli/main'), 'serve', '--config', this.#configFile(index)];
+    const args = [...programArguments('client/cli/main'), 'serve', '--config', this.configFile(index)];
     const { PATH = '', HOME = '' } = process.env;
     const env = { PATH, HOME, TMPDIR: tmpdir(), NO_COLOR: '1' };
     this.#servers[index] = spawn(process.execPath, args, { env, stdio: ['ignore', log, log] });

@@ -27,6 +27,15 @@ describe('what a job asks of its pool', () => {
   });
 });
 
+describe('whose word the name of a user is', () => {
+  it('goes to the pool with the demand: verified if a server said so, else not', () => {
+    const of = (settings: object): boolean | undefined =>
+      demandOf({ spec: specOf(), submittedAt: 7, settings: settings as JobCarry['settings'] }).isVerified;
+    assert.equal(of({ user: 'alice', isVerified: true }), true);
+    assert.equal(of({ user: 'alice' }), undefined);
+  });
+});
+
 describe('a slice under a lease of a tier', () => {
   const hashOf = (spec: TpuJob, bought?: TierPurchase): string =>
     slicePlan(spec, {

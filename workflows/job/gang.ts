@@ -31,12 +31,14 @@ import {
 import { inShort } from '../activity-options.js';
 import type { Inbox } from '../inbox.js';
 import type { slice } from '../slice.js';
+import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import { chainRunId, type JobStory } from './story.js';
 
 export interface GangParts {
-  readonly spec: JobSpec;
+  /** Read anew for each slice: an image that was built, or a changed file, is what the next slices are of. */
+  readonly file: JobFile;
   readonly settings: JobSettings;
   readonly slices: Slices;
   readonly lease: LeaseHold;
@@ -71,7 +73,7 @@ export class Gang {
   }
 
   get zone(): string {
-    const { zones } = askedMachines(this.#parts.spec);
+    const { zones } = askedMachines(this.#parts.file.spec);
     return zones[this.#zoneTry % zones.length] as string;
   }
 
@@ -135,7 +137,8 @@ export class Gang {
 
   /** False: that generation was, and its workflow has ended. A closed workflow's id is not used again (docs/adr/0044). */
   async #startGeneration(index: number, generation: number): Promise<boolean> {
-    const { spec, settings, slices, lease } = this.#parts;
+    const { settings, slices, lease } = this.#parts;
+    const { spec } = this.#parts.file;
     const plan = this.#plan(index, generation);
     const { ref } = plan;
     slices.starting(index, generation, plan);
@@ -168,7 +171,8 @@ export class Gang {
   }
 
   #plan(index: number, generation: number): MachinePlan {
-    const { spec, settings, lease } = this.#parts;
+    const { settings, lease } = this.#parts;
+    const { spec } = this.#parts.file;
     const job = workflowInfo().workflowId;
     const { name: prefix } = askedMachines(spec);
     const name = sliceName({

@@ -73,11 +73,10 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     slices: new Slices(carried.spec, carried.gang.slices),
     attempt: new Attempt(carried.attempt),
   };
-  const { spec } = known.file;
-  const lease = new LeaseHold(spec.pool, demandOf(carried), known.slices, carried.lease);
+  const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
   const held = { ...known, image, lease, interruptions: new Interruptions(lease, known.requests) };
-  const gang = new Gang({ ...held, spec }, carried.gang.zoneTry);
+  const gang = new Gang(held, carried.gang.zoneTry);
   const ready = { ...held, gang, requestedSetUp: new RequestedSetUp(known.story) };
   const job: Job = {
     ...ready,

@@ -45,6 +45,7 @@ export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' 
   return {
     project: settings.project,
     user: settings.user,
+    ...(settings.isVerified === true ? { isVerified: true as const } : {}),
     priority: spec.priority,
     submittedAt,
     units: askedSize(spec).units,

@@ -88,10 +88,10 @@ async function admit(records: PoolRecords, context: UpdateContext, call: Admissi
 function setPriority(
   records: PoolRecords,
   context: UpdateContext,
-  { job, priority, by }: PriorityCall,
+  { job, priority, by, askedBy = by }: PriorityCall,
 ): { message: string } {
   const now = Date.now();
-  if (!records.book.setPriority(job, priority, now, by)) throw refusal(notHere(records, job));
+  if (!records.book.setPriority(job, priority, now, askedBy)) throw refusal(notHere(records, job));
   records.touch(now);
   context.wake();
   return { message: `job ${job} has priority ${priority} of 1 (first) to 5 from now on` };

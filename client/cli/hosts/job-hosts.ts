@@ -1,5 +1,5 @@
 import { JobPhase } from '../../../domain/job-state.js';
-import { type HostTarget, targetOf } from '../../../cloud/hosts/port.js';
+import { type JobHost, presentHosts } from '../../../cloud/hosts/present-hosts.js';
 import type { HostLogin, JobView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
@@ -8,14 +8,7 @@ import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
 import type { HostChoice } from './host-options.js';
 
-/** One host of an open job, as verbs reach it. */
-export interface JobHost<Target extends HostTarget = HostTarget> {
-  /** Position among all hosts of all slices, from 0: what logs are named by. */
-  readonly number: number;
-  /** Of Google's resource. */
-  readonly node: string;
-  readonly target: Target;
-}
+export type { JobHost };
 
 export interface JobHosts {
   readonly job: string;
@@ -59,22 +52,6 @@ function whatStays(id: string, { outcome }: JobRow): readonly string[] {
       ? asTyped(`and so do its outputs: jobctl download ${id}`)
       : 'other files went with its hosts; `outputs:` of a job file, or $JOBCTL_OUTPUT_DIR, keeps them',
   ];
-}
-
-/** Of the slices that are ready; a host's number counts those of all slices, whether they are there or not. */
-function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly JobHost[] {
-  const perSlice = Math.max(0, ...slices.map(({ hosts }) => hosts.length));
-  return Array.from({ length: spec.slices }, (_, index) => slices.find((each) => each.index === index)).flatMap(
-    (slice, at) => {
-      if (slice?.state !== 'ready' || slice.uid === undefined) return [];
-      const { ref, uid, hosts } = slice;
-      return hosts.map((host) => ({
-        number: at * perSlice + host.index,
-        node: ref.name,
-        target: targetOf(host, { ref, uid, slice: slice.index, user }),
-      }));
-    },
-  );
 }
 
 /** @throws CliError naming the hosts that are not there */

@@ -6,7 +6,7 @@ import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
 import { CliError } from '../cli-error.js';
-import type { CliContext } from '../context.js';
+import type { CliContext, ServerPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { expandHome } from '../file-on-disk.js';
 import type { JobHosts } from './job-hosts.js';
@@ -29,8 +29,9 @@ export interface LoginKeySources {
 
 /**
  * The key that was named for this command line, else the one that the job's file names; each must be the one that the hosts
- * accept. Else the job's own, if this computer has the secret that it is made from, or for a job without one the installation's.
- * @throws CliError: no key is known here, one that cannot be used, or another than the hosts'; JobKeySecretError
+ * accept. Else the job's own, if this computer has the secret that it is made from or a server gives it, or for a job without one
+ * the installation's.
+ * @throws CliError: no key is known here, one that cannot be used, or another than the hosts'; JobKeySecretError; what the server says
  */
 export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }: LoginKeySources): Promise<LoginKey> {
   const { job, view, login } = all;
@@ -39,7 +40,8 @@ export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }
   const named = identity ?? (view.spec.ssh && (keyFile ?? view.spec.ssh.privateKey));
   if (named === undefined) {
     const file = keyFile ?? context.ssh?.privateKeyFile;
-    return unnamedKey(all, wanted, { file: file && expandHome(file), jobKeys: route.jobKeys, isUnderOsLogin });
+    const { server } = context;
+    return unnamedKey(all, wanted, { file: file && expandHome(file), jobKeys: route.jobKeys, server, isUnderOsLogin });
   }
   const secret = identity === undefined && keyFile === undefined ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
@@ -59,14 +61,16 @@ interface UnnamedKeys {
   /** The installation's key. */
   readonly file: string | undefined;
   readonly jobKeys: JobKeyReferences | undefined;
+  /** Gives the job's key to whoever may have it. */
+  readonly server: ServerPlace | undefined;
   readonly isUnderOsLogin: boolean;
 }
 
-/** The job's own key, made here, or the installation's. @throws CliError where neither is known here and accepted there */
+/** The job's own key, made here or given by the server, or the installation's. @throws CliError where neither is known here and accepted there */
 async function unnamedKey(
   { job, view, login }: JobHosts,
   wanted: string,
-  { file, jobKeys, isUnderOsLogin }: UnnamedKeys,
+  { file, jobKeys, server, isUnderOsLogin }: UnnamedKeys,
 ): Promise<LoginKey> {
   if (file !== undefined && isUnderOsLogin) return checked(file).key;
   const { id, run } = view;
@@ -75,6 +79,7 @@ async function unnamedKey(
   if (made !== undefined) return { text: made.privateKey };
   const own = file === undefined ? undefined : checked(file);
   if (own?.fingerprint === wanted) return own.key;
+  if (server !== undefined) return { text: await (await import('./server-key.js')).keyByServer(server, job, wanted) };
   const tried = [
     ...(own === undefined ? [] : [`${file} is ${own.fingerprint}`]),
     ...(keys === undefined ? [] : [`none is made from ${keys.secretIds.join(', ')}`]),

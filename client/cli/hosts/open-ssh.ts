@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SshTarget } from '../../../cloud/hosts/port.js';
@@ -31,19 +31,46 @@ export async function startOpenSsh(
   words: readonly string[],
   onStdout?: (text: string) => void,
 ): Promise<SshProcess> {
-  // Only this user can read the folder. It may contain a key from the secret store while ssh runs.
-  const folder = mkdtempSync(join(tmpdir(), 'jobctl-ssh-'));
-  const child = spawn('ssh', await sshArguments(reach, host, folder, words), {
-    stdio: ['inherit', onStdout ? 'pipe' : 'inherit', 'inherit'],
-  });
-  child.stdout?.on('data', (chunk: Buffer) => onStdout?.(chunk.toString()));
+  const signals = holdSignals();
+  // Only this user can read the folder. While ssh runs it may contain a key that is in no other file here.
+  const folder = mkdtempSync(join(privateFolder(), 'jobctl-ssh-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
-  const exitCode = new Promise<number>((resolve, reject) => {
+  const finish = (): void => {
+    remove();
+    signals.release();
+  };
+  try {
+    const child = spawn('ssh', await sshArguments(reach, host, folder, words), {
+      stdio: ['inherit', onStdout ? 'pipe' : 'inherit', 'inherit'],
+    });
+    signals.passTo(child);
+    child.stdout?.on('data', (chunk: Buffer) => onStdout?.(chunk.toString()));
+    return { exitCode: exitCodeOf(child).finally(finish), kill: (signal) => void child.kill(signal) };
+  } catch (error) {
+    finish();
+    throw error;
+  }
+}
+
+const exitCodeOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve, reject) => {
     child.once('error', (error) => reject(notStarted(error)));
     child.once('close', (code, signal) => resolve(code ?? (signal === null ? 1 : SIGNALLED)));
-  }).finally(remove);
-  return { exitCode, kill: (signal) => void child.kill(signal) };
+  });
+
+/**
+ * In memory and emptied at the end of the login, if the computer has such a folder (XDG_RUNTIME_DIR): there not even SIGKILL leaves
+ * a key on a disk. A key in an agent instead would be forwarded to hosts in place of the user's own (`ForwardAgent yes`).
+ */
+function privateFolder(): string {
+  const runtime = process.env['XDG_RUNTIME_DIR'];
+  return runtime !== undefined && isOwnFolder(runtime) ? runtime : tmpdir();
+}
+
+function isOwnFolder(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
 /** Exit code if a signal ended ssh. ssh itself prints which one. */
@@ -111,18 +138,31 @@ function privateFile(folder: string, name: string, text: string): string {
   return path;
 }
 
+/** A terminal that is closed sends SIGHUP. */
+const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+
 /**
- * While ssh runs, this process ignores Ctrl-C and passes SIGTERM on to ssh. The terminal sends Ctrl-C to ssh directly, and this
- * process must outlive it.
- * @returns a function that restores the signal handling
+ * From here on no signal ends this process before the key is removed. Ctrl-C is ignored, since the terminal sends it to ssh
+ * directly; other endings are passed on to ssh, also those that came before it was started.
  */
-export function watchSignals(ssh: SshProcess): () => void {
+function holdSignals(): { passTo(ssh: ChildProcess): void; release(): void } {
+  let child: ChildProcess | undefined;
+  let early: NodeJS.Signals | undefined;
   const ignore = (): void => undefined;
-  const passOn = (): void => ssh.kill('SIGTERM');
+  const passOn = (signal: NodeJS.Signals): void => {
+    early ??= signal;
+    child?.kill(signal);
+  };
   process.on('SIGINT', ignore);
-  process.on('SIGTERM', passOn);
-  return () => {
-    process.off('SIGINT', ignore);
-    process.off('SIGTERM', passOn);
+  for (const signal of PASSED_ON) process.on(signal, passOn);
+  return {
+    passTo: (ssh) => {
+      child = ssh;
+      if (early !== undefined) ssh.kill(early);
+    },
+    release: () => {
+      process.off('SIGINT', ignore);
+      for (const signal of PASSED_ON) process.off(signal, passOn);
+    },
   };
 }

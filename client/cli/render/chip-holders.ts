@@ -2,6 +2,7 @@ import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import type { ChipHolder, UserShare } from '../../../quota/chip-holders.js';
 import type { Look } from './look.js';
 import { renderOneLineTable } from './one-line-table.js';
+import { userColumn } from './shown-user.js';
 import { formatDuration } from './quantities.js';
 
 /** One line a job. @param most rows; of the rest it says how many there are */
@@ -14,7 +15,7 @@ export function holderLines(
   if (holders.length === 0) return ['no job holds chips'];
   const columns = [
     { title: 'JOB', cell: ({ job }: ChipHolder) => job },
-    { title: 'USER', cell: ({ user }: ChipHolder) => user },
+    userColumn(holders),
     { title: 'PROJECT', cell: ({ project }: ChipHolder) => project, droppedBelow: 6 },
     { title: 'CHIPS', cell: ({ chips }: ChipHolder) => String(chips ?? '-') },
     { title: 'UNITS', cell: ({ units }: ChipHolder) => formatUnits(units), droppedBelow: 10 },
@@ -33,7 +34,7 @@ export function holderLines(
 /** One line a user and project. */
 export function shareLines(shares: readonly UserShare[], look: Look): readonly string[] {
   const columns = [
-    { title: 'USER', cell: ({ user }: UserShare) => user },
+    userColumn(shares),
     { title: 'PROJECT', cell: ({ project }: UserShare) => project },
     { title: 'CHIPS', cell: ({ chips }: UserShare) => String(chips) },
     { title: 'BORROWED', cell: ({ borrowed }: UserShare) => String(borrowed) },

@@ -7,7 +7,7 @@ import type { Places } from '../quota/places.js';
 import { oneLine, wrapToWidth } from './columns.js';
 import { failingText } from './failing-task.js';
 import { reasonOf } from './job-header.js';
-import { shownUser, UNVERIFIED } from './shown-user.js';
+import { userColumn } from './shown-user.js';
 import type { Colour, Look } from './look.js';
 import { type Column, renderOneLineTable } from './one-line-table.js';
 import { formatDuration } from './quantities.js';
@@ -66,7 +66,7 @@ function columnsOf(
     { title: 'JOB', cell: ({ id }) => id },
     ...(isMixed ? [{ title: 'LABEL', cell: ({ label }: JobRow) => label ?? '-' }] : []),
     { title: 'PROJECT', cell: ({ project }) => project, droppedBelow: 26 },
-    userColumn(rows),
+    { ...userColumn(rows), droppedBelow: 12 },
     { title: 'SLICE', cell: ({ slice }) => slice, droppedBelow: 18 },
     {
       title: 'PHASE',
@@ -77,16 +77,6 @@ function columnsOf(
     { title: 'ATTEMPT', cell: ({ attempts }) => String(attempts), droppedBelow: 34 },
     { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) },
   ];
-}
-
-/** Names that nobody has verified say so: once in the title, where none of them is. */
-function userColumn(rows: readonly JobRow[]): Column<JobRow> {
-  const isAnyVerified = rows.some(({ isVerified }) => isVerified === true);
-  return {
-    title: isAnyVerified ? 'USER' : `USER ${UNVERIFIED}`,
-    cell: (row) => (isAnyVerified ? shownUser(row) : row.user),
-    droppedBelow: 12,
-  };
 }
 
 const phaseText = ({ phase }: JobRow, place: PlaceInLine | undefined): string =>

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { startOpenSsh, watchSignals } from '../hosts/open-ssh.js';
+import { startOpenSsh } from '../hosts/open-ssh.js';
 import { forwardToPod, podShell } from '../hosts/pod-shell.js';
 import { oneHost, type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { CliError } from '../cli-error.js';
@@ -18,9 +18,7 @@ export interface SshFlags extends ReachFlags {
 export async function ssh(job: string, flags: SshFlags, words: readonly string[] | undefined): Promise<number> {
   const reach = await reachHosts(job, [flags.host], flags);
   if (reach.by === 'exec') return podShell(reach, words ?? []);
-  const process = await startOpenSsh(reach, oneHost(reach), words ?? []);
-  const stop = watchSignals(process);
-  return process.exitCode.finally(stop);
+  return (await startOpenSsh(reach, oneHost(reach), words ?? [])).exitCode;
 }
 
 export interface PortForwardFlags extends ReachFlags {
@@ -66,8 +64,7 @@ export async function portForward(
     isEnded = true;
     ssh.kill('SIGTERM');
   };
-  const stop = watchSignals(ssh);
   process.once('SIGINT', end).once('SIGTERM', end);
-  const code = await ssh.exitCode.finally(stop);
+  const code = await ssh.exitCode;
   return isEnded ? ExitCode.Done : code;
 }

@@ -25,6 +25,7 @@ from .models import (
     AuditLine,
     Cancelled,
     Deleted,
+    HostAccess,
     Job,
     JobCounts,
     JobDescription,
@@ -189,6 +190,13 @@ class Client:
     def open_slices(self, job: str) -> Tuple[str, ...]:
         """Names of its slices that are not deleted yet."""
         return self._run(jobs.open_slices(self._calls, job))
+
+    def host_access(self, job: str) -> HostAccess:
+        """
+        What logs in to the job's hosts: its own private key, their addresses and host keys. For its user and operators; each call
+        is in the audit log. Raises Refused, with what to do, if no key of the job logs in, as to pods.
+        """
+        return self._run(jobs.host_access(self._calls, job))
 
     # Logs and outputs ---------------------------------------------------------------------------------------------------
 

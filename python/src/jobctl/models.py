@@ -156,6 +156,35 @@ class OpenSlices:
 
 
 @dataclass(frozen=True)
+class AccessHost:
+    """A host of a job, as one logs in to it."""
+
+    # As logs name it.
+    number: int
+    node: str
+    slice: int
+    # In its slice.
+    index: int
+    # The external one, if the host has one.
+    address: str
+    # `ssh-ed25519 AAAA..`: accept no other one.
+    host_key: str
+    internal_address: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class HostAccess:
+    """What logs in to the hosts of one job and of no other."""
+
+    # Whom every host lets in.
+    user: str
+    # In OpenSSH's form. Keep it in memory.
+    private_key: str = field(repr=False)
+    public_key: str
+    hosts: Tuple[AccessHost, ...]
+
+
+@dataclass(frozen=True)
 class LogStretch:
     """Some of one host's output, right behind what came before of that host and attempt."""
 
@@ -199,8 +228,9 @@ class UploadTarget:
     path: str
     object: str
     state: Literal["exists", "wanted"]
+    # Of a large file, which goes to the store itself; `upload` then names it to the server.
     url: Optional[str] = None
-    headers: Optional[Mapping[str, str]] = None
+    upload: Optional[str] = None
 
 
 @dataclass(frozen=True)

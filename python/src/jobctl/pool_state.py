@@ -29,6 +29,8 @@ class QuotaRequest:
     waiting_since: Optional[datetime] = None
     pricing: Optional[str] = None
     zones: Optional[Tuple[str, ...]] = None
+    # Whether a server has verified the user.
+    is_verified: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class QuotaLease:
     zone: Optional[str] = None
     pricing: Optional[str] = None
     zones: Optional[Tuple[str, ...]] = None
+    # Whether a server has verified the user.
+    is_verified: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def _unpacked(value: Mapping[str, Any]) -> PoolState:
 
 
 def _request(row: Sequence[Any], demands: Sequence[Any], at: datetime) -> QuotaRequest:
-    project, user, priority, units, pricing, zones = _demand(demands[row[1]])
+    project, user, priority, units, pricing, zones, is_verified = _demand(demands[row[1]])
     waiting = _cell(row, 3)
     return QuotaRequest(
         job_of(row[0]),
@@ -108,11 +112,12 @@ def _request(row: Sequence[Any], demands: Sequence[Any], at: datetime) -> QuotaR
         None if waiting is None else _before(at, waiting),
         pricing,
         zones,
+        is_verified,
     )
 
 
 def _lease(row: Sequence[Any], demands: Sequence[Any], names: Sequence[str], at: datetime) -> QuotaLease:
-    project, user, priority, units, pricing, zones = _demand(demands[row[1]])
+    project, user, priority, units, pricing, zones, is_verified = _demand(demands[row[1]])
     state, zone = _cell(row, 5), _cell(row, 8)
     return QuotaLease(
         job_of(row[0]),
@@ -127,12 +132,13 @@ def _lease(row: Sequence[Any], demands: Sequence[Any], names: Sequence[str], at:
         None if zone is None else names[zone],
         pricing,
         zones,
+        is_verified,
     )
 
 
-def _demand(row: List[Any]) -> Tuple[str, str, int, Any, Optional[str], Optional[Tuple[str, ...]]]:
+def _demand(row: List[Any]) -> Tuple[str, str, int, Any, Optional[str], Optional[Tuple[str, ...]], bool]:
     zones = _cell(row, 5)
-    return row[0], row[1], row[2], row[3], _cell(row, 4), None if zones is None else tuple(zones)
+    return row[0], row[1], row[2], row[3], _cell(row, 4), None if zones is None else tuple(zones), _cell(row, 6) == 1
 
 
 def job_of(key: str) -> str:

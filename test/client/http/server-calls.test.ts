@@ -249,42 +249,81 @@ describe('JobClient over HTTP', function () {
     assert.deepEqual(await client.find({ ids: [] }), []);
   });
 
-  it('files go to the URLs that the server signed, without a token, else through it; what is there is not sent', async () => {
-    replies = [
-      ({ body }, response) => {
-        const { files } = JSON.parse(body) as { files: { path: string }[] };
-        const [a, b, c] = files;
+  it('files go into uploads that the server began, without a token, else through it; what is there is not sent', async () => {
+    const upload = '0'.repeat(32);
+    const answerAll: Reply = ({ method, url, body, headers }, response) => {
+      if (url === '/v1/uploads') {
         const answered = [
-          {
-            path: a?.path,
-            object: 'x',
-            state: 'wanted',
-            url: `${address}/signed?sig=1`,
-            headers: { 'x-goog-if-generation-match': '0' },
-          },
-          { path: b?.path, object: 'y', state: 'wanted' },
-          { path: c?.path, object: 'z', state: 'exists' },
+          { path: 'a', object: 'x', state: 'wanted', url: `${address}/session?upload_id=1`, upload },
+          { path: 'b', object: 'y', state: 'wanted' },
+          { path: 'c', object: 'z', state: 'exists' },
         ];
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: answered }));
-      },
-      ({ method }, response) => response.writeHead(method === 'PUT' ? 204 : 201).end(),
-      (_, response) => response.writeHead(204).end(),
-      submitted,
-    ];
+      } else if (url === '/v1/jobs') submitted({ method, url, body, headers }, response, response.req);
+      else response.writeHead(headers['content-range'] === 'bytes */1' ? 308 : 204).end();
+    };
+    replies = Array.from({ length: 6 }, () => answerAll);
     const [a, b, c] = ['a', 'bb', 'ccc'].map((text) => Buffer.from(text));
     await (await connect()).submit({ job: JOB, files: { a: a as Buffer, b: b as Buffer, c: c as Buffer } });
-    const puts = seen.filter(({ method }) => method === 'PUT').toSorted((one, two) => (one.body < two.body ? -1 : 1));
+    const calls = seen
+      .slice(1, -1)
+      .map(({ method, url, body, headers }) => [method, url.split('?')[0], body, headers.authorization]);
     assert.deepEqual(
-      puts.map(({ url, body, headers }) => [url.split('?')[0], body, headers.authorization, headers['content-length']]),
+      calls.filter(([, url]) => url !== '/v1/uploads/content'),
       [
-        ['/signed', 'a', undefined, '1'],
-        ['/v1/uploads/content', 'bb', 'Bearer a.b.c', '2'],
+        ['PUT', '/session', '', undefined],
+        ['PUT', '/session', 'a', undefined],
+        ['POST', '/v1/uploads/complete', JSON.stringify({ path: 'a', sha256: SHA_OF_A, upload }), 'Bearer a.b.c'],
       ],
+    );
+    assert.deepEqual(
+      calls.filter(([, url]) => url === '/v1/uploads/content'),
+      [['PUT', '/v1/uploads/content', 'bb', 'Bearer a.b.c']],
     );
     const job = JSON.parse(seen.at(-1)?.body ?? '') as { files: Record<string, string> };
     assert.deepEqual(Object.keys(job.files), ['a', 'b', 'c']);
   });
+
+  it('a file goes through the server where the store is out of reach; one that is too large for that says both', async () => {
+    const away = `http://127.0.0.1:${await freePort()}/session`;
+    const plan: Reply = (_, response) => {
+      const file = { path: 'a', object: 'x', state: 'wanted', url: away, upload: '0'.repeat(32) };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: [file] }));
+    };
+    replies = [plan, (_, response) => response.writeHead(204).end(), submitted];
+    const files = { a: Buffer.from('a') };
+    await (await connect()).submit({ job: JOB, files });
+    assert.deepEqual(
+      seen.map(({ method, url }) => `${method} ${url.split('?')[0]}`),
+      ['POST /v1/uploads', 'PUT /v1/uploads/content', 'POST /v1/jobs'],
+    );
+    replies = [plan, refuses(413, 'too-large')];
+    await assert.rejects((await connect()).submit({ job: JOB, files }), {
+      name: 'JobInvalid',
+      message:
+        /^a: the store cannot be reached from here \(.*127\.0\.0\.1:\d+.*\), and through the server: because$/,
+    });
+  });
+
+  it('a store that refuses a file is named, and nothing is submitted', async () => {
+    replies = [
+      (_, response) => {
+        const file = { path: 'a', object: 'x', state: 'wanted', url: `${address}/s`, upload: '0'.repeat(32) };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: [file] }));
+      },
+      (_, response) => response.writeHead(308).end(),
+      (_, response) => response.writeHead(403).end('no quota'),
+      (_, response) => response.writeHead(499).end(),
+    ];
+    await assert.rejects((await connect()).submit({ job: JOB, files: { a: Buffer.from('a') } }), {
+      name: 'ServerRefused',
+      message: /^the store at 127\.0\.0\.1:\d+ refuses a file: no quota$/,
+    });
+    assert.ok(!seen.some(({ url }) => url === '/v1/jobs'));
+  });
 });
+
+const SHA_OF_A = 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb';
 
 async function freePort(): Promise<number> {
   const probe = createServer();

@@ -33,7 +33,7 @@ describe('docker compose up', function () {
     }
   });
 
-  it('gives no process a capability, a way to one, or root', () => {
+  it('F14: gives no process a capability, a way to one, or root', () => {
     for (const service of SERVICES) {
       const processes = confinementsOf(stack.engine, stack.pids(service));
       assert.ok(processes.length > 0, service);

@@ -43,7 +43,7 @@ describe('an image that submit builds here, on a real Kubernetes', function () {
     for (const server of servers) server.kill('SIGKILL');
     await user?.leave();
     await pods?.stop();
-    rmSync(work, { recursive: true, force: true, maxRetries: 3 });
+    if (work !== undefined) rmSync(work, { recursive: true, force: true, maxRetries: 3 });
   });
 
   function serve(address: string, through: readonly string[]): void {

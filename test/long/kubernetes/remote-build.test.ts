@@ -59,8 +59,8 @@ describe('an image that a cluster builds, on a real Kubernetes', function () {
     await pods?.stop();
     await server?.stop();
     await registry?.stop();
-    execFileSync('ip', ['route', 'del', ...PODS]);
-    rmSync(work, { recursive: true, force: true, maxRetries: 3 });
+    if (pods !== undefined) execFileSync('ip', ['route', 'del', ...PODS]);
+    if (work !== undefined) rmSync(work, { recursive: true, force: true, maxRetries: 3 });
   });
 
   /** This computer knows no way to the pods, and answers none of them. */
@@ -127,6 +127,14 @@ describe('an image that a cluster builds, on a real Kubernetes', function () {
     assert.match(stderr, /is built in the cluster, from http:/);
     return stdout.trim();
   }
+  const succeeds = async (id: string): Promise<void> => {
+    const { result, cause } = await pods.stack.jobs.wait(id);
+    assert.deepEqual(
+      { result, cause },
+      { result: 'succeeded', cause: undefined },
+      `${JSON.stringify(cause)}\n${pods.stack.tail()}`,
+    );
+  };
   const buildLog = (id: string, host = 0): Promise<string> =>
     storedLog(pods.stack.store, { id, stream: 'build', host });
   const builds = (): string => pods.real.kubectl('get', 'jobs', '-l', 'jobctl-machines=build', '-o', 'name');
@@ -150,7 +158,7 @@ describe('an image that a cluster builds, on a real Kubernetes', function () {
     assert.match((await pods.stack.jobs.row(second)).why ?? '', /^building image/);
     gate.open();
     for (const id of [first, second]) {
-      assert.equal((await pods.stack.jobs.wait(id)).result, 'succeeded', pods.stack.tail());
+      await succeeds(id);
       assert.match(await pods.log(id), /built from a commit/);
     }
     const images = new Set<string>();
@@ -178,7 +186,7 @@ describe('an image that a cluster builds, on a real Kubernetes', function () {
     pods.real.kubectl('delete', 'pods', '-l', 'jobctl-machines=build', '--wait=false');
     await pods.told('another pod prints', id, async () => (await buildLog(id, 1)).includes('before the gate'));
     gate.open();
-    assert.equal((await pods.stack.jobs.wait(id)).result, 'succeeded', pods.stack.tail());
+    await succeeds(id);
     await gate.close();
 
     const broken = await submitted(jobFile(tree('RUN echo missing header.h; exit 2')));

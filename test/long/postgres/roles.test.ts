@@ -8,7 +8,7 @@ import { type PostgresTemporal, startPostgresTemporal } from './temporal-on-post
 const DATABASES = ['temporal', 'temporal_visibility'] as const;
 
 /** docs/adr/0078: whoever takes the Temporal server over has its rows, and neither its tables nor PostgreSQL. */
-describe('the database role of the Temporal server', function () {
+describe('F14: the database role of the Temporal server', function () {
   this.timeout(60_000);
   let directory: string;
   let temporal: PostgresTemporal;

@@ -3,7 +3,7 @@ import { ServerStack, SERVICE } from '../../server/server-stack.js';
 import { decisionSuite } from './decision-suite.js';
 import { tokenSuite } from './token-suite.js';
 
-describe('whose token is taken, and who may do what, over HTTP', function () {
+describe('F5: whose token is taken, and who may do what, over HTTP', function () {
   this.timeout(180_000);
   let stack: ServerStack;
   before(async function () {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,11 +65,18 @@ describe('verbs in a context of jobctl serve', function () {
       const folder = join(home, 'code');
       mkdirSync(folder);
       writeFileSync(join(folder, 'say.sh'), 'echo from the bundle; echo kept > "$JOBCTL_OUTPUT_DIR/result.txt"\n');
+      // Cannot be packed to less, so the bundle goes to the store itself.
+      writeFileSync(join(folder, 'data'), randomBytes(3 * 1024 * 1024));
       const file = write('job.yaml', 'bash say.sh');
       const submitted = await alice('submit', file, '--name', id, '--bundle', folder, '--wait');
       assert.equal(submitted.exitCode, 0, submitted.stderr);
       assert.equal(submitted.stdout, '0 │ from the bundle\n');
       assert.match(submitted.stderr, /context team/);
+      const log = stack.allOfLog();
+      assert.match(log, /"route":"\/v1\/uploads\/complete","status":204/);
+      assert.doesNotMatch(log, /\/v1\/uploads\/content/);
+      const left = await stack.stack.store.list('uploads/');
+      assert.deepEqual(left, []);
     });
 
     it('is the same job when it is submitted again, and another one under its name is refused', async () => {
@@ -172,11 +180,12 @@ describe('verbs in a context of jobctl serve', function () {
     it('quota show, top and plan, by what the pool published', async () => {
       const shown = await json<{ projects: { project: string }[] }>('quota', 'show');
       assert.ok(JSON.stringify(shown).includes('vision'));
-      const top = await json<{ jobs: { job: string; user: string }[] }>('top');
+      const top = await json<{ jobs: { job: string; user: string; isVerified: boolean }[] }>('top');
       assert.deepEqual(
-        top.jobs.map(({ job, user }) => [job, user]),
-        [[id, ALICE]],
+        top.jobs.map(({ job, user, isVerified }) => [job, user, isVerified]),
+        [[id, ALICE, true]],
       );
+      assert.doesNotMatch((await alice('quota', 'show', '--jobs')).stdout, /unverified/);
       assert.equal((await alice('quota', 'plan')).exitCode, 0);
       assert.equal((await alice('quota', 'history')).exitCode, 0);
     });
@@ -184,6 +193,18 @@ describe('verbs in a context of jobctl serve', function () {
     it('its priority; a pool is frozen by its operators alone', async () => {
       const priority = await alice('quota', 'set-priority', id, '2');
       assert.equal(priority.exitCode, 0, priority.stderr);
+      const byOperator = await as('olga@example.org', 'quota', 'set-priority', id, '3');
+      assert.equal(byOperator.exitCode, 0, byOperator.stderr);
+      // Who asked, and not whose job it is.
+      const said = await until('the history has both', async () => {
+        const { calls } = await json<{ calls: { kind: string; by?: string; reason?: string }[] }>('quota', 'history');
+        const priorities = calls.filter(({ kind }) => kind === 'priority');
+        return priorities.length > 1 && priorities.map(({ by, reason }) => [by, reason]);
+      });
+      assert.deepEqual(said, [
+        [ALICE, 'priority 2'],
+        ['olga@example.org', 'priority 3'],
+      ]);
       const refused = await alice('quota', 'freeze', '--reason', 'mine');
       assert.equal(refused.exitCode, 4);
       assert.match(refused.stderr, /alice@example\.org may not freeze, drain or open the pool/);

@@ -37,6 +37,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   requeue: post('requeue'),
   setup: post('setup'),
   priority: post('priority', { priority: 3 }),
+  login: post('host-access'),
   'open slices': get('/open-slices'),
   stat: { method: 'GET', path: (job) => `/v1/objects/stat?name=jobs/${job}/spec.yaml` },
 };
@@ -46,10 +47,10 @@ const OPEN = ['status', 'wait', 'why', 'open slices'];
 const MAY: Readonly<Record<Subject, readonly string[]>> = {
   alice: Object.keys(VERBS),
   bob: [...OPEN, ...READ],
-  vera: Object.keys(VERBS).filter((verb) => verb !== 'restart with a file'),
+  vera: Object.keys(VERBS).filter((verb) => !['restart with a file', 'login'].includes(verb)),
   mallory: OPEN,
   olga: Object.keys(VERBS).filter((verb) => verb !== 'restart with a file'),
-  launcher: Object.keys(VERBS),
+  launcher: Object.keys(VERBS).filter((verb) => verb !== 'login'),
 };
 /** Calls that a test of their own makes as each subject. */
 const ASKED_APART: readonly Verb[] = [
@@ -70,6 +71,7 @@ const OF_EVERYBODY = [
   'GET /v1/whoami',
   'GET /v1/access/explain',
   'POST /v1/uploads',
+  'POST /v1/uploads/complete',
   'PUT /v1/uploads/content',
 ];
 
@@ -195,7 +197,7 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     await until('bob is out', async () => (await call(at('bob'), 'GET', path)).status === 403, 20_000);
   });
 
-  it('everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
+  it('F11: everything that was decided is in the audit log: who, from where, what, on what, how', async () => {
     const { body } = await call(at('olga'), 'GET', `/v1/audit?job=${ours}`);
     const lines = body['lines'] as Record<string, unknown>[];
     const of = (who: Subject, verb: string) =>

@@ -9,7 +9,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote
 
 from ..errors import Refused, UnexpectedAnswer, WaitTimeout
-from ..models import Job, JobCounts, JobDescription, JobPage, OpenSlices, Outcome, Submitted, Waited, Why
+from ..models import HostAccess, Job, JobCounts, JobDescription, JobPage, OpenSlices, Outcome, Submitted, Waited, Why
 from .calls import JSON, Calls, Query, as_json, present
 from .effects import Emit, Operation, Request, do, now
 from .uploads import Files, upload
@@ -91,6 +91,10 @@ def why(calls: Calls, job: str) -> Operation[Why]:
 def open_slices(calls: Calls, job: str) -> Operation[Tuple[str, ...]]:
     answer = yield from calls.get(job_path(job, "/open-slices"), OpenSlices)
     return answer.names
+
+
+def host_access(calls: Calls, job: str) -> Operation[HostAccess]:
+    return calls.json(Request("POST", job_path(job, "/host-access"), is_repeatable=True), HostAccess)
 
 
 def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcome]:

@@ -1,0 +1,26 @@
+import { publicLineFingerprint } from '../../../cloud/hosts/private-key.js';
+import { CliError } from '../cli-error.js';
+import type { ServerPlace } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { explainedBy } from '../login/server-failures.js';
+
+/**
+ * The job's own key, by the server's word: for its user and operators, each time anew. It is in no file of this computer but while
+ * OpenSSH runs. @param wanted fingerprint of the key that the hosts accept @throws CliError, Forbidden, JobRefused, ServerRefused ..
+ */
+export async function keyByServer(place: ServerPlace, job: string, wanted: string): Promise<string> {
+  const [{ hostAccess }, { serverOptionsOf }] = await Promise.all([
+    import('../../http/host-access.js'),
+    import('../login/server-access.js'),
+  ]);
+  const { privateKey, publicKey } = await hostAccess(serverOptionsOf(place), job).catch((error: unknown) => {
+    throw explainedBy(place, error);
+  });
+  const given = publicLineFingerprint(publicKey);
+  if (given === wanted) return privateKey;
+  throw new CliError(
+    ExitCode.Refused,
+    `${place.url} gave the key ${given ?? 'of no readable form'} for ${job}, and its hosts accept ${wanted}`,
+    'tell the operator of the server',
+  );
+}

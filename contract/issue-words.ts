@@ -1,0 +1,31 @@
+import type { z } from 'zod';
+
+/** What is wrong with a value of a configuration: zod's own words are for programmers; a check of ours has its own. */
+export function issueWords(issue: z.core.$ZodIssue): string {
+  const { message } = issue;
+  if (message.endsWith('received undefined')) return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `is not ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return message.startsWith('Too small') ? `is too short or too small: ${issue.minimum} at least` : message;
+    case 'too_big':
+      return message.startsWith('Too big') ? `is too long or too large: ${issue.maximum} at most` : message;
+    case 'invalid_value':
+      return `is not one of ${issue.values.map(String).join(', ')}`;
+    case 'unrecognized_keys':
+      return `no such key: ${issue.keys.join(', ')}`;
+    default:
+      return message.startsWith('Invalid') ? 'is not of the form that is wanted' : message;
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section ({..})',
+  record: 'a section ({..})',
+};

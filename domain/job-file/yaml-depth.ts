@@ -1,0 +1,35 @@
+import { type CST, Parser } from 'yaml';
+import { MOST_LEVELS } from './yaml-words.js';
+
+/** Far more than any job file has, and far less than what composing can follow. */
+const MOST_COMPOSED = 200;
+
+interface Open {
+  readonly token: CST.Token;
+  readonly level: number;
+  /** Of the first one on the way here that lies too deep. */
+  readonly tooDeepAt?: number;
+}
+
+/**
+ * Where a text is nested so deeply that composing it could exhaust the stack. `yaml` catches that, but V8 does not always let it:
+ * an expression that is compiled there for the first time ends the whole process. Reading its tokens takes no stack.
+ */
+export function tooDeepAt(text: string): number | undefined {
+  const open: Open[] = [...new Parser().parse(text)].map((token) => ({ token, level: 0 }));
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    const { token } = each;
+    const level = 'items' in token ? each.level + 1 : each.level;
+    const at = each.tooDeepAt ?? (level > MOST_LEVELS ? token.offset : undefined);
+    if (level > MOST_COMPOSED) return at;
+    for (const child of childrenOf(token))
+      open.push({ token: child, level, ...(at === undefined ? {} : { tooDeepAt: at }) });
+  }
+  return undefined;
+}
+
+function childrenOf(token: CST.Token): readonly CST.Token[] {
+  if (token.type === 'document') return token.value === undefined ? [] : [token.value];
+  if (!('items' in token)) return [];
+  return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
+}

@@ -1,0 +1,24 @@
+import { hostAccessSchema, jobParams } from '../../contract/api/schemas.js';
+import { type App, callOf } from '../bare-app.js';
+import { hostAccess } from '../host-access.js';
+import type { Services } from '../services.js';
+import { CHANGE_PROBLEMS } from './answers.js';
+
+/**
+ * Logging in to the hosts of a job. A POST: each answer is a key that was given away, which is recorded before it is sent, and
+ * which nothing on the way may keep (`cache-control: no-store` is on every answer).
+ */
+export function registerHosts(app: App, services: Services): void {
+  const access = {
+    tags: ['jobs'],
+    summary: "What logs in to the job's hosts",
+    description: "The job's own private key, and where its hosts are. For the job's user and operators of the pool.",
+    params: jobParams,
+    response: { ...CHANGE_PROBLEMS, 200: hostAccessSchema },
+  };
+  app.post('/v1/jobs/:id/host-access', { schema: access }, async (request) => {
+    const { id } = request.params;
+    await services.gate.job(callOf(request), 'login', id);
+    return hostAccess(services, id);
+  });
+}

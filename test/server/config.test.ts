@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadServerConfig, ServerConfigError } from '../../server/config.js';
+
+const GOOGLE = { issuer: 'https://accounts.google.com', audiences: ['jobctl'] };
+const KEYCLOAK = { issuer: 'https://login.example.org/realms/team', audiences: ['jobctl'] };
+const VALID = {
+  temporal: { address: '127.0.0.1:7233' },
+  store: { bucket: 'jobs' },
+  googleProject: 'my-project',
+  signingKey: { id: '2026-11', key: 'file:///etc/jobctl/serve-key.pem' },
+  issuers: [GOOGLE],
+};
+
+describe('serve.json', () => {
+  let folder: string;
+  before(() => (folder = mkdtempSync(join(tmpdir(), 'jobctl-serve-config-'))));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  function load(text: string) {
+    const file = join(folder, 'serve.json');
+    writeFileSync(file, text);
+    return loadServerConfig(file);
+  }
+  const problem = (more: object): string => {
+    try {
+      load(JSON.stringify({ ...VALID, ...more }));
+    } catch (error) {
+      if (error instanceof ServerConfigError) return error.message.replaceAll(folder, '');
+      throw error;
+    }
+    return assert.fail(`${JSON.stringify(more)} was taken`);
+  };
+
+  it('with the fields that must be there is taken, by one issuer with any address', () => {
+    assert.deepEqual(
+      load(JSON.stringify(VALID)).issuers.map(({ user }) => user),
+      ['email'],
+    );
+  });
+
+  it('whose issuers could call two people by one name is refused, and taken with domains of their own', () => {
+    const google = { ...GOOGLE, emailDomains: ['example.org'] };
+    const keycloak = { ...KEYCLOAK, emailDomains: ['partner.example.com'] };
+    const local = { user: 'email-local-part' };
+    const cases: readonly (readonly [readonly object[], RegExp])[] = [
+      [[google, KEYCLOAK], /issuers\.1: emailDomains: is missing; one of several/],
+      [[GOOGLE, keycloak], /issuers\.0: emailDomains: is missing; one of several/],
+      [[google, { ...keycloak, user: 'sub' }], /issuers\.1: user sub: /],
+      [
+        [
+          { ...google, ...local },
+          { ...keycloak, ...local },
+        ],
+        /issuers\.1: user email-local-part: one issuer alone/,
+      ],
+      [[google, google], /issuers: an issuer is named twice/],
+      [[{ ...GOOGLE, ...local }], /issuers\.0\.user: email-local-part needs exactly one of emailDomains/],
+      ...['http://login.example.org', 'http://127.0.0.1:80@login.example.org', 'login.example.org', ''].map(
+        (issuer) => [[{ ...GOOGLE, issuer }], /issuers\.0\.issuer: an https address/] as const,
+      ),
+      [[], /issuers: /],
+    ];
+    for (const [issuers, expected] of cases) assert.match(problem({ issuers }), expected);
+    for (const issuers of [
+      [google, keycloak],
+      [google, { ...keycloak, ...local }],
+    ])
+      assert.equal(load(JSON.stringify({ ...VALID, issuers })).issuers.length, 2);
+  });
+
+  it('says which field is wrong, and where every field is listed', () => {
+    assert.match(problem({ listn: {} }), /^\/serve\.json: the server's configuration is wrong:\n {2}.*listn/);
+    assert.match(problem({ issuers: [{ ...GOOGLE, audiences: [] }] }), /\n {2}issuers\.0\.audiences: /);
+    assert.match(problem({ signingKey: { id: 'a b', key: 'x' } }), /\n {2}signingKey\.id: [^]*docs\/serve\.md/);
+  });
+
+  it('that is no JSON, or not there, says so', () => {
+    assert.throws(() => load('{ "temporal": '), /serve\.json: is not JSON/);
+    assert.throws(() => loadServerConfig(join(folder, 'other.json')), /other\.json: .* cannot be read: /);
+  });
+});
