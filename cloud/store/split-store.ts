@@ -69,6 +69,12 @@ export async function strayObjects(jobs: StoreReader, most = 20): Promise<readon
     .slice(0, most);
 }
 
+/** Folders of the job bucket that hold such objects. */
+export async function strayFolders(jobs: StoreReader): Promise<readonly string[]> {
+  const found = await Promise.all(SYSTEM_PREFIXES.map((prefix) => jobs.list(prefix, undefined, 1)));
+  return SYSTEM_PREFIXES.filter((_, index) => found[index]?.length !== 0);
+}
+
 const SYSTEM_PREFIXES = ['system/', 'quota/', 'audit/'];
 
 const COPIES_AT_ONCE = 16;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { copySystemObjects, splitStore, strayObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitStore, strayFolders, strayObjects } from '../../cloud/store/split-store.js';
 import { startRehearsedCloud } from './rehearsed-cloud.js';
 
 /** One name of each kind that decides, and beside each one that does not. */
@@ -101,6 +101,7 @@ describe('a store over two buckets', function () {
       SYSTEM.filter((name) => !name.startsWith('jobs/')).toSorted(),
     );
     assert.deepEqual((await strayObjects(jobs, 2)).length, 2);
+    assert.deepEqual(await strayFolders(jobs), ['system/', 'quota/', 'audit/']);
   });
 
   it('forgets a job in both', async () => {

@@ -62,6 +62,11 @@ vision = ["alice@example.org", "bob@example.org", "vera@example.org"]
 speech = ["mallory@example.org", "alice@example.org"]
 `;
 
+/** The launcher is a service by the server's configuration. */
+export const SERVICE = (stack: ServerStack): object => ({
+  issuers: [{ issuer: stack.issuer.url, audiences: [CLIENT_ID], services: ['launcher@example.org'] }],
+});
+
 /** `TestStack` in verified mode: an OpenID provider, and one or more processes of `jobctl serve` before it. */
 export class ServerStack {
   readonly stack: TestStack;

@@ -55,19 +55,16 @@ async function moveStep(
   context: CliContext,
 ): Promise<SetupStep> {
   const { systemBucket, ...jobs } = place;
-  const { copySystemObjects } = await import('../../../cloud/store/split-store.js');
-  const copied = await copySystemObjects(
-    await openStore(jobs, context),
-    await openStore({ ...jobs, bucket: systemBucket }, context),
-  );
+  const { copySystemObjects, strayFolders } = await import('../../../cloud/store/split-store.js');
+  const from = await openStore(jobs, context);
+  const copied = await copySystemObjects(from, await openStore({ ...jobs, bucket: systemBucket }, context));
   const what = 'system bucket';
-  if (copied === 0) return { what, state: 'was-there', detail: `gs://${systemBucket} has what decides` };
-  return {
-    what,
-    state: 'done',
-    detail: `copied ${copied} objects from gs://${jobs.bucket}; when every worker and server names it, remove them there`,
-    commands: [`gcloud storage rm 'gs://${jobs.bucket}/system/**' 'gs://${jobs.bucket}/quota/**'`],
-  };
+  const left = (await strayFolders(from)).map((folder) => `'gs://${jobs.bucket}/${folder}**'`);
+  const commands = left.length === 0 ? [] : [`gcloud storage rm ${left.join(' ')}`];
+  const then = left.length === 0 ? '' : '; when every worker and server names it, remove what is left in the other';
+  if (copied === 0)
+    return { what, state: 'was-there', detail: `gs://${systemBucket} has what decides${then}`, commands };
+  return { what, state: 'done', detail: `copied ${copied} objects from gs://${jobs.bucket}${then}`, commands };
 }
 
 async function* given<T>(values: readonly T[]): AsyncGenerator<T> {

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:net';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import { createNamespace, DEFAULT_RETENTION_MS } from '../../../client/namespace
 import { until } from '../../until.js';
 import { temporalServerFolder } from '../built-by-go.js';
 import { type DatabaseRole, PostgresDatabase } from './database.js';
+import { freePortOffset } from './port-offset.js';
 import { BackgroundProcess } from './process.js';
 
 /** What docker-compose.yml mounts into its containers. */
@@ -138,7 +138,7 @@ class TemporalServer {
   }
 
   static async start(options: ServerOptions): Promise<TemporalServer> {
-    const server = new TemporalServer(options, await freePortOffset());
+    const server = new TemporalServer(options, await freePortOffset(SERVER_PORTS));
     server.#writeConfiguration();
     await server.launch();
     return server;
@@ -221,26 +221,6 @@ const SERVICES = {
   worker: [7239, 6939],
 } as const;
 const SERVER_PORTS = Object.values(SERVICES).flat();
-const OFFSETS = { from: 10_000, to: 25_000 };
-
-/** So that servers of several tests, and a dev server at 7233, live beside each other. */
-async function freePortOffset(): Promise<number> {
-  for (let tries = 0; tries < 50; tries++) {
-    const offset = OFFSETS.from + Math.floor(Math.random() * (OFFSETS.to - OFFSETS.from));
-    const free = await Promise.all(SERVER_PORTS.map((port) => canListen(port + offset)));
-    if (free.every(Boolean)) return offset;
-  }
-  throw new Error(`no ${SERVER_PORTS.length} free ports for a Temporal server on 127.0.0.1`);
-}
-
-function canListen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
-}
-
 async function setUpDatabases(executables: string, { ownerEnvironment }: PostgresDatabase): Promise<void> {
   const PATH = [executables, ownerEnvironment['PATH']].join(delimiter);
   for (const script of ['set-up-schema.sh', 'set-up-roles.sh']) await runScript(script, { ...ownerEnvironment, PATH });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +12,8 @@ import { TestStack } from '../../end-to-end/test-stack.js';
 import { CLIENT_ID, TestIssuer } from '../../server/issuer.js';
 import { freePort } from '../../temporal-server.js';
 import { until } from '../../until.js';
+import { Gates } from './gates.js';
+import { type Json, merged } from './merged-json.js';
 import { BackgroundProcess } from '../postgres/process.js';
 import { type PostgresTemporal, startPostgresTemporal } from '../postgres/temporal-on-postgres.js';
 
@@ -30,8 +31,6 @@ v5litepod = 1.0
 vision = ["alice"]
 `;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** An installation in trusted mode, with what an operator of docs/security.md types at, and names of the page as they are here. */
 export class WalkedInstallation {
   readonly stack: TestStack;
@@ -47,7 +46,8 @@ export class WalkedInstallation {
   #server: Json | undefined;
   #serverProcess: BackgroundProcess | undefined;
   #keySetProcess: BackgroundProcess | undefined;
-  readonly #gates = new Map<string, { readonly port: number; server?: Server }>();
+  /** Of commands that print numbered lines until they are told to end. */
+  readonly gates = new Gates();
 
   private constructor(
     parts: Pick<WalkedInstallation, 'stack' | 'temporal' | 'issuer'> & {
@@ -220,6 +220,8 @@ export class WalkedInstallation {
     this.temporal.useGuard(isGuarded ? { keySetUri: this.#keySetUri, admin } : undefined);
     await this.temporal.kill('server');
     await this.temporal.restart('server');
+    await until('the server reaches it again', async () => (await fetch(`${this.publicUrl}/readyz`)).ok, 60_000);
+    await until('so does the worker', async () => (await this.stack.readiness()).ready, 60_000);
   }
 
   async makeSystemBucket(): Promise<void> {
@@ -245,23 +247,10 @@ export class WalkedInstallation {
     return { endpoint: this.stack.rehearsal.endpoints.store, projectId: 'rehearsal' };
   }
 
-  /** A command that prints numbered lines until its gate is open. */
-  async gatedCommand(name: string): Promise<string> {
-    const port = await freePort();
-    this.#gates.set(name, { port });
-    const isShut = `! (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null`;
-    return `n=0; while ${isShut}; do n=$((n+1)); echo "line $n"; sleep 0.2; done; echo "the end after $n"`;
-  }
-
-  openGate(name: string): void {
-    const gate = this.#gates.get(name) ?? assert.fail(`no gate ${name}`);
-    gate.server = createServer((socket) => socket.destroy()).listen(gate.port, '127.0.0.1');
-  }
-
   workerLog = (): string => readFileSync(this.stack.workerLog, 'utf8');
 
   async stop(): Promise<void> {
-    for (const { server } of this.#gates.values()) server?.close();
+    this.gates.close();
     await this.stopServer();
     await this.stack.stop();
     await this.stack.server.stop();
@@ -271,14 +260,3 @@ export class WalkedInstallation {
     rmSync(this.#home, { recursive: true, force: true });
   }
 }
-
-function merged(one: Json, other: Json): Json {
-  const keys = Object.entries(other).map(([key, value]) => {
-    const before = one[key];
-    return [key, isObject(before) && isObject(value) ? merged(before, value) : value] as const;
-  });
-  return { ...one, ...Object.fromEntries(keys) };
-}
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

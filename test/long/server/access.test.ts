@@ -1,6 +1,6 @@
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { ServerStack } from '../../server/server-stack.js';
-import { decisionSuite, SERVICE } from './decision-suite.js';
+import { ServerStack, SERVICE } from '../../server/server-stack.js';
+import { decisionSuite } from './decision-suite.js';
 import { tokenSuite } from './token-suite.js';
 
 describe('F5: whose token is taken, and who may do what, over HTTP', function () {

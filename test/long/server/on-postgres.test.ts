@@ -6,17 +6,16 @@ import { Client, type Connection, WorkflowUpdateStage } from '@temporalio/client
 import { WorkflowType } from '../../../contract/workflow-ids.js';
 import { jobctl } from '../../cli/command-line.js';
 import { jobFile } from '../../end-to-end/job-files.js';
-import { ServerStack } from '../../server/server-stack.js';
+import { ServerStack, SERVICE } from '../../server/server-stack.js';
 import { until } from '../../until.js';
 import { GO_BUILD_MS } from '../built-by-go.js';
+import { codeOf, PERMISSION_DENIED } from '../postgres/grpc-code.js';
 import { GuardedTemporal, type Holder, makeApiKeys } from '../postgres/guarded-temporal.js';
-import { decisionSuite, SERVICE } from './decision-suite.js';
+import { decisionSuite } from './decision-suite.js';
 import { NO_LIMITS, submissionSuite } from './submission-suite.js';
 import { tokenSuite } from './token-suite.js';
 
 const ALICE = 'alice@example.org';
-/** gRPC. */
-const PERMISSION_DENIED = 7;
 
 /** As a team runs it: PostgreSQL, Temporal's own authorizer, two servers behind one address, a worker that believes nobody else. */
 describe('jobctl serve, twice, on PostgreSQL and a Temporal that asks who calls', function () {
@@ -93,10 +92,6 @@ describe('jobctl serve, twice, on PostgreSQL and a Temporal that asks who calls'
       delete: (_, { workflowService }) =>
         workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId: id } }),
       'another namespace': (_, { workflowService }) => workflowService.registerNamespace({ namespace: 'mine' }),
-    };
-    const codeOf = (error: unknown): unknown => {
-      const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-      return typeof code === 'number' ? code : cause?.code;
     };
 
     for (const holder of ['people', 'nobody'] as const)
