@@ -199,15 +199,17 @@ describe('logging in to hosts by the word of jobctl serve', function () {
 
   it('a call whose answer nobody waits for is in the audit log', async () => {
     const before = (await lines(ALICE)).length;
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
       const call = request(`${stack.urls[0]}/v1/jobs/${mine}/host-access`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${tokens[ALICE]}` },
+        headers: { authorization: `Bearer ${tokens[ALICE]}`, expect: '100-continue' },
       });
       call.on('error', () => resolve());
-      // Whole, and then the connection is gone before anything is answered.
-      call.end(() => call.destroy());
+      call.once('response', () => reject(new Error('it was answered before the connection could be cut')));
+      // The server has the whole call, and has just begun with it.
+      call.once('continue', () => call.destroy());
       call.once('close', () => resolve());
+      call.end();
     });
     const line = await until('it is recorded', async () => (await lines(ALICE))[before]);
     const { requestId: _, at: __, replica: ___, ...rest } = line;
