@@ -12,6 +12,7 @@ import {
 } from 'fastify-type-provider-zod';
 import { type App, bareApp } from './bare-app.js';
 import type { ServerConfig } from './config.js';
+import { refuseDeepBody } from './deep-bodies.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
@@ -67,6 +68,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     if (request.is404 || isPage || request.routeOptions.config.isOpen === true) return;
     request.caller = await callerOf(request, services);
   });
+  app.addHook('preValidation', refuseDeepBody);
   await app.register(rateLimit, {
     hook: 'preHandler',
     max: config.limits.requestsPerMinute,

@@ -203,7 +203,7 @@ export const editBody = z.strictObject({
   from: z.string().max(255).optional(),
   job: json.optional().describe('The whole job file as JSON. Absent: `set` changes the one in force.'),
   set: z
-    .array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])), value: json }))
+    .array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])).max(50), value: json }))
     .max(1000)
     .optional(),
   source: z.string().optional(),

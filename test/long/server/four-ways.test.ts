@@ -165,5 +165,7 @@ describe('the same job by each way', function () {
       });
     });
 
-  it('has one content hash in both modes', () => assert.equal(hashes.size, 1));
+  describe('in both modes', () => {
+    it('has one content hash', () => assert.equal(hashes.size, 1));
+  });
 });

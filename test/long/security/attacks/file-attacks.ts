@@ -131,7 +131,7 @@ const takenId: Attack = {
     if (!/\bran\n/.test(logged))
       return {
         hasSucceeded: true,
-        seen: `the job could not be submitted (\`${firstLine(logged)}\`)${isBlind ? '; `audit leaks` judged by the forged owner' : ''}`,
+        seen: `the job could not be submitted (\`${/a job [\w-]+ has run before[^"\\]*/.exec(logged)?.[0] ?? firstLine(logged)}\`)${isBlind ? '; `audit leaks` judged by the forged owner' : ''}`,
       };
     return { hasSucceeded: false, seen: 'the job ran: what decides lies in a bucket that only workers write' };
   },

@@ -1,6 +1,6 @@
 import { until } from '../../../until.js';
 import { type Attack, type Attacked } from './attack.js';
-import { endJob, firstLine, jobFileOf, jobOf, newName, statusOf, untilIn, untilOver } from './steps.js';
+import { endJob, firstLine, withoutAsking, jobFileOf, jobOf, newName, statusOf, untilIn, untilOver } from './steps.js';
 
 /** A job of alice, running. */
 async function victimOf(attacked: Attacked, finding: string): Promise<string> {
@@ -29,7 +29,7 @@ const names: Attack = {
     const frozen = await attacked.cli(attacked.people.mallory, 'quota', 'freeze', ...by);
     const bare = attacked.isOld ? frozen : await attacked.cli(attacked.people.mallory, 'quota', 'freeze');
     if (bare.exitCode === 0) await attacked.cli(attacked.people.operator, 'quota', 'thaw', ...by);
-    const cancelled = await attacked.cli(attacked.people.mallory, 'cancel', victim);
+    const cancelled = await attacked.cli(attacked.people.mallory, 'cancel', victim, ...withoutAsking(attacked));
     const isHers = submitted.exitCode === 0 && owner.includes(`"user": "${attacked.people.alice}"`);
     if (isHers) await untilOver(attacked, id, attacked.people.alice);
     if (cancelled.exitCode !== 0) await endJob(attacked, victim, attacked.people.alice);
@@ -39,7 +39,7 @@ const names: Attack = {
       return { hasSucceeded: true, seen: `all three were done (exit codes 0); the job is ${attacked.people.alice}'s` };
     if (isHers || ends.includes(0))
       return { hasSucceeded: true, seen: `a part was done: exit codes ${ends.join(', ')}` };
-    const said = [submitted, bare, cancelled].map(({ stderr }) => `\`${firstLine(stderr)}\``).join('; ');
+    const said = [submitted, bare, cancelled].map(({ stderr }) => `\`${refusalIn(stderr)}\``).join('; ');
     return { hasSucceeded: false, seen: `refused (exit codes ${ends.join(', ')}): ${said}` };
   },
 };
@@ -51,7 +51,7 @@ const trail: Attack = {
   mode: 'verified',
   async run(attacked) {
     const victim = await victimOf(attacked, 'f11');
-    const cancel = await attacked.cli(attacked.people.mallory, 'cancel', victim);
+    const cancel = await attacked.cli(attacked.people.mallory, 'cancel', victim, ...withoutAsking(attacked));
     const audit = (): ReturnType<Attacked['cli']> =>
       attacked.cli(attacked.people.operator, 'audit', 'log', '--job', victim, '-o', 'json');
     const find = async (): Promise<string | undefined> =>
@@ -85,6 +85,9 @@ async function objectsOf({ stack: { store } }: Attacked, job: string): Promise<r
   const lines = (await Promise.all(others.map(({ name }) => read(name)))).flatMap((text) => text.split('\n'));
   return [...(await Promise.all(own.map(({ name }) => read(name)))), ...lines.filter((line) => line.includes(job))];
 }
+
+const refusalIn = (stderr: string): string =>
+  firstLine(stderr.split('\n').find((line) => /may not/.test(line)) ?? stderr);
 
 const shortened = (line: string): string => line.trim().replaceAll('|', '/').slice(0, 300);
 

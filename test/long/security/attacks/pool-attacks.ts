@@ -1,6 +1,17 @@
 import { until } from '../../../until.js';
 import { type Attack, type Attacked } from './attack.js';
-import { endJob, firstLine, jobFileOf, jobOf, newName, startDirectly, statusOf, untilIn, untilOver } from './steps.js';
+import {
+  endJob,
+  firstLine,
+  withoutAsking,
+  jobFileOf,
+  jobOf,
+  newName,
+  startDirectly,
+  statusOf,
+  untilIn,
+  untilOver,
+} from './steps.js';
 
 const WITHIN_MS = 120_000;
 
@@ -38,7 +49,7 @@ const notify: Attack = {
     const { phase } = await statusOf(attacked, next, attacked.people.alice);
     // A new run of the pool, for the attacks that come next.
     if (failures > 0) await attacked.stack.client.workflow.getHandle(workflow.id).terminate('attacked');
-    await attacked.cli(attacked.people.alice, 'cancel', next);
+    await attacked.cli(attacked.people.alice, 'cancel', next, ...withoutAsking(attacked));
     return failures > 0
       ? {
           hasSucceeded: true,
@@ -167,7 +178,7 @@ const secretsInTheClear: Attack = {
     const [warning] = /^.*looks like .*$/m.exec(`${stdout}\n${stderr}`) ?? [];
     return {
       hasSucceeded: warning === undefined,
-      seen: warning?.split(',')[0] ?? '`jobctl validate` said nothing of it',
+      seen: warning?.replace(file, 'job.yaml').split(',')[0] ?? '`jobctl validate` said nothing of it',
     };
   },
 };

@@ -79,9 +79,12 @@ export async function loggedBy(attacked: Attacked, who: string, args: readonly s
   return `${stdout}\n${text}`;
 }
 
+/** The old command line asks nobody. */
+export const withoutAsking = ({ isOld }: Attacked): readonly string[] => (isOld ? [] : ['--yes']);
+
 /** So that its lease and its machines are not in the way of the next attack. */
 export async function endJob(attacked: Attacked, id: string, who: string): Promise<void> {
-  await attacked.cli(who, 'cancel', id);
+  await attacked.cli(who, 'cancel', id, ...withoutAsking(attacked));
   await untilOver(attacked, id, who);
 }
 
