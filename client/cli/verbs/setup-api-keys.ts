@@ -13,6 +13,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { printOut } from '../print.js';
+import { asTyped } from '../typed-command.js';
 
 export interface SetupApiKeysFlags extends OutputFlag {
   readonly folder: string;
@@ -24,8 +25,8 @@ export interface SetupApiKeysFlags extends OutputFlag {
 
 /** Who has an API key, and the role of it in the namespace. Each has a folder of its own, which can be mounted alone. */
 const HOLDERS = {
-  admin: { role: 'admin', purpose: 'jobctl setup server' },
-  server: { role: 'write', purpose: 'jobctl serve' },
+  admin: { role: 'admin', purpose: asTyped('jobctl setup server') },
+  server: { role: 'write', purpose: asTyped('jobctl serve') },
   worker: { role: 'write', purpose: 'workers' },
   people: { role: 'read', purpose: 'whoever may look, and change nothing' },
 } as const;
