@@ -104,9 +104,15 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
 ]);
 export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
 
+/** What is set costs its length, squared: a path of 100,000 keys took all memory of a worker. */
+const path = z.array(z.union([text(), z.int()])).max(50);
+
 const edit = {
   job: z.unknown().exactOptional(),
-  set: z.array(z.object({ path: z.array(z.union([text(), z.int()])), value: z.unknown() })).exactOptional(),
+  set: z
+    .array(z.object({ path, value: z.unknown() }))
+    .max(1_000)
+    .exactOptional(),
   source: text().exactOptional(),
   files: z.record(text(), text()).exactOptional(),
   identityKeys: z.record(text(), text()).exactOptional(),
