@@ -300,8 +300,7 @@ describe('JobClient over HTTP', function () {
     replies = [plan, refuses(413, 'too-large')];
     await assert.rejects((await connect()).submit({ job: JOB, files }), {
       name: 'JobInvalid',
-      message:
-        /^a: the store cannot be reached from here \(.*127\.0\.0\.1:\d+.*\), and through the server: because$/,
+      message: /^a: the store cannot be reached from here \(.*127\.0\.0\.1:\d+.*\), and through the server: because$/,
     });
   });
 
