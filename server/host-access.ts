@@ -4,7 +4,7 @@ import { publicLineFingerprint } from '../cloud/hosts/private-key.js';
 import { type JobHost, presentHosts } from '../cloud/hosts/present-hosts.js';
 import type { JobKey } from '../cloud/job-keys/port.js';
 import type { StoreReader } from '../cloud/store/port.js';
-import type { HostAccess } from '../contract/api/schemas.js';
+import type { HostAccess } from '../contract/api/hosts.js';
 import type { JobView } from '../contract/job.js';
 import { ApiError } from './problem.js';
 import type { Services } from './services.js';

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import type { ApiProblem, logEndSchema } from '../contract/api/schemas.js';
+import type { ApiProblem } from '../contract/api/failures.js';
+import type { logEndSchema } from '../contract/api/stored.js';
 import type { LogStretch } from '../client/job-logs.js';
 import type { LogSink } from '../client/log-follower.js';
 

@@ -1,4 +1,4 @@
-import type { ApiErrorCode, ApiProblem } from '../contract/api/schemas.js';
+import type { ApiErrorCode, ApiProblem } from '../contract/api/failures.js';
 
 const STATUS: Readonly<Record<ApiErrorCode, number>> = {
   invalid: 422,

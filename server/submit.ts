@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken } from '../client/errors.js';
-import type { ApiSubmission } from '../contract/api/schemas.js';
+import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AuditLine, auditLinesSchema, explainedSchema } from '../../contract/api/schemas.js';
+import type { AuditLine, auditLinesSchema, explainedSchema } from '../../contract/api/callers.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 

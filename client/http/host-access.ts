@@ -1,4 +1,4 @@
-import type { HostAccess } from '../../contract/api/schemas.js';
+import type { HostAccess } from '../../contract/api/hosts.js';
 import { JobNotFound, JobRefused } from '../errors.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import type { whoSchema } from '../../contract/api/callers.js';
+import type { ApiEdit, cancelledSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
 import type {
-  ApiEdit,
   ApiSubmission,
-  cancelledSchema,
   jobCountsSchema,
   jobPageSchema,
-  messageSchema,
-  openSlicesSchema,
   submittedSchema,
   waitedSchema,
-  whoSchema,
-} from '../../contract/api/schemas.js';
+} from '../../contract/api/jobs.js';
 import type { JobView, SetUpCall } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';

@@ -1,4 +1,4 @@
-import type { messageSchema } from '../../contract/api/schemas.js';
+import type { messageSchema } from '../../contract/api/changes.js';
 import type { z } from 'zod';
 import { JobNotFound, PoolNotFound, PoolRefused, ServerRefused } from '../errors.js';
 import type { MachinesClient } from '../machines-client.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { loginSchema } from '../../contract/api/schemas.js';
+import type { loginSchema } from '../../contract/api/callers.js';
 import { ServerRefused, ServerUnreachable } from '../errors.js';
 import { ConnectionLost, exchange } from './exchange.js';
 import { errorOf, jsonOf } from './problems.js';

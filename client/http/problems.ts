@@ -1,4 +1,4 @@
-import type { ApiErrorCode, ApiProblem } from '../../contract/api/schemas.js';
+import type { ApiErrorCode, ApiProblem } from '../../contract/api/failures.js';
 import { messageIn } from '../../cloud/store/store-error.js';
 import { notJson } from '../../domain/error-words.js';
 import { Forbidden, NotLoggedIn, ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { secretNamesSchema } from '../../contract/api/schemas.js';
+import type { secretNamesSchema } from '../../contract/api/callers.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 

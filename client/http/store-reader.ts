@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { objectsSchema, storedObjectSchema } from '../../contract/api/schemas.js';
+import type { objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
 import { type StoredObject, type StoreReader, StoreUnavailable } from '../../cloud/store/port.js';
 import { TooManyRequests, ServerUnreachable } from '../errors.js';
 import { type Ask, ServerCalls } from './server-calls.js';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { uploadsSchema } from '../../contract/api/schemas.js';
+import type { uploadsSchema } from '../../contract/api/stored.js';
 import { type SendUpload, uploadInto } from '../../cloud/store/resumable-upload.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { JobInvalid, ServerRefused, ServerUnreachable } from '../errors.js';

@@ -1,4 +1,5 @@
-import type { ApiErrorCode, AuditLine } from '../../contract/api/schemas.js';
+import type { AuditLine } from '../../contract/api/callers.js';
+import type { ApiErrorCode } from '../../contract/api/failures.js';
 import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access/table.js';
 import { rolesOf } from '../../quota/access-roles.js';
 import type { AuditLog } from '../audit/audit-log.js';

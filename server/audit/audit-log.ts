@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { AuditLine } from '../../contract/api/schemas.js';
+import type { AuditLine } from '../../contract/api/callers.js';
 import { AUDIT_PREFIX, auditDayPrefix, auditObject } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { problemSchema } from '../../contract/api/schemas.js';
+import { problemSchema } from '../../contract/api/failures.js';
 
 const problem = (description: string) => ({
   description,

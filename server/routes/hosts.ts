@@ -1,4 +1,5 @@
-import { hostAccessSchema, jobParams } from '../../contract/api/schemas.js';
+import { hostAccessSchema } from '../../contract/api/hosts.js';
+import { jobParams } from '../../contract/api/jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import { hostAccess } from '../host-access.js';
 import type { Services } from '../services.js';

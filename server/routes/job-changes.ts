@@ -4,12 +4,12 @@ import {
   deletedSchema,
   editBody,
   type ApiEdit,
-  jobParams,
   messageSchema,
   priorityBody,
   setUpBody,
   stopBody,
-} from '../../contract/api/schemas.js';
+} from '../../contract/api/changes.js';
+import { jobParams } from '../../contract/api/jobs.js';
 import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';

@@ -1,3 +1,4 @@
+import { openSlicesSchema } from '../../contract/api/changes.js';
 import {
   idempotencyHeaders,
   jobCountsSchema,
@@ -6,12 +7,11 @@ import {
   jobParams,
   jobRowSchema,
   jobViewSchema,
-  openSlicesSchema,
   submissionSchema,
   submittedSchema,
   waitedSchema,
   waitQuery,
-} from '../../contract/api/schemas.js';
+} from '../../contract/api/jobs.js';
 import { z } from 'zod';
 import type { JobFilter } from '../../client/job-query.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { jobParams, logsQuery } from '../../contract/api/schemas.js';
+import { jobParams } from '../../contract/api/jobs.js';
+import { logsQuery } from '../../contract/api/stored.js';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
 import type { LogStart } from '../../client/log-starts.js';
 import type { StoreReader } from '../../cloud/store/port.js';

@@ -1,4 +1,4 @@
-import { objectQuery, objectsQuery, objectsSchema, storedObjectSchema } from '../../contract/api/schemas.js';
+import { objectQuery, objectsQuery, objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
 import { z } from 'zod';
 import { failingWorkflowsObject } from '../../domain/store-layout.js';
 import type { AccessVerb } from '../../domain/access/table.js';

@@ -1,4 +1,5 @@
-import { admissionBody, applyBody, messageSchema, poolParams, poolStateSchema } from '../../contract/api/schemas.js';
+import { messageSchema } from '../../contract/api/changes.js';
+import { admissionBody, applyBody, poolParams, poolStateSchema } from '../../contract/api/pools.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Readable } from 'node:stream';
-import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/schemas.js';
+import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/stored.js';
 import { Semaphore } from '../../cloud/hosts/semaphore.js';
 import { objectOfFile } from '../../domain/local-files.js';
 import { type App, callOf } from '../bare-app.js';

@@ -6,7 +6,7 @@ import {
   loginSchema,
   secretNamesSchema,
   whoSchema,
-} from '../../contract/api/schemas.js';
+} from '../../contract/api/callers.js';
 import { ACCESS_VERBS } from '../../domain/access/table.js';
 import { resolveProject } from '../../quota/membership.js';
 import { isSecretOf } from '../../domain/secret-reference.js';

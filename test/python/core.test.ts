@@ -1,7 +1,32 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import * as api from '../../contract/api/schemas.js';
+import {
+  auditLineSchema,
+  auditLinesSchema,
+  explainedSchema,
+  secretNamesSchema,
+  whoSchema,
+} from '../../contract/api/callers.js';
+import { cancelledSchema, deletedSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
+import { ERROR_CODES, problemSchema } from '../../contract/api/failures.js';
+import { hostAccessSchema } from '../../contract/api/hosts.js';
+import {
+  jobCountsSchema,
+  jobPageSchema,
+  jobRowSchema,
+  jobViewSchema,
+  outcomeSchema,
+  submittedSchema,
+  waitedSchema,
+} from '../../contract/api/jobs.js';
+import {
+  logAttemptEndSchema,
+  logStretchSchema,
+  objectsSchema,
+  storedObjectSchema,
+  uploadsSchema,
+} from '../../contract/api/stored.js';
 import { ManifestWrong, type OutputEntry, readManifest } from '../../domain/stored-outputs.js';
 import { packState } from '../../quota/published-state.js';
 import { lease, pool, project, request } from '../quota/builders.js';
@@ -11,34 +36,34 @@ import { routeOf } from './routes.js';
 
 /** The Python class of each answer. */
 const MODELS: Readonly<Record<string, z.ZodType>> = {
-  Submitted: api.submittedSchema,
-  Outcome: api.outcomeSchema,
-  OutcomeCause: api.outcomeSchema.shape.cause.unwrap(),
-  Job: api.jobRowSchema,
-  JobPage: api.jobPageSchema,
-  JobCounts: api.jobCountsSchema,
-  JobDescription: api.jobViewSchema,
-  Waited: api.waitedSchema,
-  Message: api.messageSchema,
-  Cancelled: api.cancelledSchema,
-  Deleted: api.deletedSchema,
-  OpenSlices: api.openSlicesSchema,
-  HostAccess: api.hostAccessSchema,
-  AccessHost: api.hostAccessSchema.shape.hosts.element,
-  LogStretch: api.logStretchSchema,
-  AttemptEnd: api.logAttemptEndSchema,
-  StoredObject: api.storedObjectSchema,
-  Objects: api.objectsSchema,
-  UploadTarget: api.uploadsSchema.shape.files.element,
-  Uploads: api.uploadsSchema,
-  WhoAmI: api.whoSchema,
-  AccessRow: api.explainedSchema.shape.rows.element,
-  AccessExplained: api.explainedSchema,
-  SecretName: api.secretNamesSchema.shape.secrets.element,
-  SecretNames: api.secretNamesSchema,
-  AuditLine: api.auditLineSchema,
-  AuditLines: api.auditLinesSchema,
-  Problem: api.problemSchema,
+  Submitted: submittedSchema,
+  Outcome: outcomeSchema,
+  OutcomeCause: outcomeSchema.shape.cause.unwrap(),
+  Job: jobRowSchema,
+  JobPage: jobPageSchema,
+  JobCounts: jobCountsSchema,
+  JobDescription: jobViewSchema,
+  Waited: waitedSchema,
+  Message: messageSchema,
+  Cancelled: cancelledSchema,
+  Deleted: deletedSchema,
+  OpenSlices: openSlicesSchema,
+  HostAccess: hostAccessSchema,
+  AccessHost: hostAccessSchema.shape.hosts.element,
+  LogStretch: logStretchSchema,
+  AttemptEnd: logAttemptEndSchema,
+  StoredObject: storedObjectSchema,
+  Objects: objectsSchema,
+  UploadTarget: uploadsSchema.shape.files.element,
+  Uploads: uploadsSchema,
+  WhoAmI: whoSchema,
+  AccessRow: explainedSchema.shape.rows.element,
+  AccessExplained: explainedSchema,
+  SecretName: secretNamesSchema.shape.secrets.element,
+  SecretNames: secretNamesSchema,
+  AuditLine: auditLineSchema,
+  AuditLines: auditLinesSchema,
+  Problem: problemSchema,
 };
 /** Classes of answers that have no schema in the contract. */
 const WITHOUT_SCHEMA = ['Why'];
@@ -49,7 +74,7 @@ describe('the core of the Python client', function () {
   it('does no I/O of its own', () => assert.deepEqual(askCore({}).imported, []));
 
   it('has an exception for each code of an error', () =>
-    assert.deepEqual(askCore({}).codes.toSorted(), [...api.ERROR_CODES].toSorted()));
+    assert.deepEqual(askCore({}).codes.toSorted(), [...ERROR_CODES].toSorted()));
 
   describe('has the types of the contract:', () => {
     const { models } = askCore({});

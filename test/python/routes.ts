@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import * as api from '../../contract/api/schemas.js';
+import { auditQuery, explainQuery } from '../../contract/api/callers.js';
+import { askerBody, editBody, priorityBody, setUpBody, stopBody } from '../../contract/api/changes.js';
+import { idempotencyHeaders, jobFilterSchema, submissionSchema, waitQuery } from '../../contract/api/jobs.js';
+import { admissionBody, applyBody, poolParams } from '../../contract/api/pools.js';
+import {
+  completedBody,
+  logsQuery,
+  objectQuery,
+  objectsQuery,
+  uploadQuery,
+  uploadsBody,
+} from '../../contract/api/stored.js';
 import type { PythonRequest } from './ask-core.js';
 
 export interface Route {
@@ -10,39 +21,39 @@ export interface Route {
   readonly unsent?: readonly string[];
 }
 
-const pool = { pool: api.poolParams.shape.pool };
+const pool = { pool: poolParams.shape.pool };
 /** What the Python client calls, by the forms of the contract. */
 const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/whoami': {},
-  'POST /v1/jobs': { body: api.submissionSchema, headers: api.idempotencyHeaders },
-  'GET /v1/jobs': { query: api.jobFilterSchema },
-  'GET /v1/jobs/count': { query: api.jobFilterSchema, unsent: ['limit', 'pageToken'] },
+  'POST /v1/jobs': { body: submissionSchema, headers: idempotencyHeaders },
+  'GET /v1/jobs': { query: jobFilterSchema },
+  'GET /v1/jobs/count': { query: jobFilterSchema, unsent: ['limit', 'pageToken'] },
   'GET /v1/jobs/{id}': {},
   'DELETE /v1/jobs/{id}': {},
   'GET /v1/jobs/{id}/description': {},
-  'GET /v1/jobs/{id}/wait': { query: api.waitQuery },
+  'GET /v1/jobs/{id}/wait': { query: waitQuery },
   'GET /v1/jobs/{id}/why': {},
-  'GET /v1/jobs/{id}/logs': { query: api.logsQuery },
+  'GET /v1/jobs/{id}/logs': { query: logsQuery },
   'GET /v1/jobs/{id}/open-slices': {},
   'POST /v1/jobs/{id}/host-access': {},
-  'POST /v1/jobs/{id}/cancel': { body: api.askerBody, unsent: ['verb'] },
-  'POST /v1/jobs/{id}/stop': { body: api.stopBody, unsent: ['verb'] },
-  'POST /v1/jobs/{id}/resume': { body: api.editBody },
-  'POST /v1/jobs/{id}/restart': { body: api.editBody, unsent: Object.keys(api.editBody.shape) },
-  'POST /v1/jobs/{id}/requeue': { body: api.askerBody, unsent: ['verb'] },
-  'POST /v1/jobs/{id}/setup': { body: api.setUpBody },
-  'POST /v1/jobs/{id}/priority': { body: api.priorityBody },
-  'GET /v1/objects': { query: api.objectsQuery, unsent: ['startOffset'] },
-  'GET /v1/objects/content': { query: api.objectQuery },
-  'POST /v1/uploads': { body: api.uploadsBody },
-  'PUT /v1/uploads/content': { query: api.uploadQuery },
-  'POST /v1/uploads/complete': { body: api.completedBody },
+  'POST /v1/jobs/{id}/cancel': { body: askerBody, unsent: ['verb'] },
+  'POST /v1/jobs/{id}/stop': { body: stopBody, unsent: ['verb'] },
+  'POST /v1/jobs/{id}/resume': { body: editBody },
+  'POST /v1/jobs/{id}/restart': { body: editBody, unsent: Object.keys(editBody.shape) },
+  'POST /v1/jobs/{id}/requeue': { body: askerBody, unsent: ['verb'] },
+  'POST /v1/jobs/{id}/setup': { body: setUpBody },
+  'POST /v1/jobs/{id}/priority': { body: priorityBody },
+  'GET /v1/objects': { query: objectsQuery, unsent: ['startOffset'] },
+  'GET /v1/objects/content': { query: objectQuery },
+  'POST /v1/uploads': { body: uploadsBody },
+  'PUT /v1/uploads/content': { query: uploadQuery },
+  'POST /v1/uploads/complete': { body: completedBody },
   'GET /v1/pools/{pool}': {},
-  'POST /v1/pools/{pool}/apply': { body: api.applyBody },
-  'POST /v1/pools/{pool}/admission': { body: api.admissionBody },
+  'POST /v1/pools/{pool}/apply': { body: applyBody },
+  'POST /v1/pools/{pool}/admission': { body: admissionBody },
   'GET /v1/secrets': { query: z.object({ project: z.string(), ...pool }) },
-  'GET /v1/access/explain': { query: api.explainQuery },
-  'GET /v1/audit': { query: api.auditQuery.extend(pool) },
+  'GET /v1/access/explain': { query: explainQuery },
+  'GET /v1/audit': { query: auditQuery.extend(pool) },
 };
 
 /** The route that a request is of. @throws Error if the contract has none */

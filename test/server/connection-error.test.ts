@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import pino from 'pino';
 import { type App, bareApp } from '../../server/bare-app.js';
-import { problemSchema } from '../../contract/api/schemas.js';
+import { problemSchema } from '../../contract/api/failures.js';
 
 /** By what is sent: the status, and what the problem says. A client of any library reads it as it reads every other failure. */
 const SENT: Readonly<Record<string, readonly [bytes: string, status: number, detail: RegExp]>> = {

@@ -1,4 +1,4 @@
-import type { AuditLine } from '../../../contract/api/schemas.js';
+import type { AuditLine } from '../../../contract/api/callers.js';
 import { accessRows, auditLines } from '../../http/access.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, refuseStranger, resolveContext, type ServerPlace } from '../context.js';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { HostAccess } from '../../../contract/api/schemas.js';
+import type { HostAccess } from '../../../contract/api/hosts.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
 import { type Ended, jobctl } from '../../cli/command-line.js';

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { epochMs, epochMsQuery, jobId, quotaName } from './values.js';
+
+export const whoSchema = z
+  .object({
+    kind: z.enum(['user', 'service']),
+    id: z.string(),
+    groups: z.array(z.string()),
+    issuer: z.string(),
+    expiresAt: epochMs,
+  })
+  .meta({ id: 'WhoAmI' });
+/** What a client needs to log in, without a token. */
+export const loginSchema = z
+  .object({
+    issuers: z.array(
+      z.object({
+        issuer: z.string(),
+        clientId: z.string(),
+        clientSecret: z
+          .string()
+          .optional()
+          .describe('Of a client that runs on computers of people: it guards nothing.'),
+        scopes: z.array(z.string()),
+      }),
+    ),
+  })
+  .meta({ id: 'LoginSettings' });
+export const explainQuery = z.object({
+  verb: z.string().max(40).optional(),
+  user: quotaName.optional().describe('Absent: the caller. Another one: operators only.'),
+  job: jobId.optional(),
+  project: quotaName.optional(),
+  pool: quotaName.default('default'),
+});
+export const explainedSchema = z
+  .object({
+    rows: z.array(
+      z.object({ verb: z.string(), isAllowed: z.boolean(), as: z.string().optional(), why: z.string().optional() }),
+    ),
+  })
+  .meta({ id: 'AccessExplained' });
+export const secretNamesSchema = z.object({
+  secrets: z.array(z.object({ name: z.string(), fingerprint: z.string(), putAt: epochMs })),
+});
+export const auditQuery = z.object({
+  user: quotaName.optional(),
+  job: jobId.optional(),
+  since: epochMsQuery().optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1000),
+});
+/** One line of the audit log. */
+export const auditLineSchema = z
+  .object({
+    at: epochMs,
+    requestId: z.string(),
+    replica: z.string(),
+    subject: z.string(),
+    kind: z.enum(['user', 'service']),
+    from: z.string().describe('Address that the call came from.'),
+    verb: z.string(),
+    pool: z.string().optional(),
+    project: z.string().optional(),
+    job: z.string().optional(),
+    owner: z.string().optional(),
+    decision: z.enum(['allowed', 'refused']),
+    as: z.string().optional(),
+    why: z.string().optional(),
+    inputSha256: z.string().optional(),
+  })
+  .meta({ id: 'AuditLine' });
+export type AuditLine = z.infer<typeof auditLineSchema>;
+export const auditLinesSchema = z.object({ lines: z.array(auditLineSchema) });

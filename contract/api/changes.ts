@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { filesSchema, identityKeys } from './jobs.js';
+import { json } from './values.js';
+
+export const askerBody = z.strictObject({
+  from: z.string().max(255).optional().describe("Host name of the caller's computer, by the caller's word."),
+  verb: z.string().max(40).optional(),
+});
+export const stopBody = askerBody.extend({ release: z.boolean().optional().describe('Slices and lease go back too.') });
+export const editBody = z.strictObject({
+  from: z.string().max(255).optional(),
+  job: json.optional().describe('The whole job file as JSON. Absent: `set` changes the one in force.'),
+  set: z
+    .array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])).max(50), value: json }))
+    .max(1000)
+    .optional(),
+  source: z.string().optional(),
+  files: filesSchema.optional(),
+  identityKeys: identityKeys.optional(),
+});
+export type ApiEdit = z.infer<typeof editBody>;
+export const setUpBody = z.strictObject({
+  modules: z.array(z.string().max(100)).max(100).optional(),
+  force: z.boolean().optional(),
+});
+export const priorityBody = z.strictObject({ priority: z.int().min(1).max(5).describe('1 is first.') });
+export const messageSchema = z
+  .object({ message: z.string().describe('What will be done, in a sentence.') })
+  .meta({ id: 'Message' });
+export const cancelledSchema = z.object({ state: z.enum(['cancelling', 'done']) }).meta({ id: 'Cancelled' });
+export const deletedSchema = messageSchema.extend({ objects: z.int(), bytes: z.int() }).meta({ id: 'Deleted' });
+export const openSlicesSchema = z.object({ names: z.array(z.string()) });

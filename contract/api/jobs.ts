@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { JobPhase } from '../../domain/job-state.js';
+import { epochMs, epochMsQuery, fingerprint, jobId, json, quotaName, sha256 } from './values.js';
+
+const PHASES = [...Object.values(JobPhase), 'terminated'] as const;
+const phase = z.enum(PHASES);
+
+export const jobParams = z.object({ id: jobId });
+
+export const filesSchema = z
+  .record(z.string().min(1).max(4096), sha256)
+  .describe(
+    'Local files that the job names, uploaded before (`POST /v1/uploads`): path as written, SHA-256 of the content.',
+  );
+export const identityKeys = z.record(z.string().min(1).max(4096), fingerprint);
+
+export const submissionSchema = z
+  .strictObject({
+    job: json.describe('The job file as JSON.'),
+    name: jobId
+      .optional()
+      .describe("Exactly the job's id, and an idempotency key. Absent: the file's name and a suffix."),
+    source: z.string().optional().describe("The file's text, kept with the job."),
+    user: quotaName.optional().describe('Whose job it is: only a service submits for others. Absent: the caller.'),
+    files: filesSchema.optional(),
+    sshKey: fingerprint.optional(),
+    identityKeys: identityKeys.optional(),
+  })
+  .meta({ id: 'Submission' });
+export type ApiSubmission = z.infer<typeof submissionSchema>;
+
+export const idempotencyHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The same key of the same caller is the same job, however often the call is repeated. Not with `name`.'),
+});
+
+export const submittedSchema = z
+  .object({
+    id: jobId,
+    isNew: z.boolean().describe('False: the very same job was submitted before.'),
+    spec: z.looseObject({ name: z.string(), pool: z.string() }).describe('The job file with defaults and checks done.'),
+  })
+  .meta({ id: 'Submitted' });
+
+export const outcomeSchema = z
+  .looseObject({
+    result: z.enum(['succeeded', 'failed', 'cancelled']),
+    exitCode: z.int().optional().describe('Of the host that failed first, else 0.'),
+    cause: z
+      .looseObject({ by: z.enum(['task', 'infrastructure', 'preemption', 'user']), message: z.string() })
+      .optional(),
+    attempts: z.int(),
+    preemptions: z.int(),
+    submittedAt: epochMs,
+    startedAt: epochMs.optional(),
+    endedAt: epochMs,
+  })
+  .meta({ id: 'Outcome' });
+
+export const jobRowSchema = z
+  .looseObject({
+    id: jobId,
+    project: z.string(),
+    user: z.string(),
+    isVerified: z
+      .boolean()
+      .optional()
+      .describe('Whether a server has verified who the user is. Absent: no worker has taken the job.'),
+    slice: z.string().describe('`v5litepod-16`, or `2 x v5litepod-16`.'),
+    chips: z.int().optional(),
+    pool: z.string(),
+    phase,
+    phaseSince: epochMs,
+    submittedAt: epochMs,
+    endedAt: epochMs.optional(),
+    attempts: z.int(),
+    why: z.string().optional(),
+    label: z.string().optional().describe('REHEARSAL if nothing of it is real.'),
+    outcome: outcomeSchema.optional(),
+  })
+  .meta({ id: 'Job' });
+
+/** As one text with commas between them. */
+const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).min(1).max(most));
+export const MOST_LISTED = 1000;
+export const jobFilterSchema = z.object({
+  project: quotaName.optional(),
+  user: quotaName.optional(),
+  pool: quotaName.optional(),
+  phase: oneOrMore(phase).optional().describe('One or more, separated by commas.'),
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('A pattern for ids, with * and ?; else the id, or this name and a suffix.'),
+  since: epochMsQuery().optional().describe('Submitted or ended then or later; milliseconds since 1970.'),
+  endedSince: epochMsQuery().optional().describe('Open, or ended then or later.'),
+  state: z.enum(['open', 'ended']).optional(),
+  ids: oneOrMore(jobId, 200).optional().describe('These alone; separated by commas, 200 at most.'),
+  limit: z.coerce.number().int().min(1).max(MOST_LISTED).default(100),
+  pageToken: z.string().max(2000).optional().describe('`nextPageToken` of the page before.'),
+});
+export const jobPageSchema = z
+  .object({
+    rows: z.array(jobRowSchema),
+    total: z.int().describe('All that match.'),
+    open: z.int().describe('Of these, how many have not ended.'),
+    nextPageToken: z.string().optional(),
+  })
+  .meta({ id: 'JobPage' });
+export const jobCountsSchema = z
+  .object({
+    total: z.int(),
+    open: z.int(),
+    ended: z.record(z.string(), z.int()).describe('How those ended that are not open, by phase.'),
+  })
+  .meta({ id: 'JobCounts' });
+
+/** Everything the job's workflow knows; the type is `JobView`. */
+export const jobViewSchema = z
+  .looseObject({
+    id: jobId,
+    phase,
+    attempt: z.int(),
+    slices: z.array(z.looseObject({})),
+    events: z.array(z.looseObject({})),
+  })
+  .meta({ id: 'JobDescription' });
+
+export const waitQuery = z.object({
+  timeoutMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(30_000)
+    .describe('How long to wait for the end; 60,000 at most.'),
+});
+export const waitedSchema = z.object({ isOver: z.boolean(), outcome: outcomeSchema.optional() }).meta({ id: 'Waited' });

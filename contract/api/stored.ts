@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { outcomeSchema } from './jobs.js';
+import { epochMs, sha256 } from './values.js';
+
+export const logsQuery = z.object({
+  attempt: z.coerce.number().int().min(1).optional().describe('Absent: all that are stored.'),
+  stream: z
+    .string()
+    .regex(/^[a-z][\w-]{0,63}$/)
+    .default('command')
+    .describe('`command`, or a module.'),
+  host: z.coerce.number().int().min(0).optional().describe('Absent: all, interleaved in the order of storing.'),
+  follow: z.stringbool().default(false).describe('Server-sent events until the job has ended.'),
+});
+/** Data of the event `attempt-end`: the log of this attempt is complete. */
+export const logAttemptEndSchema = z.object({ attempt: z.int() }).meta({ id: 'LogAttemptEnd' });
+/** Data of the event `end`: the job has ended and its log is complete. The event `problem` has a Problem. */
+export const logEndSchema = z.object({ phase: z.string(), outcome: outcomeSchema.optional() }).meta({ id: 'LogEnd' });
+/** Data of the event `stretch`. */
+export const logStretchSchema = z
+  .object({
+    attempt: z.int(),
+    host: z.int(),
+    offset: z
+      .int()
+      .describe("Of the first byte in that host's output of the attempt; of a lost tail, where it stands."),
+    storedAt: epochMs,
+    bytes: z.base64().describe('Of that host, right behind what was sent before.'),
+    isLostTail: z.boolean().optional(),
+  })
+  .meta({ id: 'LogStretch' });
+
+export const objectsQuery = z.object({
+  prefix: z.string().min(1).max(1024),
+  startOffset: z.string().max(1024).optional(),
+  most: z.coerce.number().int().min(1).max(1000).optional(),
+});
+export const storedObjectSchema = z
+  .object({ name: z.string(), size: z.int(), generation: z.string(), updatedAt: epochMs })
+  .meta({ id: 'StoredObject' });
+export const objectsSchema = z.object({ objects: z.array(storedObjectSchema) });
+export const objectQuery = z.object({
+  name: z.string().min(1).max(1024),
+  start: z.coerce.number().int().min(0).optional(),
+  end: z.coerce.number().int().min(0).optional(),
+});
+
+export const uploadsBody = z.strictObject({
+  files: z
+    .array(z.strictObject({ path: z.string().min(1).max(4096), sha256, size: z.int().min(0) }))
+    .min(1)
+    .max(1000),
+});
+const uploadId = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits in small letters');
+export const uploadsSchema = z.object({
+  files: z.array(
+    z.object({
+      path: z.string(),
+      object: z.string(),
+      state: z.enum(['exists', 'wanted']),
+      url: z
+        .string()
+        .optional()
+        .describe(
+          "PUT the bytes of a wanted file here, without a token, at once or in pieces by Cloud Storage's resumable protocol; then " +
+            'complete the upload. Absent: PUT them to /v1/uploads/content, which works for small files in any case.',
+        ),
+      upload: uploadId.optional().describe('For /v1/uploads/complete, where there is a url.'),
+    }),
+  ),
+});
+export const uploadQuery = z.object({ path: z.string().min(1).max(4096), sha256 });
+export const completedBody = z.strictObject({ path: z.string().min(1).max(4096), sha256, upload: uploadId });

@@ -1,0 +1,18 @@
+/**
+ * What crosses the HTTP interface of `jobctl serve` (docs/http-api.md): the server checks by these, its OpenAPI document is made
+ * of them, and clients take their types from here. Times are milliseconds since 1970. Names of keys are those of
+ * `--output json` and of JobClient.
+ */
+import { z } from 'zod';
+import { JOB_ID_RULE, QUOTA_NAME, QUOTA_NAME_RULE } from '../../domain/identity.js';
+
+export const epochMs = z.int().min(0).describe('Milliseconds since 1970.');
+/** The end of the year 9999: later times have no ISO form that Temporal takes. */
+const LATEST_MS = 253_402_300_799_999;
+export const epochMsQuery = () => z.coerce.number().int().min(0).max(LATEST_MS);
+export const jobId = z.string().min(1).max(63).describe(`A job's id: ${JOB_ID_RULE}.`);
+export const quotaName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits in small letters');
+export const fingerprint = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/, 'as `ssh-keygen -l` shows it');
+/** Any JSON value; a job file is checked by its own rules, with their messages. */
+export const json = z.unknown();
