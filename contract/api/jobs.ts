@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JobPhase } from '../../domain/job-state.js';
-import { epochMs, epochMsQuery, fingerprint, jobId, json, quotaName, sha256 } from './values.js';
+import { epochMs, epochMsQuery, fingerprint, jobId, json, noControl, quotaName, sha256 } from './values.js';
 
 const PHASES = [...Object.values(JobPhase), 'terminated'] as const;
 const phase = z.enum(PHASES);
@@ -97,6 +97,7 @@ export const jobFilterSchema = z.object({
     .string()
     .min(1)
     .max(100)
+    .regex(...noControl)
     .optional()
     .describe('A pattern for ids, with * and ?; else the id, or this name and a suffix.'),
   since: epochMsQuery().optional().describe('Submitted or ended then or later; milliseconds since 1970.'),
