@@ -7,12 +7,12 @@ accessdenied accessexplained accessnotconfigured accesstokenfile according accou
 acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom activities
 activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror adminport
 admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms ag again against age
-agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead algorithm algorithms alias alias_props aliases
-alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues allows alone
-along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname
-altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate annotations announce
-announces anonymous another answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint
-apienum apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app
+agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms alias alias_props
+aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues
+allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively
+altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate annotations
+announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway apart api
+apiendpoint apienum apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app
 apparmorprofile append application applied appliedby applier apply applyfiles applymodules apt architecture archive are
 arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask asked askedat askedby asker
 asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic
@@ -74,20 +74,20 @@ digitalsignature digits dimensions dir direction directly directory dirname dirs
 discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
 disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
 dockerconfigjson dockerfile docs document does doesn domain done dots dotted double doubled down download downloads
-downloadurl downs dpkg draft drain drained draining drainingunits drains drawn dri driver drop dropped drops ds dstack
-dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
-east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
-elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
-enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark
-endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent enospc enotdir
-enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerate enums env env_name env_type
-env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq equal equals erofs err
-errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errors esac escape
-eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every
-everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact exactly example
-exceeded exceeds except excess exclude exec executable executionstatus exhausted exhaustion exist existing exists exit
+downloadurl downs dpkg draft drain drained draining drainingunits drains drawn dri driver drop dropped drops ds
+dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again
+earlier early east1 east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee
+eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif
+eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
+enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
+enametoolong encode encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby
+endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine
+enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerate enums
+env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq equal
+equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo
+errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
+ever every everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact exactly
+example exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists exit
 exitcode exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat
 explain explained explanation export expression expressions extensions external external_ips externalip externalips
 externalname extkeyusage extra extra_mounts extralocationtypes f1 face fact facts fail failed failed_precondition
@@ -126,8 +126,8 @@ hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath 
 hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
 httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency
 idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
-idletimeoutseconds ids if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored ignores illegal image
-imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
+idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored ignores illegal
+image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
 impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
 increase indent indentation indented index indexed indexes info inforce infrastructure ingress inherited init initial
 initialinterval initialized initializeparams initializing initiatemultipartuploadresult initiator initpid inline inner
@@ -154,19 +154,19 @@ jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host j
 jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys
 jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
 jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq
-js json jsonl judged jupyter just jwk k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
-keepsplace kept keptaswritten kernel kex key keycertsign keygen keyrings keys keytype keyusage keyword keywordlist kfd
-ki kib kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube
-kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint
-labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
-lastaddress lastat lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate
-lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le leader leading leads
-leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases
-least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader lend lending lending_limits
-lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries library libssh
-libtpu licenses lie lies life lifecycle lifecyclestate lifetime like limit limitbytes limited limitms limits line
-linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen listened
-listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
+js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper
+keeps keepsplace kept keptaswritten kernel kex key keycertsign keygen keyrings keys keytype keyusage keyword keywordlist
+kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows
+knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label
+labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice
+largestslice last lastaddress lastat lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem
+lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le
+leader leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
+leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader lend lending
+lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries
+library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like limit limitbytes limited limitms
+limits line linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen
+listened listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
 listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool
 local localaddress localfiles localhost locally localport located location locationid locations locationtype lock locked
 lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login
@@ -189,9 +189,9 @@ missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified modifie
 moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo mountpath
 mounts mountvolume move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
 multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice multislicenode multisliceparams
-multislicerefused must mv my n1 n2 name namecounts named namedpricing namematches nameof names namespace namespaced
-namespacenotfounderror namespaces nametoolong nap narrow nat natip nbconvert nconnect nd ndjson ne nearest need needed
-needs needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints
+multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing namematches nameof names namespace
+namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip nbconvert nconnect nd ndjson ne nearest
+need needed needs needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints
 networkinterface networkinterfaces networkip networks networktier never new newer newest newline newlines news next
 nextat nextdue nextgeneration nextpagetoken ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
 noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector nodecount nodeid
@@ -205,16 +205,16 @@ nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replica
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objects objectsize objectstorebytes objecturl objectuser objectviewer observation
 observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest
-on oncall once onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput onpodconditions
-onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user openbucket
-opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem operation
-operationlist operationmetadata operations operationtype operator operators opt option options or order org organization
-orgpolicy origin orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof
-otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
-output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned owner
-ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair
-parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser
-part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
+on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput
+onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user
+openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem
+operation operationlist operationmetadata operations operationtype operator operators opt option options or order org
+organization orgpolicy origin orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype
+otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange
+outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned
+owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
+pair parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror
+parser part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
 pathname paths patience pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people
 per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm
 permanent permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
@@ -316,15 +316,15 @@ those three through throwifnoentry ti tib tick tier tiers till time timecreated 
 timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
 timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
 together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
-told toldat tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too took tool
-toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources totalbytesrewritten
+told toldat tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took
+tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources totalbytesrewritten
 totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type
 tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree
 tried tries trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty
-tunnel turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types
+tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types
 ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
-unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncountedterminatedpods under
-undergo underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token
+unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncountedterminatedpods undefined
+under undergo underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token
 unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
 universedomain unknown unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
 unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
