@@ -72,7 +72,8 @@ describe('calls that a fuzzer makes of the OpenAPI document', function () {
     const before = stack.allOfLog().length;
     const what = ['run', `${stack.urls[0]}/openapi.json`, '--checks', CHECKS, '--phases', 'examples,coverage,fuzzing'];
     const how = ['--max-examples', String(cases), '--header', `Authorization: Bearer ${token}`, '--seed', '1'];
-    const more = ['--workers', '2', '--continue-on-failure', '--suppress-health-check', 'all'];
+    // One alone: with two, CPython 3.11's parser now and then fails in both (gh-106905), and schemathesis calls that an error.
+    const more = ['--workers', '1', '--continue-on-failure', '--suppress-health-check', 'all'];
     const program = join(folder, 'venv/bin/schemathesis');
     const { code, output } = await run(program, ['--config-file', config, ...what, ...how, ...more], MOST_MS);
     const log = stack.allOfLog().slice(before);
