@@ -191,6 +191,7 @@ def test_an_operator_of_the_pool(as_: As, tmp_path: Path) -> None:
     alice("cancel", job_id)
     # A look that everybody has, as at a status, is no line.
     assert [(one.verb, one.subject, one.decision) for one in olga("audit", job=job_id)] == [
+        ("submit", "alice@example.org", "allowed"),
         ("cancel", "mallory@example.org", "refused"),
         ("cancel", "alice@example.org", "allowed"),
     ]
