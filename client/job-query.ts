@@ -100,6 +100,7 @@ function patternOf(name: string): RegExp {
   );
 }
 
-const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+/** Temporal's parser takes a backslash for an escape: a name that ends with one would take the closing quote along. */
+const text = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 const list = (values: readonly string[]): string => values.map(text).join(', ');
 const time = (at: EpochMs): string => text(new Date(at).toISOString());
