@@ -14,6 +14,7 @@ import { listOwnedEverywhere } from './accounts.js';
 import { queryPages } from './quota-pages.js';
 import { eachOf } from '../domain/each-of.js';
 import { describe, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
+import { queryText } from '../domain/visibility-query.js';
 
 /** Calls at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;
@@ -62,7 +63,7 @@ async function publishedAdmission({ store }: ActivityDependencies, pool: string)
 
 async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWork['jobs']> {
   const jobs = [];
-  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
+  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND JobPool = ${queryText(pool)}`;
   for await (const { workflowId, memo, searchAttributes } of temporal.workflow.list({ query, pageSize: PAGE })) {
     const run = (memo as JobMemo | undefined)?.run;
     if (run === undefined) continue;
@@ -75,7 +76,7 @@ async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWor
 
 async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<OpenSlice, 'isInCloud'>[]> {
   const slices = [];
-  const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
+  const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND JobPool = ${queryText(pool)}`;
   for await (const { memo } of temporal.workflow.list({ query, pageSize: PAGE })) {
     const known = memo as SliceMemo | undefined;
     if (known?.lease) slices.push({ ...known, isWorkflowOpen: true });
@@ -85,8 +86,6 @@ async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<
 
 /** Large pages, few calls: visibility allows 10 calls a second by default (facts/production.md 1). */
 const PAGE = 1000;
-
-const quoted = (text: string): string => text.replaceAll("'", "''");
 
 async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {
   const execution = await describe(temporal, sliceWorkflowId(name));

@@ -4,6 +4,7 @@ import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import type { JobRow, ShownPhase } from './job-rows.js';
+import { queryText } from '../domain/visibility-query.js';
 
 export interface JobFilter {
   readonly project?: string;
@@ -51,8 +52,8 @@ export function queryOf(filter: JobFilter): string {
     `WorkflowType = '${WorkflowType.Job}'`,
     // Runs of one job before the present one. They are no jobs.
     "ExecutionStatus != 'ContinuedAsNew'",
-    ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${text(value)}`])),
-    ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${text(prefix)}`]),
+    ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${queryText(value)}`])),
+    ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${queryText(prefix)}`]),
     ...(ids === undefined ? [] : [`WorkflowId IN (${list(ids)})`]),
     ...(state === undefined ? [] : [state === 'open' ? IS_OPEN : HAS_ENDED]),
     // SQL stores compare an open workflow's missing CloseTime as if it were in the far future.
@@ -100,7 +101,5 @@ function patternOf(name: string): RegExp {
   );
 }
 
-/** Temporal's parser takes a backslash for an escape: a name that ends with one would take the closing quote along. */
-const text = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
-const list = (values: readonly string[]): string => values.map(text).join(', ');
-const time = (at: EpochMs): string => text(new Date(at).toISOString());
+const list = (values: readonly string[]): string => values.map(queryText).join(', ');
+const time = (at: EpochMs): string => queryText(new Date(at).toISOString());
