@@ -52,11 +52,11 @@ for (const shell of SHELLS) {
         }
       });
     }
-    const inRun = (name: string): string => join(home, '.jobctl/runs/x-a1', name);
-    function beginRun(): void {
-      mkdirSync(inRun(''));
-      writeFileSync(inRun('output'), 'one\n');
-      writeFileSync(inRun('begun'), 'boot 1 0 0 0\n');
+    const inRun = (name: string, run = 'x-a1'): string => join(home, '.jobctl/runs', run, name);
+    function beginRun(run = 'x-a1', output = 'one\n', startedMs = 0): void {
+      mkdirSync(inRun('', run));
+      writeFileSync(inRun('output', run), output);
+      writeFileSync(inRun('begun', run), `boot 1 0 0 ${startedMs}\n`);
     }
     async function code(): Promise<number | null> {
       if (agent.exitCode === null) await once(agent, 'exit');
@@ -69,6 +69,15 @@ for (const shell of SHELLS) {
       process.kill(await inside(), 'SIGTERM');
       assert.deepEqual(await once(agent, 'exit'), [143, null]);
       assert.equal(printed, 'jobctl: SIGTERM: the pod ends; its processes are told\n');
+    });
+
+    it('prints runs in the order of their starts, whatever their names', async () => {
+      beginRun('b-a1', 'second\n', 1_795_523_160_066);
+      beginRun('c-a1', 'first\n', 1_795_523_160_065);
+      beginRun('a-a1', 'third\n', 1_795_523_160_067);
+      start();
+      await until('the third', () => printed.includes('third'));
+      assert.equal(printed, 'first\nsecond\nthird\n');
     });
 
     it('waits for the output of a run that has begun without one, and ends all the same', async () => {

@@ -47,19 +47,23 @@ copy() {
   while kill -0 $copier 2> /dev/null; do wait $copier; done
 }
 
-# The run whose output is copied: one that has begun and was not copied yet, once the rest of the one before is.
+# The run whose output is copied: of those that have begun and were not copied yet the first to start, once the rest of the one
+# before is. A run begins when the one before has ended, so none is left while it prints.
 next_run() {
+  next= first=
   for begun in "$base"/runs/*/begun; do
     run_seen=\${begun%/begun}
     [ -f "$begun" ] && [ ! -e "$run_seen/shown" ] && [ -r "$run_seen/output" ] || continue
-    [ -z "$run" ] || copy
-    run=
-    { true > "$run_seen/shown"; } 2> /dev/null || return 1
-    exec 3< "$run_seen/output"
-    run=$run_seen
-    return 0
+    read -r boot pid start supervisor started < "$begun"
+    [ -z "$next" ] || [ "$started" -lt "$first" ] || continue
+    next=$run_seen first=$started
   done
-  return 1
+  [ -n "$next" ] || return 1
+  [ -z "$run" ] || copy
+  run=
+  { true > "$next/shown"; } 2> /dev/null || return 1
+  exec 3< "$next/output"
+  run=$next
 }
 
 # Whether the run's command lives: not one that ended, nor one that was killed with its supervisor.
