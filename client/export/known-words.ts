@@ -338,10 +338,10 @@ usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv 
 v6e vacate vacated valid validafterduration validaftertime validate validatestatus validator validfrom validinterval
 validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars vcpus venv verb
 verbs verdict verdictof verdicts verified verify versinfo version versioning versions very vfio view viewer views
-violated violations visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait
-waited waiter waiters waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms waitoperation
-waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned
-warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
+violated violations visibility visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts
+volumes vpc wait waited waiter waiters waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms
+waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants
+warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
 wedgedslicems weight well went were west1 west4 wget what whatever when whenever where whether which whichever while
 white who whoami whoever whole whom whose why width will window windowms winners wire with withfiletypes withignored
 within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num

@@ -95,8 +95,11 @@ describe('an atomic job of two slices', function () {
     await admin.post('configure', { othersOnPreemption: 'kept' });
     const { id } = await stack.jobs.submit({ job: jobFile('sleep 600', TWO) });
     await until('it runs', async () => (await stack.jobs.row(id)).phase === 'running', 60_000);
+    // A call of theirs that is under way would start the pool again, which would give the nodes back.
+    await stack.killWorker();
     for (const workflow of ['quota/default', `slice/jc-${id}-g1`, id])
       await stack.client.workflow.getHandle(workflow).terminate('test');
+    await stack.startWorker();
     const request = `projects/rehearsal/locations/us-central2-b/queuedResources/jc-${id}-g1`;
     const left = async (): Promise<readonly string[]> => {
       const { queuedResources, nodes } = await admin.status();
