@@ -1,5 +1,5 @@
-import type { BucketPlace } from '../../domain/bucket-place.js';
 import {
+  type BucketFacts,
   type EffectivePolicy,
   type FirewallRule,
   GoogleCallFailed,
@@ -9,6 +9,7 @@ import {
   type ProjectFacts,
   type QuotaLimit,
   type RegionQuota,
+  type RoleBinding,
   type SubnetworkFacts,
 } from './port.js';
 import { GoogleRest, type GoogleRestOptions } from './rest.js';
@@ -149,10 +150,28 @@ class RestGoogleProject implements GoogleProjectPort {
     };
   }
 
-  async bucket(bucket: string): Promise<BucketPlace | undefined> {
+  async bucket(bucket: string): Promise<BucketFacts | undefined> {
     const path = `/storage/v1/b/${encodeURIComponent(bucket)}`;
-    const found = await orAbsent(this.#rest.get<Partial<BucketPlace>>('storage', path));
-    return found && { location: (found.location ?? '').toLowerCase(), locationType: found.locationType ?? 'region' };
+    const found = await orAbsent(this.#rest.get<ApiBucket>('storage', path));
+    if (found === undefined) return undefined;
+    const { location = '', locationType = 'region', retentionPolicy } = found;
+    return {
+      ...{ location: location.toLowerCase(), locationType },
+      ...(retentionPolicy && { retentionSeconds: Number(retentionPolicy.retentionPeriod) }),
+    };
+  }
+
+  async roleBindings(): Promise<readonly RoleBinding[]> {
+    const path = `/v3/${this.#project}:getIamPolicy`;
+    // Version 3: the only one that does not leave out what conditional bindings say (IAM's "Policy versions", 2026-11).
+    const options = { requestedPolicyVersion: 3 };
+    return bindingsOf(await this.#rest.post<ApiIamPolicy>('cloudresourcemanager', path, { options }));
+  }
+
+  async roleBindingsOnBucket(bucket: string): Promise<readonly RoleBinding[] | undefined> {
+    const path = `/storage/v1/b/${encodeURIComponent(bucket)}/iam?optionsRequestedPolicyVersion=3`;
+    const policy = await orAbsent(this.#rest.get<ApiIamPolicy>('storage', path));
+    return policy && bindingsOf(policy);
   }
 
   async createBucket(name: string, location: string): Promise<void> {
@@ -172,6 +191,9 @@ async function orAbsent<T>(asked: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
+
+const bindingsOf = ({ bindings = [] }: ApiIamPolicy): readonly RoleBinding[] =>
+  bindings.map(({ role = '', members = [] }) => ({ role, members }));
 
 function firewallRule(rule: ApiFirewall): FirewallRule {
   const ranges = (list: ApiFirewall['allowed'] = []): readonly PortRange[] =>
@@ -197,6 +219,14 @@ interface ApiProject {
 }
 interface ApiPermissions {
   readonly permissions?: readonly string[];
+}
+interface ApiBucket {
+  readonly location?: string;
+  readonly locationType?: string;
+  readonly retentionPolicy?: { readonly retentionPeriod?: string };
+}
+interface ApiIamPolicy {
+  readonly bindings?: readonly { readonly role?: string; readonly members?: readonly string[] }[];
 }
 interface ApiQuotaMetric {
   readonly metric?: string;

@@ -72,6 +72,19 @@ export interface EffectivePolicy {
   readonly allowedValues?: readonly string[];
 }
 
+export interface BucketFacts extends BucketPlace {
+  /** How long an object can be neither replaced nor removed; absent: no retention policy. */
+  readonly retentionSeconds?: number;
+}
+
+/** Of an IAM policy (docs.cloud.google.com/iam/docs/reference/rest/v1/Policy, 2026-11). Its condition is left out. */
+export interface RoleBinding {
+  /** `roles/storage.objectAdmin`. */
+  readonly role: string;
+  /** `serviceAccount:EMAIL`, `projectEditor:PROJECT`, `allUsers` .. */
+  readonly members: readonly string[];
+}
+
 /** Why a question to Google has no answer. */
 export class GoogleCallFailed extends Error {
   override readonly name = 'GoogleCallFailed';
@@ -115,7 +128,10 @@ export interface GoogleProjectPort {
   hasInZone(zone: string, kind: 'machineTypes' | 'acceleratorTypes', name: string): Promise<boolean>;
   /** @param constraint without `constraints/`, such as `compute.vmExternalIpAccess` */
   effectivePolicy(constraint: string): Promise<EffectivePolicy>;
-  bucket(bucket: string): Promise<BucketPlace | undefined>;
+  bucket(bucket: string): Promise<BucketFacts | undefined>;
+  /** Of the project itself: what a folder or the organization grants is not in it. */
+  roleBindings(): Promise<readonly RoleBinding[]>;
+  roleBindingsOnBucket(bucket: string): Promise<readonly RoleBinding[] | undefined>;
   /** With uniform access. Rejects where the name is taken. */
   createBucket(bucket: string, location: string): Promise<void>;
 }

@@ -54,11 +54,22 @@ export const BUCKET_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'storage.objects.list', role: OBJECT_ADMIN, use: 'read logs' },
 ];
 
+/** Google's own roles that let objects be created, and so replaced (docs.cloud.google.com/storage/docs/access-control/iam-roles, 2026-11). */
+export const OBJECT_WRITER_ROLES: ReadonlySet<string> = new Set([
+  'roles/storage.admin',
+  OBJECT_ADMIN,
+  'roles/storage.objectUser',
+  'roles/storage.objectCreator',
+  'roles/storage.legacyBucketOwner',
+  'roles/storage.legacyBucketWriter',
+]);
+
 /** By the longest prefix; the least role of Google's own that has it. */
 const ROLE_OF: readonly (readonly [prefix: string, role: string])[] = [
   ['tpu.', TPU_ADMIN],
   ['storage.objects.', OBJECT_ADMIN],
   ['storage.buckets.', 'roles/storage.admin'],
+  ['resourcemanager.projects.getIamPolicy', 'roles/iam.securityReviewer'],
   ['iam.serviceAccounts.actAs', ACT_AS.role],
   ['iam.serviceAccounts.', 'roles/iam.serviceAccountViewer'],
   ['compute.instances.create', COMPUTE_ADMIN],
@@ -87,8 +98,18 @@ export const SOMEBODY = 'user:EMAIL';
  * @param member `user:..` or `serviceAccount:..`
  */
 export function grantCommand(role: string, on: string, member: string = SOMEBODY): string {
+  return bindingCommand('add', role, on, member);
+}
+
+/** The command that takes a role away. @param on as of `grantCommand` */
+export function revokeCommand(role: string, on: string, member: string): string {
+  return bindingCommand('remove', role, on, member);
+}
+
+function bindingCommand(verb: 'add' | 'remove', role: string, on: string, member: string): string {
+  const words = `${verb}-iam-policy-binding`;
   const binding = `--member=${member} --role=${role}`;
-  if (on.startsWith('gs://')) return `gcloud storage buckets add-iam-policy-binding ${on} ${binding}`;
-  if (on.includes('@')) return `gcloud iam service-accounts add-iam-policy-binding ${on} ${binding}`;
-  return `gcloud projects add-iam-policy-binding ${on.replace(/^projects\//, '')} ${binding}`;
+  if (on.startsWith('gs://')) return `gcloud storage buckets ${words} ${on} ${binding}`;
+  if (on.includes('@')) return `gcloud iam service-accounts ${words} ${on} ${binding}`;
+  return `gcloud projects ${words} ${on.replace(/^projects\//, '')} ${binding}`;
 }

@@ -57,5 +57,6 @@ export const ROLES: Readonly<Record<string, readonly string[]>> = {
     'serviceusage.services.list',
   ],
   'roles/orgpolicy.policyViewer': ['orgpolicy.policies.list', 'orgpolicy.policy.get'],
+  'roles/iam.securityReviewer': ['resourcemanager.projects.getIamPolicy', 'storage.buckets.getIamPolicy'],
   'roles/browser': ['resourcemanager.projects.get'],
 };

@@ -50,6 +50,16 @@ export const RESOURCE_MANAGER: readonly NeighbourRoute[] = [
     answer: grantedOf,
   },
   {
+    verb: 'POST',
+    path: /^\/v3\/projects\/(?<project>[^/:]+):getIamPolicy$/,
+    service: SERVICE,
+    method: 'GetIamPolicy',
+    permission: 'resourcemanager.projects.getIamPolicy',
+    resource,
+    hidesUnknownProjects: true,
+    answer: ({ facts }) => ({ version: 1, etag: 'BwXhqDsMdeI=', bindings: facts.roleBindings }),
+  },
+  {
     verb: 'GET',
     path: /^\/v1\/projects\/(?<project>[^/:]+)\/serviceAccounts\/(?<email>[^/:]+)$/,
     service: 'iam.googleapis.com',

@@ -58,6 +58,8 @@ export const projectSchema = z.strictObject({
   regionQuotas: z.record(z.string(), z.record(z.string(), z.strictObject({ limit: z.number(), usage: z.number() }))),
   /** Organisation policies in force, by constraint without `constraints/`: `allowAll`, `denyAll`, `enforce` or values. */
   policies: z.record(z.string(), z.record(z.string(), z.unknown())),
+  /** Who holds which role on the project, as its IAM policy says it. It is answered; rights come from the principals. */
+  roleBindings: z.array(z.strictObject({ role: z.string(), members: z.array(z.string()) })),
   /** Which service accounts there are, by email. */
   serviceAccounts: z.union([z.literal('any'), z.array(z.string())]),
   /** By metric, without `tpu.googleapis.com/`: the limit of a place, and where it is another. */
@@ -107,6 +109,7 @@ export const DEFAULT_PROJECT: ProjectFacts = projectSchema.parse({
   },
   regionQuotas: { any: { IN_USE_ADDRESSES: { limit: 64, usage: 0 }, CPUS: { limit: 200, usage: 0 } } },
   policies: {},
+  roleBindings: [],
   serviceAccounts: 'any',
   tpuQuotas: {
     'tpu-v4s': perZone(512),

@@ -62,11 +62,21 @@ function withoutFixed(fields: JsonObject): JsonObject {
 }
 
 function checkBucketFields(request: JsonObject): void {
-  for (const field of ['labels', 'versioning', 'lifecycle', 'iamConfiguration', 'softDeletePolicy']) {
+  for (const field of [
+    'labels',
+    'versioning',
+    'lifecycle',
+    'iamConfiguration',
+    'softDeletePolicy',
+    'retentionPolicy',
+  ]) {
     const value = request[field];
     if (value !== undefined && value !== null && !isObject(value))
       throw storeErrors.invalid(`Invalid value for: ${field}`);
   }
+  const retention = request['retentionPolicy'];
+  if (isObject(retention) && !(Number(retention['retentionPeriod']) > 0))
+    throw storeErrors.invalid('Invalid value for: retentionPolicy.retentionPeriod');
   // Folders are another kind of bucket altogether: better none than one that only says so.
   if (asObject(request['hierarchicalNamespace'])['enabled'] === true) {
     throw storeErrors.notServed('A bucket with a hierarchical namespace');
@@ -91,6 +101,10 @@ export function objectDefaults(resource: BucketResource): ObjectAttributes {
   const storageClass = resource['storageClass'];
   return typeof storageClass === 'string' && storageClass !== 'STANDARD' ? { storageClass } : {};
 }
+
+/** How long its objects are kept as they are, ms; 0 without a retention policy. */
+export const retentionMs = (resource: BucketResource | undefined): number =>
+  Number(asObject(resource?.['retentionPolicy'])['retentionPeriod'] ?? 0) * 1000;
 
 /** With its links. @param origin scheme and authority that the client used. */
 export function bucketAnswer(resource: BucketResource, origin: string): JsonObject {

@@ -9,6 +9,7 @@ import {
   newBucketResource,
   newPolicy,
   objectDefaults,
+  retentionMs,
 } from './bucket-resource.js';
 import { compareNames } from './name-index.js';
 import type { ObjectAttributes } from './object-record.js';
@@ -132,6 +133,7 @@ export class Buckets {
       nextGeneration: () => this.#generation(),
       now: this.#now,
       isVersioned: () => asObject(this.#buckets.get(name)?.resource['versioning'])['enabled'] === true,
+      retentionMs: () => retentionMs(this.#buckets.get(name)?.resource),
     });
     const bucket = { ...file, objects, defaults: objectDefaults(file.resource) };
     this.#buckets.set(name, bucket);

@@ -22,6 +22,8 @@ export interface ObjectsContext {
   readonly now: () => number;
   /** Whether what is overwritten or deleted is kept as a noncurrent version. */
   readonly isVersioned: () => boolean;
+  /** How long an object is neither replaced, moved nor removed, ms. */
+  readonly retentionMs: () => number;
 }
 
 /** A log of this many lines more than there are objects is written anew when the bucket is opened. */
@@ -116,12 +118,13 @@ export class BucketObjects {
 
   /**
    * Makes staged bytes the live object of a name, all at once. Throws StoreError 412 if the object that is there is not
-   * as the preconditions want it; then the bytes are gone.
+   * as the preconditions want it, 403 if it is retained; then the bytes are gone.
    */
   write(name: string, staged: StagedBlob, { attributes, wanted, componentCount }: ObjectToWrite): ObjectRecord {
     try {
       const old = this.find(name);
       checkPreconditions(old, wanted);
+      this.#checkRetention(old);
       const generation = this.#context.nextGeneration();
       staged.settle(generation);
       const { hashes } = staged;
@@ -152,11 +155,12 @@ export class BucketObjects {
   remove(name: string, wanted: Preconditions, generation?: string): void {
     const object = this.get(name, generation);
     checkPreconditions(object, wanted);
+    this.#checkRetention(object);
     const gone = { drop: { name, generation: object.generation } };
     this.#change(generation === undefined ? this.#endOf(object) : [gone]);
   }
 
-  /** The live object under another name, at once. Throws StoreError 404 and 412. */
+  /** The live object under another name, at once. Throws StoreError 403, 404 and 412. */
   move(
     from: string,
     to: string,
@@ -166,6 +170,7 @@ export class BucketObjects {
     checkPreconditions(source, wanted.source);
     const target = this.find(to);
     checkPreconditions(target, wanted.target);
+    for (const object of [source, target]) this.#checkRetention(object);
     const generation = this.#context.nextGeneration();
     this.stageCopy(this, source).settle(generation);
     const record = { ...source, name: to, generation, metageneration: '1', updated: this.#now() };
@@ -176,6 +181,13 @@ export class BucketObjects {
   /** For a bucket that is being deleted. */
   close(): void {
     this.#log.close();
+  }
+
+  /** A versioned bucket's too: there it is not made noncurrent. */
+  #checkRetention(object: ObjectRecord | undefined): void {
+    if (object === undefined) return;
+    const until = Date.parse(object.timeCreated) + this.#context.retentionMs();
+    if (until > this.#context.now()) throw storeErrors.retained(this.#context.bucket, object.name, until);
   }
 
   /** What becomes of the live object when another takes its place, or none does. */

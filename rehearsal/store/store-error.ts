@@ -68,6 +68,13 @@ export const storeErrors = {
   outOfScope: () => new StoreError(403, 'forbidden', 'Provided scope(s) are not authorized'),
   denied: (who: string, permission: string, noun: string) =>
     new StoreError(403, 'forbidden', deniedText(who, permission, noun)),
+  /** As field reports have it (lakeFS issue 1339, sitespeed.io issue 2749). @param until epoch ms */
+  retained: (bucket: string, name: string, until: number) =>
+    new StoreError(
+      403,
+      'forbidden',
+      `Object '${bucket}/${name}' is subject to bucket's retention policy and cannot be deleted, overwritten or archived until ${new Date(until).toISOString()}`,
+    ),
   invalid,
   invalidValue: (parameter: string, value: string) => invalid(`Invalid value '${value}' for parameter: ${parameter}`),
   invalidParameter: (message: string) => new StoreError(400, 'invalidParameter', message),

@@ -153,6 +153,13 @@ for (const authentication of [true, false]) {
       });
     }
 
+    it('Resource Manager: the IAM policy of the project', async () => {
+      const roleBindings = [{ role: 'roles/editor', members: ['serviceAccount:a@p.iam.gserviceaccount.com'] }];
+      await cloud.project({ roleBindings });
+      const { json } = await ask('v3/projects/p:getIamPolicy', { options: { requestedPolicyVersion: 3 } });
+      assert.deepEqual((json as { bindings: unknown }).bindings, roleBindings);
+    });
+
     it('Resource Manager: of some permissions, those that the caller holds', async () => {
       await cloud.project({});
       const permissions = ['tpu.nodes.create', 'tpu.nodes.get', 'iam.serviceAccounts.actAs'];

@@ -41,6 +41,32 @@ describe('buckets of the rehearsal’s Cloud Storage', () => {
     assert.deepEqual([json?.['metageneration'], json?.['versioning']], ['2', patched.json?.['versioning']]);
   });
 
+  it('hold their objects as they are while a retention policy says so, whatever would change them', async () => {
+    await create({ name: 'held', retentionPolicy: { retentionPeriod: '86400' } });
+    const upload = (name: string): ReturnType<typeof store.ask> =>
+      store.ask('POST', `/upload/storage/v1/b/held/o?uploadType=media&name=${name}`, { body: { a: 1 } });
+    assert.equal((await upload('one')).status, 200);
+    const until = '\\d{4}-.*Z';
+    const text = new RegExp(
+      `^Object 'held/one' is subject to bucket's retention policy and cannot be deleted, overwritten or archived until ${until}$`,
+    );
+    const refused = [
+      await upload('one'),
+      await store.ask('DELETE', `${B}/held/o/one`),
+      await store.ask('POST', `${B}/held/o/one/moveTo/o/two`),
+      await store.ask('POST', `${B}/held/o/one/copyTo/b/held/o/one`),
+    ].map(refusalOf);
+    for (const [status, reason, message] of refused) {
+      assert.deepEqual([status, reason], [403, 'forbidden']);
+      assert.match(String(message), text);
+    }
+    assert.equal((await store.ask('POST', `${B}/held/o/one/copyTo/b/held/o/two`)).status, 200);
+    await store.ask('PATCH', `${B}/held`, { body: { retentionPolicy: null } });
+    assert.equal((await upload('one')).status, 200);
+    const bad = await create({ name: 'bad', retentionPolicy: { retentionPeriod: '0' } });
+    assert.deepEqual(refusalOf(bad), [400, 'invalid', 'Invalid value for: retentionPolicy.retentionPeriod']);
+  });
+
   const names: Record<string, boolean> = {
     abc: true,
     'a.dotted.name': true,

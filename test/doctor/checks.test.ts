@@ -224,6 +224,9 @@ describe('the checks of a Google project', () => {
         zone({ acceleratorTypes: unknown, runtimeVersions: unknown, subnetwork: unknown, regionQuotas: unknown }),
       ],
       bucket: { name: 'b', facts: unknown, granted: unknown },
+      systemBucket: {
+        ...{ name: 's', facts: unknown, granted: unknown, bindings: known([]), projectBindings: unknown },
+      },
     });
     const findings = checks({ googleProject: 'p', identity, rest: nothing }, wanted());
     assert.deepEqual(

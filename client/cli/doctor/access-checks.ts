@@ -168,18 +168,11 @@ export function bucketChecks(
   if (bucket === undefined)
     return [warning(check, 'none is named, so none was looked at', 'name it: --bucket, or JOBCTL_BUCKET')];
   const url = `gs://${bucket.name}`;
-  if (isMissing(bucket))
-    return [
-      failed(
-        check,
-        `${url} does not exist`,
-        `run '${createBucketCommand(bucket.name, facts.googleProject, wanted.zones[0])}'`,
-      ),
-    ];
-  return [...bucketRights(bucket, url, memberOf(facts)), ...bucketPlace(bucket, url, wanted)];
+  const rights = bucketRights(check, facts, bucket, wanted);
+  return isMissing(bucket) ? rights : [...rights, ...bucketPlace(bucket, url, wanted)];
 }
 
-const isMissing = ({ facts, granted }: BucketAnswers): boolean =>
+export const isMissing = ({ facts, granted }: BucketAnswers): boolean =>
   (facts.known && facts.value === undefined) || (granted.known && granted.value === undefined);
 
 /** @param zone whose region the bucket is to lie in; absent: a placeholder */
@@ -188,10 +181,21 @@ export function createBucketCommand(bucket: string, googleProject: string, zone:
   return `gcloud storage buckets create gs://${bucket} --project=${googleProject} --location=${location} --uniform-bucket-level-access`;
 }
 
-function bucketRights({ granted }: BucketAnswers, url: string, member: string): readonly Finding[] {
-  const check = 'bucket';
+/** Whether it is there, and whether one who asks may read and write it. */
+export function bucketRights(
+  check: string,
+  facts: GoogleFacts,
+  bucket: BucketAnswers,
+  { zones }: Pick<Wanted, 'zones'>,
+): readonly Finding[] {
+  const { name, granted } = bucket;
+  const url = `gs://${name}`;
+  if (isMissing(bucket)) {
+    const command = createBucketCommand(name, facts.googleProject, zones[0]);
+    return [failed(check, `${url} does not exist`, `run '${command}'`)];
+  }
   if (!granted.known) return [couldNotLook(check, granted)];
-  const found = missingOf(BUCKET_PERMISSIONS, granted.value ?? [], url, member);
+  const found = missingOf(BUCKET_PERMISSIONS, granted.value ?? [], url, memberOf(facts));
   return found.length > 0
     ? found.map((finding) => ({ ...finding, check }))
     : [ok(check, `${url} can be read and written`)];

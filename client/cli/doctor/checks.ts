@@ -12,6 +12,7 @@ import { type GoogleFacts, permissionsOf } from './facts.js';
 import type { Finding } from './finding.js';
 import { networkChecks } from './network-checks.js';
 import { placeChecks } from './place-checks.js';
+import { systemBucketChecks } from './system-bucket-checks.js';
 import { vmChecks } from './vm-checks.js';
 import type { Wanted } from './wanted.js';
 
@@ -26,6 +27,7 @@ export function checks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
   const all = [
     ...first,
     ...bucketChecks(facts, rest.bucket, wanted),
+    ...(rest.systemBucket === undefined ? [] : systemBucketChecks(facts, rest, rest.systemBucket, wanted)),
     ...(wanted.vms === undefined
       ? placeChecks(googleProject, rest, wanted)
       : vmChecks(googleProject, rest, { ...wanted, vms: wanted.vms })),

@@ -22,12 +22,14 @@ export async function diagnoseCloudTpu(
   const fromFile = file === undefined ? { wanted: {} } : await wantedByJobFile(file);
   const named = flags.googleProject ?? fromFile.googleProject;
   const google = await openGoogleProject({ ...flags, ...(named === undefined ? {} : { googleProject: named }) }, env);
-  const bucket = flags.bucket ?? google.bucket;
   const wanted = {
     ...NOTHING_IN_PARTICULAR,
     ...fromFile.wanted,
     ...wantedByFlags(flags),
-    ...(bucket === undefined ? {} : { bucket }),
+    ...present({
+      bucket: flags.bucket ?? google.bucket,
+      systemBucket: flags.systemBucket ?? google.systemBucket,
+    }),
   };
   const findings = checks(await readFacts(google.port, wanted), wanted);
   return { account: { googleProject: google.port.googleProject }, findings };

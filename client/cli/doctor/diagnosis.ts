@@ -11,6 +11,7 @@ export interface DoctorFlags extends OutputFlag {
   readonly zone?: readonly string[];
   readonly accelerator?: string;
   readonly bucket?: string;
+  readonly systemBucket?: string;
   readonly network?: string;
   readonly subnetwork?: string;
   readonly serviceAccount?: string;

@@ -1,5 +1,5 @@
-import type { BucketPlace } from '../../../domain/bucket-place.js';
 import type {
+  BucketFacts,
   EffectivePolicy,
   FirewallRule,
   GoogleProjectPort,
@@ -7,6 +7,7 @@ import type {
   ProjectFacts,
   QuotaLimit,
   RegionQuota,
+  RoleBinding,
   SubnetworkFacts,
 } from '../../../cloud/google-project/port.js';
 import { GoogleCallFailed } from '../../../cloud/google-project/port.js';
@@ -49,6 +50,7 @@ export interface ProjectAnswers {
   readonly zones: readonly ZoneAnswers[];
   /** Absent where no bucket is wanted. */
   readonly bucket?: BucketAnswers;
+  readonly systemBucket?: SystemBucketAnswers;
 }
 
 export interface ZoneAnswers {
@@ -64,8 +66,14 @@ export interface ZoneAnswers {
 
 export interface BucketAnswers {
   readonly name: string;
-  readonly facts: Looked<BucketPlace | undefined>;
+  readonly facts: Looked<BucketFacts | undefined>;
   readonly granted: Looked<readonly string[] | undefined>;
+}
+
+export interface SystemBucketAnswers extends BucketAnswers {
+  readonly bindings: Looked<readonly RoleBinding[] | undefined>;
+  /** Of the project. */
+  readonly projectBindings: Looked<readonly RoleBinding[]>;
 }
 
 export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
@@ -82,13 +90,14 @@ export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Prom
   const project = await look(google.project());
   const serviceAccount = wanted.serviceAccount ?? (project.known ? defaultAccount(project.value) : undefined);
   const needed = [...permissionsOf(wanted), QUOTA_PROJECT_PERMISSION, ACT_AS].map(({ permission }) => permission);
-  const [services, granted, grantedOnAccount, network, zones, bucket] = await Promise.all([
+  const [services, granted, grantedOnAccount, network, zones, bucket, systemBucket] = await Promise.all([
     readServices(google, wanted),
     look(google.granted(needed)),
     readAccount(google, serviceAccount),
     readNetwork(google, wanted),
     Promise.all(wanted.zones.map((zone) => readZone(google, zone, wanted))),
     wanted.bucket === undefined ? undefined : readBucket(google, wanted.bucket),
+    wanted.systemBucket === undefined ? undefined : readSystemBucket(google, wanted.systemBucket),
   ]);
   return {
     googleProject,
@@ -97,6 +106,7 @@ export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Prom
       ...{ project, services, granted, grantedOnAccount, zones, ...network },
       ...(serviceAccount === undefined ? {} : { serviceAccount }),
       ...(bucket === undefined ? {} : { bucket }),
+      ...(systemBucket === undefined ? {} : { systemBucket }),
     },
   };
 }
@@ -179,6 +189,15 @@ async function readBucket(google: GoogleProjectPort, name: string): Promise<Buck
     look(google.grantedOnBucket(name, permissions)),
   ]);
   return { name, facts, granted };
+}
+
+async function readSystemBucket(google: GoogleProjectPort, name: string): Promise<SystemBucketAnswers> {
+  const [answers, bindings, projectBindings] = await Promise.all([
+    readBucket(google, name),
+    look(google.roleBindingsOnBucket(name)),
+    look(google.roleBindings()),
+  ]);
+  return { ...answers, bindings, projectBindings };
 }
 
 async function look<T>(asked: Promise<T>): Promise<Looked<T>> {

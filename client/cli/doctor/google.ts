@@ -17,6 +17,7 @@ export interface OpenedGoogleProject {
   readonly port: GoogleProjectPort;
   /** Of the environment, or of a local stack on real Cloud TPU. */
   readonly bucket?: string;
+  readonly systemBucket?: string;
 }
 
 /**
@@ -37,6 +38,7 @@ export async function openGoogleProject(flags: GoogleFlags, env: Environment): P
     flags.googleApiEndpoint ?? given(env['JOBCTL_GOOGLE_API_ENDPOINT']) ?? real?.cloud.googleApiEndpoint;
   const storeEndpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? real?.store.endpoint;
   const bucket = given(env['JOBCTL_BUCKET']) ?? real?.store.bucket;
+  const systemBucket = given(env['JOBCTL_SYSTEM_BUCKET']);
   return {
     port: createGoogleProject({
       googleProject,
@@ -44,6 +46,7 @@ export async function openGoogleProject(flags: GoogleFlags, env: Environment): P
       ...(storeEndpoint === undefined ? {} : { storeEndpoint }),
     }),
     ...(bucket === undefined ? {} : { bucket }),
+    ...(systemBucket === undefined ? {} : { systemBucket }),
   };
 }
 

@@ -39,6 +39,7 @@ export function registerDoctor(program: Command, invocation: Invocation): void {
     )
     .option('--accelerator <type>', 'a type of slice, such as v5litepod-16')
     .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and files')
+    .option('--system-bucket <name>', 'JOBCTL_SYSTEM_BUCKET: the second bucket, which hosts may not write')
     .option('--network <name>', 'the network of the slices (default: "default")')
     .option('--subnetwork <name>', 'its subnetwork')
     .option('--service-account <email>', "the service account of the hosts (default: the project's)")

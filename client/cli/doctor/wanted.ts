@@ -20,6 +20,8 @@ export interface Wanted {
   /** Absent: the project's default one. */
   readonly serviceAccount?: string;
   readonly bucket?: string;
+  /** Of workers and servers alone (docs/adr/0082). */
+  readonly systemBucket?: string;
 }
 
 /** The VMs of one slice. */
