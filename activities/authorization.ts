@@ -7,6 +7,8 @@ import { invalidJob } from './failures.js';
 export interface Trust {
   /** In verified mode a job is its user's only by the signature of a server; else the user is what the client says. */
   readonly isVerified: (pool: string) => boolean;
+  /** Whether this worker verifies at all: `trustedPools` are then exceptions. */
+  readonly hasVerifiedPools: boolean;
   /** Public keys of servers, by id. */
   readonly serverKeys: ReadonlyMap<string, KeyObject>;
   readonly isSignedBy: (text: string, signature: string, key: KeyObject) => boolean;

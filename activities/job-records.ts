@@ -66,6 +66,7 @@ async function acceptJob(
   // First: of a job that is not its user's nothing else is looked at.
   const submitter = submitterOf(installation.trust, question);
   const { user } = submitter;
+  if (submitter.isVerified) await refuseUnknownPool(pools, spec.pool);
   const { config, problem } = await quota.inForce(spec.pool);
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
@@ -112,6 +113,12 @@ async function acceptJob(
   };
 }
 
+/** A name that a submitter makes up has no quota file, so nothing would be limited there. Nothing is kept of it, either. */
+async function refuseUnknownPool(pools: PoolSource, pool: string): Promise<void> {
+  const problem = await pools.unknown(pool);
+  if (problem !== undefined) throw invalidJob(formatProblems([problem]));
+}
+
 type GoodPool = LoadedPool & Required<Pick<LoadedPool, 'defaults'>>;
 
 /** Rejects, and is tried again, until a good file was read. */
@@ -144,10 +151,14 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
 }
 
 /** @throws InvalidJob where the pool would never start it, or not for this user */
-function projectOf(config: QuotaConfig, { user, project }: Submitter, spec: JobSpec, zones: readonly string[]): string {
+function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zones: readonly string[]): string {
+  const { user, project, isVerified } = submitter;
   const { slices, namedPricing: pricing } = spec;
   const ask = { units: askedSize(spec).units, slices, zones, ...(pricing !== undefined && { pricing }) };
-  const verdict = judgeSubmission(config, { user, project, ask, shown: formatSlices(spec) });
+  const verdict = judgeSubmission(config, {
+    ...{ user, project, ask, shown: formatSlices(spec) },
+    mode: isVerified ? 'verified' : 'trusted',
+  });
   if (!verdict.ok) throw invalidJob(verdict.message);
   return verdict.project;
 }

@@ -1,5 +1,5 @@
 import type { StorePort } from '../cloud/store/port.js';
-import { appliedFileObject } from '../domain/store-layout.js';
+import { APPLIED_FILES, appliedFileObject } from '../domain/store-layout.js';
 import { messageOf } from './failures.js';
 import { appliedReader, objectOf, objectReader, pathReader } from './operator-file.js';
 import type { FileReader, ObjectReader, ReadFile } from './operator-file.js';
@@ -41,6 +41,22 @@ export class PoolFileReader {
     return Object.hasOwn(places, pool) ? placeOf(places[pool] ?? {}, kind) : undefined;
   }
 
+  /** Whether the configuration names the pool, or a file was applied to it. Rejects where the store does not answer. */
+  async exists(pool: string): Promise<boolean> {
+    const { places, store } = this.#facts;
+    if (Object.hasOwn(places, pool)) return true;
+    // Looked up each time: what a thousand made-up names are kept for is memory.
+    const found = await Promise.all(KINDS.map((kind) => store.stat(appliedFileObject(pool, kind))));
+    return found.some((object) => object !== undefined);
+  }
+
+  /** Those that exist: as configured, then those of applied files, the first `MOST_APPLIED` of them. */
+  async pools(): Promise<readonly string[]> {
+    const { names } = await this.#facts.store.find(APPLIED_FILES, MOST_APPLIED);
+    const applied = names.map((name) => name.split('/')[1] ?? '');
+    return [...new Set([...Object.keys(this.#facts.places), ...applied])];
+  }
+
   /** @throws Error that names the file and why it cannot be read */
   async read(pool: string, kind: Kind): Promise<ReadFile | undefined> {
     try {
@@ -76,6 +92,9 @@ export class PoolFileReader {
 
 const readerKey = (pool: string, kind: Kind): string => `${kind}/${pool}`;
 const appliedName = (pool: string, kind: Kind): string => `${kind}.toml as applied to pool ${pool}`;
+
+/** For a message: files, two of a pool at most. */
+const MOST_APPLIED = 200;
 
 /** A thousand jobs that are accepted in one second look at an object once. */
 const LOOK_AGAIN_MS = 1_000;

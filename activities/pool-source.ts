@@ -1,11 +1,12 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
-import { formatProblems } from '../domain/problem.js';
+import { formatProblems, type Problem } from '../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../quota/access-roles.js';
 import { parsePoolFile } from '../quota/files/pool-file.js';
 import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import type { PoolChoices } from '../quota/allow/allowed.js';
 import type { PoolLimits } from '../quota/pool-limits.js';
+import { unknownPool } from '../quota/pool-names.js';
 import { messageOf } from './failures.js';
 import { type ReadFile, unlessSame } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
@@ -27,6 +28,8 @@ export interface LoadedPool {
 /** Where the defaults of a pool come from; read for each job, since a file may change at any time. */
 export interface PoolSource {
   load(pool: string): Promise<LoadedPool>;
+  /** What is wrong with a job's `pool`; undefined: the pool exists (docs/adr/0087). Rejects where that cannot be known now. */
+  unknown(pool: string): Promise<Problem | undefined>;
 }
 
 /**
@@ -43,6 +46,7 @@ export function poolSource(files: PoolFileReader): PoolSource {
       // A limit of the file before is none of this one's.
       return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
     },
+    unknown: async (pool) => ((await files.exists(pool)) ? undefined : unknownPool(pool, await files.pools())),
   };
 }
 

@@ -42,12 +42,20 @@ export type ProjectChoice =
   | { readonly ok: true; /** As the quota file writes it. */ readonly project: string }
   | { readonly ok: false; readonly message: string; readonly hint?: string };
 
+/** Whether a project's name means anything where no quota file says whose it is: not where users are verified (docs/adr/0087). */
+export type NamesMode = 'trusted' | 'verified';
+
 /**
  * The quota project of a job: the one named, if `user` is a member of it; else the only one that `user` is a member of;
  * else `none` (no nominal quota, best effort), unless the pool requires a project. Called at submit and when a quota file is applied, never in a decision.
  */
-export function resolveProject(config: QuotaConfig, user: string, project?: string): ProjectChoice {
-  if (config.kind === 'unlimited') return { ok: true, project: project ?? NO_PROJECT };
+export function resolveProject(
+  config: QuotaConfig,
+  user: string,
+  project?: string,
+  mode: NamesMode = 'trusted',
+): ProjectChoice {
+  if (config.kind === 'unlimited') return mode === 'trusted' ? anyProject(project) : withoutMembers(project);
   const own = config.projects.filter((candidate) => isMember(candidate, user)).map(({ name }) => name);
   if (project !== undefined) return checkNamed(config, user, project, own);
   const [first, second] = own;
@@ -57,6 +65,18 @@ export function resolveProject(config: QuotaConfig, user: string, project?: stri
     ok: false,
     message: `project: '${user}' is a member of several projects: ${own.join(', ')}`,
     hint: 'name one with --project, or project: in the job file',
+  };
+}
+
+const anyProject = (project = NO_PROJECT): ProjectChoice => ({ ok: true, project });
+
+/** Its secrets, quota and floors are those of the project of this name, so nobody is given it without a file that names them. */
+function withoutMembers(project = NO_PROJECT): ProjectChoice {
+  if (isSameProject(project, NO_PROJECT)) return { ok: true, project: NO_PROJECT };
+  return {
+    ok: false,
+    message: `project: the pool has no quota file, so '${project}' has no members`,
+    hint: `leave project out, or ask an operator for a quota file of the pool that names ${project} and you`,
   };
 }
 

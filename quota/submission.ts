@@ -1,4 +1,4 @@
-import { resolveProject } from './membership.js';
+import { type NamesMode, resolveProject } from './membership.js';
 import type { LimitedQuota, QuotaConfig } from './quota-config.js';
 import type { Demand } from '../domain/lease.js';
 import type { QuotaUnits } from '../domain/units.js';
@@ -12,6 +12,8 @@ export interface Submission {
   readonly project?: string | undefined;
   /** With the zones that its pool gives where it names none. */
   readonly ask: Ask;
+  /** Absent: trusted. */
+  readonly mode?: NamesMode;
   /** Such as `2 x v4-8`, for the message. */
   readonly shown: string;
 }
@@ -24,8 +26,11 @@ export type SubmissionVerdict =
  * Whether the pool takes the job to wait: its project, and a demand that can ever start (rule 9). What is wrong later, by a
  * smaller pool or another membership, is no refusal: `why` says it.
  */
-export function judgeSubmission(config: QuotaConfig, { user, project, ask, shown }: Submission): SubmissionVerdict {
-  const choice = resolveProject(config, user, project);
+export function judgeSubmission(
+  config: QuotaConfig,
+  { user, project, mode, ask, shown }: Submission,
+): SubmissionVerdict {
+  const choice = resolveProject(config, user, project, mode);
   const hint = !choice.ok && choice.hint !== undefined ? `\n${choice.hint.replaceAll(/^/gm, '  ')}` : '';
   if (!choice.ok) return { ok: false, message: `${choice.message}${hint}` };
   const fit = canEverFit(config, ask);

@@ -27,6 +27,7 @@ export async function submitFor(
   const { client, gate, rules, signer } = services;
   const spec = specOf(body);
   const user = userOf(call, body, spec);
+  await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
   const project = projectOf(files, user, spec);
   refuseForOthers(call, user, files);
@@ -70,7 +71,7 @@ function refuseForOthers({ caller }: Call, user: string, { rules }: PoolAccess):
 }
 
 function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): string {
-  const choice = resolveProject(config, user, project);
+  const choice = resolveProject(config, user, project, 'verified');
   if (choice.ok) return choice.project;
   throw new ApiError('forbidden', choice.message, choice.hint);
 }

@@ -14,7 +14,7 @@ export function trustOf({ verified }: Pick<WorkerConfig, 'verified'>): Trust {
     );
   const serverKeys = new Map(entries.map(([id, text]) => [id, keyOf(`verified.serverKeys.${id}`, text)] as const));
   const isVerified = (pool: string): boolean => verified !== undefined && !verified.trustedPools.includes(pool);
-  return { isVerified, serverKeys, isSignedBy, sha256Of };
+  return { isVerified, hasVerifiedPools: verified !== undefined, serverKeys, isSignedBy, sha256Of };
 }
 
 function keyOf(field: string, text: string) {

@@ -1,10 +1,10 @@
-import type { Bucket, File } from '@google-cloud/storage';
+import type { Bucket, File, GetFilesResponse } from '@google-cloud/storage';
 import type { FileSource } from '../../domain/file-source.js';
 import { checkedChunks } from './checked-chunks.js';
 import { beginUpload, type SendUpload, uploadInChunks } from './resumable-upload.js';
 import { uploadSender } from './upload-sender.js';
 import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
-import { type Expected, SourceChanged, type StoredObject, type StorePort } from './port.js';
+import { type Expected, MOST_PAGES, SourceChanged, type StoredObject, type StorePort } from './port.js';
 
 export interface StoreOptions {
   /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */
@@ -183,6 +183,24 @@ class GcsStore implements StorePort {
       return (files as unknown as ApiObject[]).map((object) => storedObject(object.name, object));
     } catch (error) {
       return this.#fail(error, `list ${this.#place(prefix)}*`);
+    }
+  }
+
+  async find(glob: string, most: number): Promise<{ readonly names: readonly string[]; readonly isWhole: boolean }> {
+    const bucket = await this.#open();
+    const names: string[] = [];
+    const [prefix = ''] = /^[^*?[{]*/.exec(glob) ?? [];
+    const fields = 'items(name),nextPageToken';
+    let page: object | null = { prefix, matchGlob: glob, fields, maxResults: most, autoPaginate: false };
+    try {
+      for (let pages = 0; page !== null && names.length < most && pages < MOST_PAGES; pages++) {
+        const [files, next]: GetFilesResponse = await bucket.getFiles(page);
+        names.push(...files.map(({ name }) => name));
+        page = next;
+      }
+      return { names, isWhole: page === null };
+    } catch (error) {
+      return this.#fail(error, `list ${this.#place(glob)}`);
     }
   }
 

@@ -21,6 +21,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     read: (...args) => metered('read', store.read(...args)),
     stat: (...args) => metered('stat', store.stat(...args)),
     list: (...args) => metered('list', store.list(...args)),
+    find: (...args) => metered('find', store.find(...args)),
     remove: (...args) => metered('remove', store.remove(...args)),
     downloadUrl: (name) => store.downloadUrl(name),
     uploadUrl: (...args) => store.uploadUrl(...args),

@@ -1,5 +1,8 @@
 import type { FileSource } from '../../domain/file-source.js';
 
+/** Of one search: it must end, however many objects there are. */
+export const MOST_PAGES = 20;
+
 export interface StoredObject {
   readonly name: string;
   /** Bytes. */
@@ -51,6 +54,12 @@ export interface StorePort {
    * the first so many of them, which is one request for 1,000 or less.
    */
   list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
+  /**
+   * Names that a glob of Cloud Storage matches (`*` stops at a slash, `**` does not, `{a,b}`), in byte order, the first `most`. The
+   * store looks through all names that begin as the glob does, and gives them in pages that may be empty: after `MOST_PAGES` of
+   * them `isWhole` is false, and there may be more.
+   */
+  find(glob: string, most: number): Promise<{ readonly names: readonly string[]; readonly isWhole: boolean }>;
   /** Also if it is not there. */
   remove(name: string): Promise<void>;
   /** Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. */

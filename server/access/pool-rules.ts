@@ -1,5 +1,7 @@
 import type { PoolSource } from '../../activities/pool-source.js';
 import type { QuotaSource } from '../../activities/quota-source.js';
+import { JobInvalid } from '../../client/errors.js';
+import { formatProblems } from '../../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { ApiError } from '../problem.js';
@@ -18,6 +20,12 @@ export class PoolRules {
   constructor(pools: PoolSource, quota: QuotaSource) {
     this.#pools = pools;
     this.#quota = quota;
+  }
+
+  /** Before anything is kept of a name that a caller makes up. @throws JobInvalid with the pools that there are */
+  async mustExist(pool: string): Promise<void> {
+    const problem = await this.#pools.unknown(pool);
+    if (problem !== undefined) throw new JobInvalid(formatProblems([problem]));
   }
 
   /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */

@@ -11,6 +11,7 @@ const pair = generateKeyPairSync('ed25519');
 const other = generateKeyPairSync('ed25519');
 const trust: Trust = {
   isVerified: (pool) => pool !== 'sandbox',
+  hasVerifiedPools: true,
   serverKeys: new Map([['k1', pair.publicKey]]),
   isSignedBy,
   sha256Of,

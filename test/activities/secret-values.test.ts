@@ -13,6 +13,7 @@ import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { trustOf } from '../../worker/trust.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 
 describe('secrets as a worker reads them', () => {
@@ -32,6 +33,7 @@ describe('secrets as a worker reads them', () => {
     secrets = openSecretStore(pathToFileURL(join(folder, 'secrets')).href);
     installation = {
       secrets,
+      trust: trustOf({ verified: undefined }),
       keys: keyReader,
       readsKeyFiles: true,
       sshKey: { privateKey: 'installed' },
@@ -79,6 +81,47 @@ describe('secrets as a worker reads them', () => {
     // In trusted mode nothing changes.
     const trusted = ofJob(installation, { project: 'vision' });
     assert.deepEqual(await secretVariables(trusted, { secrets: { W: 'speech--wandb' } }), { W: 's' });
+  });
+
+  it('H13: of projects whose names differ in what no secret can have, one owns it; without a project nobody does', async () => {
+    const read = async (project: string, name: string): Promise<string> => {
+      await secrets.put(name, `in ${name}`);
+      const job = ofJob(installation, { project, isVerified: true });
+      return secretVariables(job, { secrets: { W: name } }).then(
+        ({ W = '' }) => W,
+        ({ message }: Error) => message,
+      );
+    };
+    assert.equal(await read('vision_a', 'vision_a--wandb'), 'in vision_a--wandb');
+    assert.equal(await read('Vision_A', 'vision_A--key'), 'in vision_A--key');
+    for (const project of [
+      'vision.a',
+      'vision+a',
+      'vision@a',
+      'vision a',
+      'visi\u00f6n_a',
+      'vision_a-',
+      '_vision',
+      'a--b',
+    ])
+      assert.match(await read(project, 'vision_a--wandb'), /cannot be one of project .*, which owns none: its name is/);
+    for (const project of ['none', 'None'])
+      assert.match(await read(project, 'none--wandb'), /secret none--wandb is not for a job without a project/);
+  });
+
+  it('H2: what nobody verified reads no secret of a project where a worker verifies, and all where none does', async () => {
+    await secrets.put('speech--wandb', 's');
+    await secrets.put('shared', 'x');
+    const job = { project: 'speech' };
+    const verifying = { ...installation, trust: { ...installation.trust, hasVerifiedPools: true } };
+    const values = (of: Installation, name: string) => secretVariables(ofJob(of, job), { secrets: { W: name } });
+    assert.deepEqual(await values(verifying, 'shared'), { W: 'x' });
+    await assert.rejects(values(verifying, 'speech--wandb'), /nobody has verified whose job this is/);
+    await assert.rejects(
+      submittersKey(ofJob(verifying, job), { privateKey: 'secret:speech--wandb' }),
+      /nobody has verified whose job this is/,
+    );
+    assert.deepEqual(await values(installation, 'speech--wandb'), { W: 's' });
   });
 
   it('a store that is away for a moment ends nothing', async () => {

@@ -66,6 +66,16 @@ describe('quota project of a job', () => {
     assert.deepEqual(resolveProject(UNLIMITED, 'u'), { ok: true, project: 'none' });
   });
 
+  it('H1: an unlimited pool whose users are verified has no project but none', () => {
+    const choose = (project?: string) => resolveProject(UNLIMITED, 'u', project, 'verified');
+    for (const project of [undefined, 'none', 'None']) assert.deepEqual(choose(project), { ok: true, project: 'none' });
+    const choice = choose('vision');
+    assert.deepEqual(choice.ok ? [] : [choice.message, choice.hint], [
+      "project: the pool has no quota file, so 'vision' has no members",
+      'leave project out, or ask an operator for a quota file of the pool that names vision and you',
+    ]);
+  });
+
   it('a pattern that explodes elsewhere is matched in linear time', () => {
     const explosive = pool(
       { v4: 8 },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
@@ -11,14 +11,20 @@ import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { keyReader } from '../../cloud/hosts/private-key.js';
+import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
+import type { SecretStore } from '../../cloud/secrets/port.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import type { StorePort } from '../../cloud/store/port.js';
 import { JobClient } from '../../client/job-client.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
 import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
+import type { WorkerConfig } from '../../worker/config.js';
 import { trustOf } from '../../worker/trust.js';
+
+type Parts = Pick<AcceptingWorker, 'client' | 'jobs' | 'taskQueue' | 'store' | 'secrets'>;
 
 /**
  * The job workflow as it ships, on a real server and a real store, with the real acceptance of jobs under a pool's files. No pool
@@ -28,16 +34,25 @@ export class AcceptingWorker {
   readonly client: Client;
   readonly jobs: JobClient;
   readonly taskQueue: string;
+  readonly store: StorePort;
+  readonly secrets: SecretStore;
   readonly #ends: readonly (() => Promise<unknown>)[];
 
-  private constructor(client: Client, jobs: JobClient, taskQueue: string, ends: readonly (() => Promise<unknown>)[]) {
-    this.client = client;
-    this.jobs = jobs;
-    this.taskQueue = taskQueue;
+  private constructor(parts: Parts, ends: readonly (() => Promise<unknown>)[]) {
+    this.client = parts.client;
+    this.jobs = parts.jobs;
+    this.taskQueue = parts.taskQueue;
+    this.store = parts.store;
+    this.secrets = parts.secrets;
     this.#ends = ends;
   }
 
-  static async start(pool: string, files: { readonly quota: string; readonly pool: string }): Promise<AcceptingWorker> {
+  /** @param more of the worker's configuration; other pools than `pool` have no files */
+  static async start(
+    pool: string,
+    files: { readonly quota: string; readonly pool: string },
+    more: { readonly verified?: WorkerConfig['verified']; readonly pools?: WorkerConfig['pools'] } = {},
+  ): Promise<AcceptingWorker> {
     const server = await testServer();
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-accepting-'));
     const rehearsal = await startRehearsal({ stateDir: join(directory, 'r'), subnetOctet: 121, sshPort: 2293 });
@@ -47,14 +62,20 @@ export class AcceptingWorker {
     const [quotaFile, poolFile] = [join(directory, 'quota.toml'), join(directory, 'pool.toml')];
     writeFileSync(quotaFile, files.quota);
     writeFileSync(poolFile, files.pool);
-    const reader = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile } }, store, openBucket: () => store });
+    const reader = new PoolFileReader({
+      places: { [pool]: { quotaFile, poolFile }, ...more.pools },
+      store,
+      openBucket: () => store,
+    });
     const key = writeKeyPair(directory);
+    const secrets = openSecretStore(pathToFileURL(join(directory, 'secrets')).href);
     const taskQueue = `accepting-${process.pid}`;
     const dependencies = {
       ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader) },
       installation: {
         ...{ owner: 'o', googleProject: 'workers-project', keys: keyReader, readsKeyFiles: false, taskQueue },
-        trust: trustOf({ verified: undefined }),
+        trust: trustOf({ verified: more.verified }),
+        secrets,
         jobKeys: { secretIds: [], newest: () => undefined, find: () => undefined },
         sshKey: { privateKey: readFileSync(key.privateKeyFile, 'utf8') },
         ...{ publicKey: readFileSync(key.publicKeyFile, 'utf8'), claimedQueue: taskQueue, timings: DEFAULT_TIMINGS },
@@ -85,7 +106,7 @@ export class AcceptingWorker {
     const running = worker.run();
     const client = new Client({ connection: server.connection, namespace: server.namespace });
     const jobs = await JobClient.connect({ client, taskQueue, store });
-    return new AcceptingWorker(client, jobs, taskQueue, [
+    return new AcceptingWorker({ client, jobs, taskQueue, store, secrets }, [
       async () => {
         worker.shutdown();
         await running;
