@@ -4,6 +4,7 @@ import { splitReferences } from '../cloud/codec/codec-key.js';
 import { issueWords } from '../contract/issue-words.js';
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
+import { SYSTEM_BUCKET_MISSING, systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
@@ -61,7 +62,8 @@ const schema = z
     store: z.strictObject({
       endpoint: z.url().optional(),
       bucket: z.string().min(3),
-      systemBucket: z.string().min(3).optional(),
+      /** Absent: refused below, with what to do. */
+      systemBucket: z.string().default(''),
       /** Of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
       auditBucket: z.string().min(3).optional(),
     }),
@@ -130,6 +132,16 @@ const schema = z
           path: ['issuers', index, 'user'],
           message: 'email-local-part needs exactly one of emailDomains: in two domains a name would be two people',
         });
+    const { bucket, systemBucket, auditBucket } = config.store;
+    const ofSystem = systemBucket === '' ? SYSTEM_BUCKET_MISSING : systemBucketProblem(bucket, systemBucket);
+    if (ofSystem !== undefined)
+      context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofSystem });
+    if (auditBucket === bucket)
+      context.addIssue({
+        code: 'custom',
+        path: ['store', 'auditBucket'],
+        message: `'${auditBucket}' is the job bucket too, which hosts write: name another, or none`,
+      });
     if (new Set(config.issuers.map((each) => each.issuer)).size < config.issuers.length)
       context.addIssue({ code: 'custom', path: ['issuers'], message: 'an issuer is named twice' });
     for (const { at, message } of confusable(config.issuers))

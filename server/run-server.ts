@@ -77,8 +77,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
       bucket,
       projectId: googleProject,
     });
-  const jobs = openBucket(place.bucket);
-  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
+  const store = splitStore(openBucket(place.bucket), openBucket(place.systemBucket));
   const files = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile }, ...others }, store, openBucket });
   const rules = new PoolRules(poolSource(files), quotaSource(files, store));
   const facts = new JobFactsSource(client, store);

@@ -8,6 +8,7 @@ import { issueWords } from '../contract/issue-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
+import { SYSTEM_BUCKET_MISSING, systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
@@ -191,7 +192,7 @@ const configShape = z.strictObject({
   timings: timings.default({} as never),
 });
 
-const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools }, context) => {
+const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools, store, verified }, context) => {
   const isTwice = Object.hasOwn(pools, pool) && (quotaFile !== undefined || poolFile !== undefined);
   if (isTwice)
     context.addIssue({
@@ -199,6 +200,10 @@ const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools
       path: ['pools', pool],
       message: 'its files are named twice: keep quotaFile and poolFile, or this',
     });
+  const { bucket, systemBucket } = store;
+  const ofSystem = systemBucket === undefined ? SYSTEM_BUCKET_MISSING : systemBucketProblem(bucket, systemBucket);
+  if (verified !== undefined && ofSystem !== undefined)
+    context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofSystem });
 });
 
 export type WorkerConfig = Omit<z.output<typeof configSchema>, 'timings'> & { readonly timings: Timings };

@@ -25,7 +25,7 @@ export async function startLoginServer(
   writeFileSync(
     file,
     JSON.stringify({
-      store: { bucket: 'none' },
+      store: { bucket: 'none', systemBucket: 'system' },
       googleProject: 'none',
       signingKey: { id: 'none', key: 'env:NONE' },
       issuers: [{ issuer, audiences: [audience], scopes }],

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { copySystemObjects } from '../../cloud/store/split-store.js';
 import { loadServerConfig } from '../../server/config.js';
 import { type RunningServer, startServer } from '../../server/run-server.js';
 import { type Ended, jobctl } from '../cli/command-line.js';
@@ -33,6 +35,10 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
     const key = join(home, 'key.pem');
     const { privateKey } = generateKeyPairSync('ed25519');
     writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const place = { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket };
+    const system = { ...place, bucket: `${place.bucket}-system`, projectId: 'rehearsal' };
+    await ensureBucket(system);
+    await copySystemObjects(stack.store, createStore(system));
     const [config, quotaFile] = [join(home, 'serve.json'), join(home, 'quota.toml')];
     writeFileSync(quotaFile, QUOTA);
     writeFileSync(
@@ -40,7 +46,7 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
       JSON.stringify({
         temporal: { address: stack.server.address, namespace: stack.server.namespace },
         ...{ taskQueue: stack.taskQueue, googleProject: 'rehearsal', quotaFile, logLevel: 'error' },
-        store: { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
+        store: { ...place, systemBucket: system.bucket },
         signingKey: { id: 'test-1', key: pathToFileURL(key).href },
         issuers: [{ issuer: issuer.url, audiences: [CLIENT_ID] }],
         listen: { port: 0 },

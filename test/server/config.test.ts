@@ -8,7 +8,7 @@ const GOOGLE = { issuer: 'https://accounts.google.com', audiences: ['jobctl'] };
 const KEYCLOAK = { issuer: 'https://login.example.org/realms/team', audiences: ['jobctl'] };
 const VALID = {
   temporal: { address: '127.0.0.1:7233' },
-  store: { bucket: 'jobs' },
+  store: { bucket: 'jobs', systemBucket: 'jobs-system' },
   googleProject: 'my-project',
   signingKey: { id: '2026-11', key: 'file:///etc/jobctl/serve-key.pem' },
   issuers: [GOOGLE],
@@ -75,6 +75,20 @@ describe('serve.json', () => {
     assert.match(problem({ listn: {} }), /^\/serve\.json: the server's configuration is wrong:\n {2}.*listn/);
     assert.match(problem({ issuers: [{ ...GOOGLE, audiences: [] }] }), /\n {2}issuers\.0\.audiences: /);
     assert.match(problem({ signingKey: { id: 'a b', key: 'x' } }), /\n {2}signingKey\.id: [^]*docs\/serve\.md/);
+  });
+
+  it('row 4 of the audit: without a second bucket, or with the job bucket for what decides or for the audit log, is refused with what to do', () => {
+    const what = /setup server --bucket BUCKET --system-bucket NAME.*docs\/security\.md/;
+    const missing = problem({ store: { bucket: 'jobs' } });
+    assert.match(missing, /\n {2}store\.systemBucket: is missing, and in verified mode hosts/);
+    assert.match(missing, what);
+    const same = problem({ store: { bucket: 'jobs', systemBucket: 'jobs' } });
+    assert.match(same, /\n {2}store\.systemBucket: 'jobs' is the job bucket too/);
+    assert.match(same, what);
+    assert.match(
+      problem({ store: { ...VALID.store, auditBucket: 'jobs' } }),
+      /\n {2}store\.auditBucket: 'jobs' is the job bucket too, which hosts write: name another, or none/,
+    );
   });
 
   it('that is no JSON, or not there, says so', () => {

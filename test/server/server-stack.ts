@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
-import { copySystemObjects } from '../../cloud/store/split-store.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import { copySystemObjects, splitStore } from '../../cloud/store/split-store.js';
 import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';
@@ -26,8 +27,6 @@ export interface ServerStackOptions extends StackOptions {
   /** Keys of serve.json beside the usual ones. */
   readonly serverConfig?: (stack: ServerStack) => object;
   readonly replicas?: number;
-  /** What decides lies in a bucket that neither hosts nor submitters write. */
-  readonly hasSystemBucket?: true;
   /** How a worker and servers reach a Temporal that asks who calls. */
   readonly logins?: { readonly worker: LoginFiles; readonly server: LoginFiles };
   /** Calls go to one address, behind which the replicas are. */
@@ -98,7 +97,6 @@ export class ServerStack {
   static async start({
     serverConfig: more = () => ({}),
     replicas = 1,
-    hasSystemBucket,
     logins,
     isBalanced,
     isTrusted,
@@ -110,13 +108,10 @@ export class ServerStack {
     writeFileSync(join(folder, 'serve-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const stack = await TestStack.start({ quota: QUOTA, poolFile: ACCESS, ...options, isNotReady: true });
     const places = { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket };
-    const systemBucket = hasSystemBucket && `${places.bucket}-system`;
-    const storePlace = { ...places, ...(systemBucket && { systemBucket }) };
-    if (systemBucket) {
-      const system = { endpoint: places.endpoint, bucket: systemBucket, projectId: 'rehearsal' };
-      await ensureBucket(system);
-      await copySystemObjects(stack.store, createStore(system));
-    }
+    const storePlace = { ...places, systemBucket: `${places.bucket}-system` };
+    const system = { endpoint: places.endpoint, bucket: storePlace.systemBucket, projectId: 'rehearsal' };
+    await ensureBucket(system);
+    await copySystemObjects(stack.store, createStore(system));
     const { address, namespace } = stack.server;
     const serverKeys = { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() };
     stack.workerConfig = {
@@ -147,6 +142,18 @@ export class ServerStack {
       throw error;
     }
     return servers;
+  }
+
+  /** Both buckets, as a configuration names them. */
+  get storePlace(): { readonly endpoint: string; readonly bucket: string; readonly systemBucket: string } {
+    const { rehearsal, store } = this.stack;
+    return { endpoint: rehearsal.endpoints.store, bucket: store.bucket, systemBucket: `${store.bucket}-system` };
+  }
+
+  /** Both, as workers and servers see them. `stack.store` is the job bucket alone: what hosts write. */
+  get store(): StorePort {
+    const { endpoint, systemBucket } = this.storePlace;
+    return splitStore(this.stack.store, createStore({ endpoint, bucket: systemBucket, projectId: 'rehearsal' }));
   }
 
   /** The configuration of a replica. */

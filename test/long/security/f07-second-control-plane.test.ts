@@ -16,7 +16,7 @@ describe('F7: the bucket is no second control plane', function () {
   let stack: ServerStack;
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
-    stack = await ServerStack.start({ hasSystemBucket: true });
+    stack = await ServerStack.start();
   });
   after(() => stack?.stop());
 

@@ -98,7 +98,7 @@ describe('the same job by each way', function () {
       async function landed(id: string): Promise<Readonly<Record<string, unknown>>> {
         const { memo, searchAttributes } = await stack.stack.client.workflow.getHandle(id).describe();
         const [spec, outcome] = await Promise.all(
-          [specObject(id), outcomeObject(id)].map((name) => stack.stack.store.read(name)),
+          [specObject(id), outcomeObject(id)].map((name) => stack.store.read(name)),
         );
         const { result, exitCode, cause, attempts } = JSON.parse(String(outcome)) as Record<string, unknown>;
         const { contentHash, isVerified = false, name, slice } = memo ?? {};

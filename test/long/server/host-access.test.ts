@@ -215,12 +215,11 @@ describe('logging in to hosts by the word of jobctl serve', function () {
   });
 
   it('no key without a record: a server that cannot write its audit log gives none', async () => {
-    const { endpoint, bucket } = { endpoint: stack.stack.rehearsal.endpoints.store, bucket: stack.stack.store.bucket };
-    await reconfigured(1, { store: { endpoint, bucket, auditBucket: 'no-such-bucket' } });
+    await reconfigured(1, { store: { ...stack.storePlace, auditBucket: 'no-such-bucket' } });
     const { status, text } = await ask(ALICE, mine, 1);
     assert.equal(status, 503, text);
     assert.doesNotMatch(text, /PRIVATE/);
-    stack.configure(1, { store: { endpoint, bucket } });
+    stack.configure(1, { store: stack.storePlace });
   });
 
   it('a server without the job’s secret says what to do; with it among the former ones it gives the key', async () => {
@@ -297,7 +296,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
   });
 
   it('a host that shows another key than the recorded one is sent nothing', async () => {
-    const { store } = stack.stack;
+    const { store } = stack;
     const [record, ofOther] = await Promise.all([mine, other].map(recordOf));
     if (record === undefined || ofOther === undefined) assert.fail('no records');
     await store.replace(record.name, ofOther.text);
@@ -316,7 +315,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
   async function recordOf(id: string): Promise<{ readonly name: string; readonly text: string }> {
     const { slices } = await stack.stack.jobs.describe(id);
     const name = hostKeyObject(slices[0]?.uid ?? '', 0);
-    return { name, text: String(await stack.stack.store.read(name)) };
+    return { name, text: String(await stack.store.read(name)) };
   }
 
   it('a key of one’s own that the project lets in logs in, without the server’s', async () => {

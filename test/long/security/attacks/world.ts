@@ -41,7 +41,7 @@ export async function oldWorld(root: string): Promise<World> {
 
 export async function worldOfToday(): Promise<World> {
   const scratch = scratchFolders();
-  const server = await ServerStack.start({ hasSystemBucket: true });
+  const server = await ServerStack.start();
   const trusted = await trustedStack(TestStack, RULES);
   const of = { root: ROOT, isOld: false, scratch: scratch.make };
   return {
