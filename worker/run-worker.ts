@@ -13,7 +13,7 @@ import { keyReader } from '../cloud/hosts/private-key.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
-import { splitStore, strayObjects } from '../cloud/store/split-store.js';
+import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
@@ -66,6 +66,8 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   }
 }
 
+const NO_STRAYS: Strays = { names: [], isWhole: true };
+
 type Ports = ReturnType<typeof openPorts>;
 
 /** What one life of the process has in hand. */
@@ -104,7 +106,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };
   return {
     store,
-    strays: () => (jobs === store ? Promise.resolve([]) : strayObjects(jobs)),
+    strays: async () => (jobs === store ? NO_STRAYS : strayObjects(jobs)),
     secrets,
     machines,
     operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
@@ -139,9 +141,10 @@ async function untilComplete({ config, temporal, ports, changes, health, log, st
 
 /** They decide nothing. Who put them there, if no move left them behind, is for a person to ask. */
 async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<void> {
-  const names = await strays().catch(() => []);
-  if (names.length > 0)
-    log.warn(`bucket ${store.bucket} holds what belongs into the system bucket, and is not read: ${names.join(', ')}`);
+  const { names, isWhole } = await strays().catch(() => NO_STRAYS);
+  if (names.length === 0) return;
+  const shown = `${names.join(', ')}${isWhole ? '' : ', and perhaps more'}`;
+  log.warn(`bucket ${store.bucket} holds what belongs into the system bucket, and is not read: ${shown}`);
 }
 
 const LOOK_AGAIN_MS = 1_000;

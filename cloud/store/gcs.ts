@@ -198,7 +198,7 @@ class GcsStore implements StorePort {
         names.push(...files.map(({ name }) => name));
         page = next;
       }
-      return { names, isWhole: page === null };
+      return { names: names.slice(0, most), isWhole: page === null && names.length <= most };
     } catch (error) {
       return this.#fail(error, `list ${this.#place(glob)}`);
     }

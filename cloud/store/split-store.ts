@@ -62,22 +62,33 @@ async function listBoth(
 /** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */
 const JOB_DEPTH = 3;
 
-/** Names of the job bucket that belong into the system bucket: left behind by a move, or put there by somebody. `most` of them. */
-export async function strayObjects(jobs: StoreReader, most = 20): Promise<readonly string[]> {
-  const found = await Promise.all(SYSTEM_PREFIXES.map((prefix) => jobs.list(prefix, undefined, most)));
-  return found
-    .flat()
-    .map(({ name }) => name)
-    .slice(0, most);
+/** What `isSystemObject` says, as globs of Cloud Storage. */
+const SYSTEM_GLOBS = ['system/**', 'quota/**', 'audit/**'];
+const JOB_GLOBS = ['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'];
+/** The first three of those in one search: each looks through the names of all jobs. */
+const JOB_SEARCHES = ['jobs/*/{run,owner.json,outcome.json}', 'jobs/*/job-keys/**'];
+
+/** Names of the job bucket that belong into the system bucket, and whether these are all. */
+export interface Strays {
+  readonly names: readonly string[];
+  readonly isWhole: boolean;
 }
 
-/** Folders of the job bucket that hold such objects. */
-export async function strayFolders(jobs: StoreReader): Promise<readonly string[]> {
-  const found = await Promise.all(SYSTEM_PREFIXES.map((prefix) => jobs.list(prefix, undefined, 1)));
-  return SYSTEM_PREFIXES.filter((_, index) => found[index]?.length !== 0);
+/** What was left behind by a move, or put there by somebody. @param most of each search, so that many of one kind hide no other */
+export async function strayObjects(jobs: Pick<StorePort, 'find'>, most = 10): Promise<Strays> {
+  const found = await Promise.all([...SYSTEM_GLOBS, ...JOB_SEARCHES].map((glob) => jobs.find(glob, most)));
+  return {
+    names: found.flatMap(({ names }) => names).toSorted(),
+    isWhole: found.every(({ isWhole }) => isWhole),
+  };
 }
 
-const SYSTEM_PREFIXES = ['system/', 'quota/', 'audit/'];
+/** Globs of which the job bucket holds such objects, or may. */
+export async function strayGlobs(jobs: Pick<StorePort, 'find'>): Promise<readonly string[]> {
+  const globs = [...SYSTEM_GLOBS, ...JOB_GLOBS];
+  const found = await Promise.all(globs.map((glob) => jobs.find(glob, 1)));
+  return globs.filter((_, index) => (found[index]?.names.length ?? 0) > 0 || found[index]?.isWhole === false);
+}
 
 const COPIES_AT_ONCE = 16;
 
@@ -87,7 +98,7 @@ const COPIES_AT_ONCE = 16;
  * @returns objects that were copied
  */
 export async function copySystemObjects(jobs: StoreReader, system: StorePort): Promise<number> {
-  const listed = await Promise.all([...SYSTEM_PREFIXES, 'jobs/'].map((prefix) => jobs.list(prefix)));
+  const listed = await Promise.all(['system/', 'quota/', 'audit/', 'jobs/'].map((prefix) => jobs.list(prefix)));
   const names = listed
     .flat()
     .map(({ name }) => name)

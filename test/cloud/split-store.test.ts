@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { copySystemObjects, splitStore, strayFolders, strayObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitStore, strayGlobs, strayObjects } from '../../cloud/store/split-store.js';
 import { startRehearsedCloud } from './rehearsed-cloud.js';
 
 /** One name of each kind that decides, and beside each one that does not. */
@@ -95,13 +95,30 @@ describe('a store over two buckets', function () {
     assert.equal(await copySystemObjects(jobs, system), 0);
   });
 
-  it('names what does not belong there', async () => {
-    assert.deepEqual(
-      (await strayObjects(jobs)).toSorted(),
-      SYSTEM.filter((name) => !name.startsWith('jobs/')).toSorted(),
-    );
-    assert.deepEqual((await strayObjects(jobs, 2)).length, 2);
-    assert.deepEqual(await strayFolders(jobs), ['system/', 'quota/', 'audit/']);
+  it('names what does not belong there, of each kind', async () => {
+    assert.deepEqual(await strayObjects(jobs), { names: SYSTEM.toSorted(), isWhole: true });
+    assert.deepEqual(await strayGlobs(jobs), [
+      ...['system/**', 'quota/**', 'audit/**'],
+      ...['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'],
+    ]);
+  });
+
+  it('names some of each kind, however many there are of one', async () => {
+    for (let n = 0; n < 30; n++) await jobs.write(`quota/default/history/${n}`, '', 'absent');
+    const { names, isWhole } = await strayObjects(jobs, 4);
+    assert.equal(isWhole, false);
+    assert.equal(names.filter((name) => name.startsWith('quota/')).length, 4);
+    for (const name of ['system/owner', 'jobs/j-1/run', 'jobs/j-1/job-keys/r.json'])
+      assert.ok(names.includes(name), name);
+  });
+
+  it('names nothing of what belongs there, however like it is', async () => {
+    for (const { name } of await jobs.list(''))
+      if (SYSTEM.includes(name) || name.startsWith('quota/')) await jobs.remove(name);
+    for (const name of ['jobs/j-1/outputs/run', 'jobs/j-1/logs/job-keys/r.json', 'files/system/owner', 'jobs/run'])
+      await jobs.replace(name, '');
+    assert.deepEqual(await strayObjects(jobs), { names: [], isWhole: true });
+    assert.deepEqual(await strayGlobs(jobs), []);
   });
 
   it('forgets a job in both', async () => {

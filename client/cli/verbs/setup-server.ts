@@ -55,11 +55,11 @@ async function moveStep(
   context: CliContext,
 ): Promise<SetupStep> {
   const { systemBucket, ...jobs } = place;
-  const { copySystemObjects, strayFolders } = await import('../../../cloud/store/split-store.js');
+  const { copySystemObjects, strayGlobs } = await import('../../../cloud/store/split-store.js');
   const from = await openStore(jobs, context);
   const copied = await copySystemObjects(from, await openStore({ ...jobs, bucket: systemBucket }, context));
   const what = 'system bucket';
-  const left = (await strayFolders(from)).map((folder) => `'gs://${jobs.bucket}/${folder}**'`);
+  const left = (await strayGlobs(from)).map((glob) => `'gs://${jobs.bucket}/${glob}'`);
   const commands = left.length === 0 ? [] : [`gcloud storage rm ${left.join(' ')}`];
   const then = left.length === 0 ? '' : '; when every worker and server names it, remove what is left in the other';
   if (copied === 0)

@@ -7,6 +7,19 @@ import { until } from '../../until.js';
 const ALICE = 'alice@example.org';
 const MALLORY = 'mallory@example.org';
 
+/** By name, with what each said. */
+const FORGERIES: Readonly<Record<string, string>> = {
+  'quota/default/applied/pool': `[access]\noperators = ["user:${MALLORY}"]\n`,
+  'quota/default/state.json': '{"v":1}',
+  'system/owner': '000000000000',
+  'audit/2026-11-24/00-00-00.000-forged-1.jsonl': '{}\n',
+  'jobs/after/run': 'squatted',
+  'jobs/after/job-keys/forged.json': '{}',
+  'jobs/before/owner.json': JSON.stringify({ user: MALLORY, project: 'speech', pool: 'default' }),
+  'jobs/before/outcome.json': '{"result":"failed"}',
+};
+const FORGED = Object.keys(FORGERIES);
+
 /**
  * Finding F7 (findings/security.md, commit 19b9c1e): whoever writes the bucket decides. There each of these objects had an effect:
  * the forged pool file was in force within 36 s, the id was taken for ever, the audit was blind.
@@ -38,12 +51,7 @@ describe('F7: the bucket is no second control plane', function () {
     assert.equal((await run('before'))['isOver'], true);
     // With the rights of a host, or of a submitter of old: any object of the job bucket.
     const jobs = stack.stack.store;
-    await jobs.replace('quota/default/applied/pool', `[access]\noperators = ["user:${MALLORY}"]\n`);
-    await jobs.replace('quota/default/state.json', '{"v":1}');
-    await jobs.replace('system/owner', '000000000000');
-    await jobs.replace('jobs/after/run', 'squatted');
-    await jobs.replace('jobs/before/owner.json', JSON.stringify({ user: MALLORY, project: 'speech', pool: 'default' }));
-    await jobs.replace('jobs/before/outcome.json', '{"result":"failed"}');
+    for (const [name, content] of Object.entries(FORGERIES)) await jobs.replace(name, content);
     await stack.stack.stopWorker();
     await stack.endServer('SIGTERM');
     await Promise.all([stack.stack.startWorker(), stack.startServer()]);
@@ -70,7 +78,6 @@ describe('F7: the bucket is no second control plane', function () {
       .split('\n')
       .filter((line) => line.includes('is not read'))
       .slice(-1);
-    for (const name of ['system/owner', 'quota/default/applied/pool', 'quota/default/state.json'])
-      assert.ok(warning.includes(name), `${name}: ${warning}`);
+    for (const name of FORGED) assert.ok(warning.includes(name), `${name}: ${warning}`);
   });
 });

@@ -230,12 +230,12 @@ export class WalkedInstallation {
 
   /** What `gcloud storage rm` does with the names that `setup server` printed. */
   async removeMoved(printed: string): Promise<number> {
-    const names = [...printed.matchAll(/'gs:\/\/([^/]+)\/([^*]+)\*\*'/gu)];
+    const globs = [...printed.matchAll(/'gs:\/\/([^/]+)\/([^']+)'/gu)];
     const store = createStore({ ...this.#place, bucket: this.stack.store.bucket });
     let removed = 0;
-    for (const [, bucket, prefix = ''] of names) {
+    for (const [, bucket, glob = ''] of globs) {
       assert.equal(bucket, this.stack.store.bucket);
-      for (const { name } of await store.list(prefix)) {
+      for (const name of (await store.find(glob, 10_000)).names) {
         await store.remove(name);
         removed++;
       }
