@@ -93,8 +93,8 @@ export class PoolFileReader {
 const readerKey = (pool: string, kind: Kind): string => `${kind}/${pool}`;
 const appliedName = (pool: string, kind: Kind): string => `${kind}.toml as applied to pool ${pool}`;
 
-/** For a message: files, two of a pool at most. */
-const MOST_APPLIED = 200;
+/** Files, of which a pool has two at most. */
+const MOST_APPLIED = 1_000;
 
 /** A thousand jobs that are accepted in one second look at an object once. */
 const LOOK_AGAIN_MS = 1_000;

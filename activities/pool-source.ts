@@ -30,6 +30,8 @@ export interface PoolSource {
   load(pool: string): Promise<LoadedPool>;
   /** What is wrong with a job's `pool`; undefined: the pool exists (docs/adr/0087). Rejects where that cannot be known now. */
   unknown(pool: string): Promise<Problem | undefined>;
+  /** Of all pools. Rejects as `unknown`. */
+  names(): Promise<readonly string[]>;
 }
 
 /**
@@ -46,6 +48,7 @@ export function poolSource(files: PoolFileReader): PoolSource {
       // A limit of the file before is none of this one's.
       return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
     },
+    names: () => files.pools(),
     unknown: async (pool) => ((await files.exists(pool)) ? undefined : unknownPool(pool, await files.pools())),
   };
 }

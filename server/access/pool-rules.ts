@@ -28,6 +28,9 @@ export class PoolRules {
     if (problem !== undefined) throw new JobInvalid(formatProblems([problem]));
   }
 
+  /** Of all pools. */
+  names = (): Promise<readonly string[]> => this.#pools.names();
+
   /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */
   async of(pool: string): Promise<PoolAccess> {
     const [loaded, { config, problem }] = await Promise.all([this.#pools.load(pool), this.#quota.inForce(pool)]);

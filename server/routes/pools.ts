@@ -5,10 +5,11 @@ import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
+import { refuseForeignProjects } from '../shared-projects.js';
 import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
 
 /** Looking at pools, and what operators tell them. */
-export function registerPools(app: App, { client, gate, store }: Services): void {
+export function registerPools(app: App, { client, gate, rules, store }: Services): void {
   const show = {
     tags: ['pools'],
     summary: 'A pool as it was published last',
@@ -40,6 +41,7 @@ export function registerPools(app: App, { client, gate, store }: Services): void
     const { pool } = request.params;
     await gate.about(call, 'quota-apply', { pool });
     const { quotaFile, poolFile } = request.body;
+    if (quotaFile) await refuseForeignProjects(rules, call.caller, pool, quotaFile);
     const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
     return { message: await client.quota(pool).apply(files, call.caller.id) };
   });

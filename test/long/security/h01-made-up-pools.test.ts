@@ -132,7 +132,8 @@ describe('H1, H2: through the server, a pool that a job makes up, or that is tru
     const own = await apply(MALLORY, { mine: MALLORY });
     assert.equal(own.status, 200, own.text);
     assert.equal((await submit({ pool: OTHER, project: 'vision' })).status, 403);
-    assert.equal((await submit({ pool: OTHER, project: 'mine' })).status, 201);
+    const mine = async (): Promise<boolean> => (await submit({ pool: OTHER, project: 'mine' })).status === 201;
+    await until('the server has read it', mine, 20_000);
     // The other way round: default's are configured, and who is operator of both may.
     const both = `[access]\noperators = ["user:${MALLORY}", "user:${OLGA}"]\n`;
     await stack.store.replace(appliedFileObject(OTHER, 'pool'), both);
@@ -146,7 +147,7 @@ describe('H1, H2: through the server, a pool that a job makes up, or that is tru
     );
     assert.equal(shared.status, 200);
     // It is shared now, by somebody who may: from then on the pool's own operators keep its members.
-    const kept = await apply(MALLORY, { mine: MALLORY, vision: 'bob@example\\.org' });
-    assert.equal(kept.status, 200, kept.text);
+    const keep = () => apply(MALLORY, { mine: MALLORY, vision: 'bob@example\\.org' });
+    await until('the server has read it', async () => (await keep()).status === 200, 20_000);
   });
 });
