@@ -115,21 +115,38 @@ describe('docs/security.md, from trusted to verified and back', function () {
     assert.equal(await trusted('after-1'), 'succeeded');
   });
 
-  it('2: a server beside the present clients changes nothing for them', async () => {
-    const [newKey, serve, ready] = step('2. Start servers beside the present clients').commands;
+  it('2: what decides moves to a bucket of its own; the worker names what is left in the other', async () => {
+    const { commands, blocks } = step('2. Separate what decides');
+    await here.stack.stopWorker();
+    await here.makeSystemBucket();
+    const printed = await type(commands[0]);
+    assert.match(printed, /system bucket: copied \d+ objects/);
+    const [block = ''] = blocks('json');
+    here.configureWorker(block);
+    await here.stack.startWorker();
+    const warned = (): number => here.workerLog().split('holds what belongs into the system bucket').length - 1;
+    assert.equal(warned(), 1);
+    assert.ok((await here.removeMoved(printed)) > 0);
+    await here.restartWorker();
+    assert.equal(warned(), 1, 'nothing is left there');
+    assert.equal(await trusted('after-2'), 'succeeded');
+  });
+
+  it('3: a server beside the present clients changes nothing for them', async () => {
+    const [newKey, serve, ready] = step('3. Start servers beside the present clients').commands;
     await type(newKey);
     const [config = ''] = blocksIn(readFileSync(join(ROOT, 'docs/serve.md'), 'utf8'), 'json');
     here.writeServerConfig(config);
     typed.push(serve ?? '');
     await here.startServer(serve ?? '');
     assert.match(await type(ready), /"ok":true|ready/);
-    assert.equal(await trusted('after-2'), 'succeeded');
-    await submitted('signed-2');
-    assert.equal(await ends('signed-2'), 'succeeded');
+    assert.equal(await trusted('after-3'), 'succeeded');
+    await submitted('signed-3');
+    assert.equal(await ends('signed-3'), 'succeeded');
   });
 
-  it('3: people log in, see the jobs from before, and that nobody verified whose they are', async () => {
-    for (const command of step('3. Move people').commands) {
+  it('4: people log in, see the jobs from before, and that nobody verified whose they are', async () => {
+    for (const command of step('4. Move people').commands) {
       const printed = await type(command, 'alice');
       if (command === 'jobctl whoami') assert.match(printed, /alice@example\.org/);
       if (command === 'jobctl list') for (const name of LONG) assert.match(printed, new RegExp(name));
@@ -139,26 +156,6 @@ describe('docs/security.md, from trusted to verified and back', function () {
     // As the page says of jobs from before.
     assert.equal((await call('alice', 'GET', `/v1/jobs/${LONG[0]}/logs?host=0`)).status, 200);
     assert.equal((await call('alice', 'POST', `/v1/jobs/${LONG[0]}/stop`, {})).status, 403);
-  });
-
-  it('4: what decides moves to a bucket of its own; the worker names what is left in the other', async () => {
-    const { commands, blocks } = step('4. Separate what decides');
-    await here.stack.stopWorker();
-    await here.stopServer();
-    await here.makeSystemBucket();
-    const printed = await type(commands[0]);
-    assert.match(printed, /system bucket: copied \d+ objects/);
-    const [block = ''] = blocks('json');
-    here.configureWorker(block);
-    here.configureServer(block);
-    await here.stack.startWorker();
-    await here.startServer(serveCommand());
-    const warned = (): number => here.workerLog().split('holds what belongs into the system bucket').length - 1;
-    assert.equal(warned(), 1);
-    assert.ok((await here.removeMoved(printed)) > 0);
-    await here.restartWorker();
-    assert.equal(warned(), 1, 'nothing is left there');
-    assert.equal(await trusted('after-4'), 'succeeded');
   });
 
   it('5: a job past the server is refused by name, one through it is verified', async () => {
@@ -208,7 +205,7 @@ describe('docs/security.md, from trusted to verified and back', function () {
 
   it('7: who may do what, and who did', async () => {
     const { commands } = step('7. Look');
-    for (const command of step('3. Move people').commands.slice(0, 3)) await here.type(command, 'olga');
+    for (const command of step('4. Move people').commands.slice(0, 3)) await here.type(command, 'olga');
     const [explain, log] = commands;
     typed.push(explain ?? '');
     const explained = await here.type((explain ?? '').replace('train-7f3k', SIGNED), 'olga');
@@ -254,5 +251,5 @@ describe('docs/security.md, from trusted to verified and back', function () {
     );
   });
 
-  const serveCommand = (): string => step('2. Start servers beside the present clients').commands[1] ?? '';
+  const serveCommand = (): string => step('3. Start servers beside the present clients').commands[1] ?? '';
 });

@@ -162,7 +162,10 @@ export class WalkedInstallation {
       ...known,
       temporal: { address: temporal.address, namespace: temporal.namespace },
       taskQueue: stack.taskQueue,
-      store: { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
+      store: {
+        ...{ endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
+        systemBucket: this.systemBucket,
+      },
       ...stack.poolFiles,
       issuers: [{ issuer: this.issuer.url, audiences: [CLIENT_ID] }],
       listen: { port: this.#ports.server },
