@@ -89,7 +89,7 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
 /** The last file that `jobctl quota apply` put in force, where none is configured. */
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
 /** All of them, as a glob. */
-export const APPLIED_FILES = 'quota/*/applied/*';
+export const APPLIED_FILES = 'quota/*/applied/{quota,pool}';
 /** The pool's files as they were good last (activities/last-good-files.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
 /** The open jobs of one user, where the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user as a hash: names hold anything */

@@ -69,6 +69,23 @@ describe('the files of a pool', function () {
     assert.deepEqual(found.map(v4Of), [8, 16, 'unlimited']);
   });
 
+  it('H1: a pool exists by a configuration, with files or without, or by either file that was applied, and else not', async () => {
+    await store.replace(appliedFileObject('by-quota', 'quota'), quotaText(8));
+    await store.replace(appliedFileObject('by-pool', 'pool'), '');
+    // What a job left of a pool is none of its files.
+    for (const name of ['state.json', 'last-good.json', 'applied', 'applied/other'])
+      await store.replace(`quota/by-a-job/${name}`, '{}');
+    const source = poolSource(filesOf({ default: {}, absent: { quotaFile: '/no/such/file' } }));
+    for (const pool of ['default', 'absent', 'by-quota', 'by-pool'])
+      assert.equal(await source.unknown(pool), undefined);
+    for (const pool of ['by-a-job', 'Default', 'default ', '', '__proto__', '..', 'by-quota/applied/quota'])
+      assert.equal((await source.unknown(pool))?.path[0], 'pool', pool);
+    assert.deepEqual((await source.names()).toSorted(), ['absent', 'by-pool', 'by-quota', 'default']);
+    const { message, hint } = (await source.unknown('by-qouta')) ?? {};
+    assert.equal(message, "there is no pool 'by-qouta'; the pools are default, absent, by-pool, by-quota");
+    assert.match(hint ?? '', /^did you mean by-quota\?\nname one of them, or ask an operator to name the pool/);
+  });
+
   it('the rules of the pool file are in the configuration, and both files are judged together', async () => {
     const [quotaFile, poolFile] = [join(folder, 'both-quota.toml'), join(folder, 'both-pool.toml')];
     await writeFile(quotaFile, quotaText(8));
