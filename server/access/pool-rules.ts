@@ -1,7 +1,5 @@
 import type { PoolSource } from '../../activities/pool-source.js';
 import type { QuotaSource } from '../../activities/quota-source.js';
-import { JobInvalid } from '../../client/errors.js';
-import { formatProblems } from '../../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { ApiError } from '../problem.js';
@@ -22,10 +20,10 @@ export class PoolRules {
     this.#quota = quota;
   }
 
-  /** Before anything is kept of a name that a caller makes up. @throws JobInvalid with the pools that there are */
+  /** Before anything is kept of a name that a caller makes up. @throws ApiError `forbidden`, with the pools that there are */
   async mustExist(pool: string): Promise<void> {
     const problem = await this.#pools.unknown(pool);
-    if (problem !== undefined) throw new JobInvalid(formatProblems([problem]));
+    if (problem !== undefined) throw new ApiError('forbidden', `pool: ${problem.message}`, problem.hint);
   }
 
   /** Of all pools. */

@@ -69,14 +69,15 @@ describe('H1, H2: through the server, a pool that a job makes up, or that is tru
     for (const [pool, near] of Object.entries({ zzz: undefined, Default: 'default', defualt: 'default' })) {
       for (const more of [{ pool, ...stolen }, { pool }]) {
         const { status, body, text } = await submit(more);
-        assert.equal(status, 422, text);
+        assert.equal(status, 403, text);
         const detail = String(body['detail']);
         assert.ok(
           detail.startsWith(`pool: there is no pool '${pool}'; the pools are default, ${OPEN}, ${OTHER}`),
           detail,
         );
-        assert.equal(/did you mean (\S+)\?/.exec(detail)?.[1], near);
-        assert.match(detail, /ask an operator to name the pool/);
+        const remedy = String(body['remedy']);
+        assert.equal(/did you mean (\S+)\?/.exec(remedy)?.[1], near);
+        assert.match(remedy, /ask an operator to name the pool/);
       }
       await hasNothingOf(pool);
     }
