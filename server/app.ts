@@ -10,7 +10,7 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp } from './bare-app.js';
+import { type App, bareApp, callOf } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { refuseDeepBody } from './deep-bodies.js';
 import { hostGuard } from './host-guard.js';
@@ -35,6 +35,10 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.decorateRequest('caller', null);
+  app.addHook('onRoute', ({ url, config }) => {
+    if (!url.startsWith('/v1/') || config?.isOpen === true || config?.verb !== undefined) return;
+    throw new TypeError(`${url}: the route does not say what its call is to the access table (routes/answers.ts)`);
+  });
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -97,8 +101,8 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       'answered',
     );
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const failure = failureOf(error, request);
+  app.setErrorHandler<FastifyError>(async (error, request, reply) => {
+    const failure = await recorded(failureOf(error, request), request, services);
     const problem = problemOf(failure, request.id, statusFor(error, failure));
     return reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
   });
@@ -148,6 +152,16 @@ async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Pr
       'log in: jobctl login',
     );
   return verifier.verify(token);
+}
+
+/** A refusal that no route has recorded is, before it is answered; what cannot be recorded is not answered. */
+async function recorded(failure: ApiError, request: FastifyRequest, { gate }: Services): Promise<ApiError> {
+  const { caller, params, query } = request;
+  const { verb } = request.routeOptions.config;
+  if (caller === null || verb === undefined || !gate.isUnrecorded(failure)) return failure;
+  const { id, pool = 'default', project } = { ...(query as object), ...(params as object) } as Record<string, string | undefined>;
+  const object = { pool, ...(id === undefined ? {} : { job: id }), ...(project === undefined ? {} : { project }) };
+  return gate.refuse(callOf(request), verb, object, failure).catch((error: FastifyError) => failureOf(error, request));
 }
 
 function failureOf(error: FastifyError, request: FastifyRequest): ApiError {

@@ -21,7 +21,7 @@ import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { submitFor } from '../submit.js';
-import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
 
 /** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
 const MOST_BEHIND = 10_000;
@@ -39,7 +39,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     response: { ...CHANGE_PROBLEMS, 200: submittedSchema.describe('It was submitted before.'), 201: submittedSchema },
   };
   const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
-  app.post('/v1/jobs', { schema: submit, config: { rateLimit } }, async (request, reply) => {
+  app.post('/v1/jobs', { schema: submit, config: { verb: 'submit', rateLimit } }, async (request, reply) => {
     const { 'idempotency-key': key } = request.headers;
     if (key !== undefined && request.body.name !== undefined)
       throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');
@@ -53,7 +53,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: jobFilterSchema,
     response: { ...PROBLEMS, 200: jobPageSchema },
   };
-  app.get('/v1/jobs', { schema: list }, async (request) => {
+  app.get('/v1/jobs', route('list', list), async (request) => {
     const { limit, pageToken, pool } = request.query;
     await gate.about(callOf(request), 'list', { pool: pool ?? 'default' });
     const filter = filterOf(request.query);
@@ -69,7 +69,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: jobFilterSchema,
     response: { ...PROBLEMS, 200: jobCountsSchema },
   };
-  app.get('/v1/jobs/count', { schema: count }, async (request) => {
+  app.get('/v1/jobs/count', route('list', count), async (request) => {
     await gate.about(callOf(request), 'list', { pool: request.query.pool ?? 'default' });
     const { total, open, ended } = await client.count(filterOf(request.query));
     return { total, open, ended: { ...ended } };
@@ -81,7 +81,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: jobRowSchema },
   };
-  app.get('/v1/jobs/:id', { schema: row }, async (request) => {
+  app.get('/v1/jobs/:id', route('status', row), async (request) => {
     await gate.job(callOf(request), 'status', request.params.id);
     return plainRow(await client.row(request.params.id));
   });
@@ -92,7 +92,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: jobViewSchema },
   };
-  app.get('/v1/jobs/:id/description', { schema: view }, async (request) => {
+  app.get('/v1/jobs/:id/description', route('describe', view), async (request) => {
     await gate.job(callOf(request), 'describe', request.params.id);
     return (await client.describe(request.params.id)) as never;
   });
@@ -103,7 +103,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: openSlicesSchema },
   };
-  app.get('/v1/jobs/:id/open-slices', { schema: slices }, async (request) => {
+  app.get('/v1/jobs/:id/open-slices', route('status', slices), async (request) => {
     await gate.job(callOf(request), 'status', request.params.id);
     return { names: [...(await client.openSlices(request.params.id))] };
   });
@@ -115,7 +115,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: waitQuery,
     response: { ...PROBLEMS, 200: waitedSchema },
   };
-  app.get('/v1/jobs/:id/wait', { schema: wait }, async (request) => {
+  app.get('/v1/jobs/:id/wait', route('status', wait), async (request) => {
     await gate.job(callOf(request), 'status', request.params.id);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
@@ -128,7 +128,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: z.object({ taskQueue: z.string().min(1).max(200).optional() }),
     response: { ...PROBLEMS, 200: z.looseObject({ taskQueue: z.string() }) },
   };
-  app.get('/v1/polls', { schema: polls }, async (request) => {
+  app.get('/v1/polls', route('list', polls), async (request) => {
     await gate.about(callOf(request), 'list', { pool: 'default' });
     return { ...(await client.polls(request.query.taskQueue)) };
   });

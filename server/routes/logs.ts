@@ -12,7 +12,7 @@ import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS, raw } from './answers.js';
+import { PROBLEMS, raw, route } from './answers.js';
 
 /** Logs of jobs, stored and followed, and why a job waits. */
 export function registerLogs(app: App, services: Services): void {
@@ -28,7 +28,7 @@ export function registerLogs(app: App, services: Services): void {
     headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
     response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
-  app.get('/v1/jobs/:id/logs', { schema }, async (request, reply) => {
+  app.get('/v1/jobs/:id/logs', route('logs', schema), async (request, reply) => {
     const call = callOf(request);
     const { id } = request.params;
     await gate.job(call, 'logs', id);
@@ -82,7 +82,7 @@ export function registerLogs(app: App, services: Services): void {
     params: jobParams,
     response: { ...PROBLEMS, 200: z.looseObject({ phase: z.string(), why: z.string().optional() }) },
   };
-  app.get('/v1/jobs/:id/why', { schema: why }, async (request) => {
+  app.get('/v1/jobs/:id/why', route('why', why), async (request) => {
     const { id } = request.params;
     await gate.job(callOf(request), 'why', id);
     const row = await client.row(id);

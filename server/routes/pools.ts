@@ -5,7 +5,7 @@ import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
 
 /** Looking at pools, and what operators tell them. */
 export function registerPools(app: App, { client, gate, store }: Services): void {
@@ -15,7 +15,7 @@ export function registerPools(app: App, { client, gate, store }: Services): void
     params: poolParams,
     response: { ...PROBLEMS, 200: poolStateSchema },
   };
-  app.get('/v1/pools/:pool', { schema: show }, async (request) => {
+  app.get('/v1/pools/:pool', route('quota-show', show), async (request) => {
     const { pool } = request.params;
     await gate.about(callOf(request), 'quota-show', { pool });
     const content = await store.read(poolStateObject(pool));
@@ -35,7 +35,7 @@ export function registerPools(app: App, { client, gate, store }: Services): void
     body: applyBody,
     response: { ...CHANGE_PROBLEMS, 200: messageSchema },
   };
-  app.post('/v1/pools/:pool/apply', { schema: apply }, async (request) => {
+  app.post('/v1/pools/:pool/apply', route('quota-apply', apply), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
     await gate.about(call, 'quota-apply', { pool });
@@ -51,7 +51,7 @@ export function registerPools(app: App, { client, gate, store }: Services): void
     body: admissionBody,
     response: { ...CHANGE_PROBLEMS, 200: messageSchema },
   };
-  app.post('/v1/pools/:pool/admission', { schema: admit }, async (request) => {
+  app.post('/v1/pools/:pool/admission', route('admission', admit), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
     await gate.about(call, 'admission', { pool });
