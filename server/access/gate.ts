@@ -58,6 +58,13 @@ export class Gate {
     await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
   }
 
+  /** Asks again for what was allowed before: only that it is refused now is recorded. @throws ApiError `forbidden` */
+  async still(call: Call, verb: AccessVerb, job: string): Promise<void> {
+    const facts = await this.#parts.facts.shared(job);
+    const answer = await this.ask(call.caller, verb, facts);
+    if (!answer.isAllowed) await this.refuse(call, verb, facts, refusal(answer, facts));
+  }
+
   /** The decision alone: nothing is recorded. */
   async ask(caller: Caller, verb: AccessVerb, object: AccessObject): Promise<AccessAnswer> {
     return this.decide(caller, verb, object, await this.#parts.rules.of(object.pool));

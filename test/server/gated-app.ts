@@ -15,6 +15,7 @@ import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Gate } from '../../server/access/gate.js';
 import { JobFactsSource } from '../../server/access/job-facts.js';
 import { PoolRules } from '../../server/access/pool-rules.js';
+import { StandingRights } from '../../server/access/standing-rights.js';
 import { createApp } from '../../server/app.js';
 import { AuditLog } from '../../server/audit/audit-log.js';
 import type { App } from '../../server/bare-app.js';
@@ -28,6 +29,8 @@ import { SubmissionSigner } from '../../server/signer.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { CLIENT_ID, TestIssuer } from './issuer.js';
 import { ACCESS, type Answer, QUOTA } from './server-stack.js';
+
+const RIGHTS_LOOK_MS = 100;
 
 export interface GatedAppOptions {
   readonly limits?: Partial<ServerConfig['limits']>;
@@ -46,7 +49,11 @@ export class GatedApp {
   readonly issuer: TestIssuer;
   readonly store: StorePort;
   readonly rows = new Map<string, JobRow>();
+  /** How often each object was read, by all replicas. */
+  readonly reads = new Map<string, number>();
   readonly apps: App[] = [];
+  /** Of the replica that was started last. */
+  rights: StandingRights | undefined;
   readonly urls: string[] = [];
   readonly #cloud: RehearsedCloud;
   readonly #folder: string;
@@ -97,8 +104,23 @@ export class GatedApp {
     this.urls.push(await app.listen({ host: '127.0.0.1', port: 0 }));
   }
 
+  /** The store, with its readings counted. */
+  #counted(): StorePort {
+    const { store, reads } = this;
+    return new Proxy(store, {
+      get: (_, key) => {
+        const value: unknown = Reflect.get(store, key);
+        if (typeof value !== 'function') return value;
+        return (...words: readonly unknown[]): unknown => {
+          if (key === 'read') reads.set(String(words[0]), (reads.get(String(words[0])) ?? 0) + 1);
+          return Reflect.apply(value, store, words);
+        };
+      },
+    });
+  }
+
   #services(config: ServerConfig): Services {
-    const { store } = this;
+    const store = this.#counted();
     const places = { default: { quotaFile: this.#file('quota.toml'), poolFile: this.#file('pool.toml') } };
     const files = new PoolFileReader({ places, store, openBucket: () => store });
     const rules = new PoolRules(poolSource(files), quotaSource(files, store));
@@ -119,6 +141,7 @@ export class GatedApp {
     const gate = new Gate({ rules, facts, audit, decided: (verb, decision) => metrics.decided(verb, decision) });
     return {
       ...{ client, store, facts, rules, audit, metrics, gate },
+      rights: (this.rights = new StandingRights(gate, RIGHTS_LOOK_MS)),
       secrets: undefined,
       verifier: new TokenVerifier(config.issuers),
       signer: new SubmissionSigner('k', generateKeyPairSync('ed25519').privateKey),
