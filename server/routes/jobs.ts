@@ -16,6 +16,8 @@ import { z } from 'zod';
 import type { JobFilter } from '../../client/job-query.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';
 import { pause } from '../../client/outage.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { rowTo, toldTo } from '../access/told-jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
@@ -55,12 +57,13 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   };
   app.get('/v1/jobs', route('list', list), async (request) => {
     const { limit, pageToken, pool } = request.query;
-    await gate.about(callOf(request), 'list', { pool: pool ?? 'default' });
+    const call = callOf(request);
+    await gate.about(call, 'list', { pool: pool ?? 'default' });
     const filter = filterOf(request.query);
     const from = offsetOf(pageToken);
     const [{ total, open }, found] = await Promise.all([client.count(filter), client.find(filter, from + limit + 1)]);
-    const rows = found.slice(from, from + limit).map(plainRow);
-    return { rows, total, open, ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}) };
+    const shown = await Promise.all(found.slice(from, from + limit).map((each) => rowTo(gate, call.caller, each)));
+    return { rows: shown.map(plainRow), total, open, ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}) };
   });
 
   const count = {
@@ -82,8 +85,9 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     response: { ...PROBLEMS, 200: jobRowSchema },
   };
   app.get('/v1/jobs/:id', route('status', row), async (request) => {
-    await gate.job(callOf(request), 'status', request.params.id);
-    return plainRow(await client.row(request.params.id));
+    const call = callOf(request);
+    await gate.job(call, 'status', request.params.id);
+    return plainRow(await rowTo(gate, call.caller, await client.row(request.params.id)));
   });
 
   const view = {
@@ -93,8 +97,9 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     response: { ...PROBLEMS, 200: jobViewSchema },
   };
   app.get('/v1/jobs/:id/description', route('describe', view), async (request) => {
-    await gate.job(callOf(request), 'describe', request.params.id);
-    return (await client.describe(request.params.id)) as never;
+    const call = callOf(request);
+    const facts = await gate.job(call, 'describe', request.params.id);
+    return (await toldTo(gate, call.caller, facts, await client.describe(request.params.id))) as never;
   });
 
   const slices = {
@@ -116,10 +121,13 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     response: { ...PROBLEMS, 200: waitedSchema },
   };
   app.get('/v1/jobs/:id/wait', route('status', wait), async (request) => {
-    await gate.job(callOf(request), 'status', request.params.id);
+    const call = callOf(request);
+    const facts = await gate.job(call, 'status', request.params.id);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
-    return waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+    const outcome = await waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+    if (outcome === undefined) return { isOver: false };
+    return { isOver: true, ...((await toldTo(gate, call.caller, facts, { outcome })) as { readonly outcome: never }) };
   });
 
   const polls = {
@@ -137,14 +145,20 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
 /** A row as JSON; its type is closed, and the schema's is open for later keys. */
 const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
 
-async function waitFor(client: Services['client'], id: string, timeoutMs: number, signal: AbortSignal) {
+/** Undefined: it has not ended in that time. */
+async function waitFor(
+  client: Services['client'],
+  id: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const row = await client.row(id);
     // Of a closed job JobClient knows how it came out in each case, and says so of one that was terminated.
-    if (isOver(row)) return { isOver: true, outcome: { ...(await client.wait(id)) } as never };
+    if (isOver(row)) return client.wait(id);
     const left = until - Date.now();
-    if (left <= 0 || signal.aborted) return { isOver: false };
+    if (left <= 0 || signal.aborted) return undefined;
     await pause(Math.min(LOOK_MS, left), signal);
   }
 }

@@ -7,6 +7,7 @@ import type { LogStart } from '../../client/log-starts.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { readPoolState } from '../../client/pool-state.js';
+import { rowTo } from '../access/told-jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
@@ -90,8 +91,9 @@ export function registerLogs(app: App, services: Services): void {
   };
   app.get('/v1/jobs/:id/why', route('why', why), async (request) => {
     const { id } = request.params;
-    await gate.job(callOf(request), 'why', id);
-    const row = await client.row(id);
+    const call = callOf(request);
+    await gate.job(call, 'why', id);
+    const row = await rowTo(gate, call.caller, await client.row(id));
     const state = row.endedAt === undefined ? await readPoolState(store, row.pool) : undefined;
     const waiting = state && whyWaiting(state, id);
     return {

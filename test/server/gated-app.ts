@@ -130,6 +130,8 @@ export class GatedApp {
         if (row === undefined) throw new JobNotFound(id, 'here');
         return row;
       },
+      wait: async (id: string) => this.rows.get(id)?.outcome,
+      describe: async (id: string) => ({ ...this.rows.get(id), attempt: 1, slices: [], events: [] }),
       find: async () => [...this.rows.values()],
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
       openSlices: async () => [],
