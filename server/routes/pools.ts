@@ -1,14 +1,27 @@
 import { messageSchema } from '../../contract/api/changes.js';
-import { admissionBody, applyBody, poolParams, poolStateSchema } from '../../contract/api/pools.js';
+import {
+  admissionBody,
+  applyBody,
+  planBody,
+  poolParams,
+  poolStateSchema,
+  quotaPlanSchema,
+} from '../../contract/api/pools.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
+import { quotaPlan } from '../quota-plan.js';
+import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
 
 /** Looking at pools, and what operators tell them. */
-export function registerPools(app: App, { client, gate, store }: Services): void {
+export function registerPools(
+  app: App,
+  { client, gate, store }: Services,
+  { limits }: Pick<ServerConfig, 'limits'>,
+): void {
   const show = {
     tags: ['pools'],
     summary: 'A pool as it was published last',
@@ -26,6 +39,22 @@ export function registerPools(app: App, { client, gate, store }: Services): void
         'a worker publishes it from its first job on',
       );
     return JSON.parse(content.toString('utf8')) as never;
+  });
+
+  const plan = {
+    tags: ['pools'],
+    summary: 'What one decision would do, under files that nobody has put in force',
+    description: 'On the pool as it was published last. It changes nothing. Without files: under those in force.',
+    params: poolParams,
+    body: planBody.nullish(),
+    response: { ...CHANGE_PROBLEMS, 200: quotaPlanSchema },
+  };
+  // A decision on thousands of jobs takes the server more than any other call.
+  const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
+  app.post('/v1/pools/:pool/quota/plan', { schema: plan, config: { verb: 'quota-plan', rateLimit } }, async (request) => {
+    const { pool } = request.params;
+    await gate.about(callOf(request), 'quota-plan', { pool });
+    return (await quotaPlan(store, pool, request.body ?? {})) as never;
   });
 
   const apply = {
