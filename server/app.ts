@@ -16,6 +16,7 @@ import { refuseDeepBody } from './deep-bodies.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
+import { refusedLogins } from './refused-logins.js';
 import { type Services, VERSION } from './services.js';
 import { registerHosts } from './routes/hosts.js';
 import { registerJobChanges } from './routes/job-changes.js';
@@ -70,7 +71,12 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     // The page shows the OpenAPI document, which is open too.
     const isPage = request.routeOptions.url?.startsWith(PAGE) === true;
     if (request.is404 || isPage || request.routeOptions.config.isOpen === true) return;
-    request.caller = await callerOf(request, services);
+    try {
+      request.caller = await callerOf(request, services);
+    } catch (error) {
+      const isRefusal = error instanceof ApiError && (error.code === 'unauthenticated' || error.code === 'forbidden');
+      throw isRefusal ? await refusedLogin(request, reply, error) : error;
+    }
   });
   app.addHook('preValidation', refuseDeepBody);
   await app.register(rateLimit, {
@@ -86,6 +92,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
         `wait ${after}; the header Retry-After says it in seconds`,
       ),
   });
+  const refusedLogin = refusedLogins(app, config);
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     services.metrics.answered(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);

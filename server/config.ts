@@ -112,6 +112,8 @@ const schema = z
       .strictObject({
         requestsPerMinute: z.int().min(1).default(1_200),
         submitsPerMinute: z.int().min(1).default(60),
+        /** Calls of one address without a valid login. */
+        refusedLoginsPerMinute: z.int().min(1).default(120),
         bodyBytes: z
           .int()
           .min(1_024)
