@@ -15,7 +15,8 @@ const BUILD_LINE = /(BuildKit ended with (?:code -?\d+|\w+)): .*/;
 export function withoutOutput(text: string): string {
   const end = text.indexOf('\n');
   const first = (end === -1 ? text : text.slice(0, end)).replace(BUILD_LINE, '$1');
-  const told = end === -1 || !text.slice(0, end + 1).endsWith(LAST_LINES) ? first : first.slice(0, 1 - LAST_LINES.length);
+  const told =
+    end === -1 || !text.slice(0, end + 1).endsWith(LAST_LINES) ? first : first.slice(0, 1 - LAST_LINES.length);
   return told === text ? text : `${told}${OUTPUT_HIDDEN}`;
 }
 
@@ -35,7 +36,9 @@ export function toldWithoutOutput<T extends Told>(told: T): T {
 function outcomeWithoutOutput(outcome: Outcome): Outcome {
   const { cause, hooks } = outcome;
   const message = cause && withoutOutput(cause.message);
-  const shown = hooks?.map((hook) => (hook.message === undefined ? hook : { ...hook, message: withoutOutput(hook.message) }));
+  const shown = hooks?.map((hook) =>
+    hook.message === undefined ? hook : { ...hook, message: withoutOutput(hook.message) },
+  );
   const isSame = message === cause?.message && (hooks ?? []).every((hook, at) => hook.message === shown?.[at]?.message);
   if (isSame) return outcome;
   return {

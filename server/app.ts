@@ -166,7 +166,11 @@ async function recorded(failure: ApiError, request: FastifyRequest, { gate }: Se
   const { caller, params, query } = request;
   const { verb } = request.routeOptions.config;
   if (caller === null || verb === undefined || !gate.isUnrecorded(failure)) return failure;
-  const { id, pool = 'default', project } = { ...(query as object), ...(params as object) } as Record<string, string | undefined>;
+  const {
+    id,
+    pool = 'default',
+    project,
+  } = { ...(query as object), ...(params as object) } as Record<string, string | undefined>;
   const object = { pool, ...(id === undefined ? {} : { job: id }), ...(project === undefined ? {} : { project }) };
   return gate.refuse(callOf(request), verb, object, failure).catch((error: FastifyError) => failureOf(error, request));
 }

@@ -16,10 +16,18 @@ export interface ApiPlan extends Plan {
  * What one decision would do in a pool as it was published last, under files that nobody has put in force. It changes nothing.
  * @throws ApiError `invalid` with every problem of the files; `not-found` where nothing was published
  */
-export async function quotaPlan(store: Pick<StoreReader, 'bucket' | 'read'>, pool: string, files: PoolFiles): Promise<ApiPlan> {
+export async function quotaPlan(
+  store: Pick<StoreReader, 'bucket' | 'read'>,
+  pool: string,
+  files: PoolFiles,
+): Promise<ApiPlan> {
   const { quotaFile, poolFile } = files;
   if (quotaFile === undefined && poolFile !== undefined)
-    throw new ApiError('invalid', 'poolFile: needs the quota file beside it', 'send both: the one in force, and the new one');
+    throw new ApiError(
+      'invalid',
+      'poolFile: needs the quota file beside it',
+      'send both: the one in force, and the new one',
+    );
   const checked = quotaFile && checkFiles(files, pool);
   if (checked?.ok === false) throw new ApiError('invalid', formatProblems(checked.problems));
   const planned = checked && { config: checked.config, hasPoolFile: poolFile !== undefined };

@@ -13,91 +13,92 @@ allows alone along alpha alphanumeric alpnprotocols already already_exists alrea
 altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate annotations
 announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway apart api
 apiendpoint apienum apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app
-apparmorprofile append application applied appliedby applier apply applyfiles applymodules apt architecture archive are
-arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask asked askedat askedby asker
-asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic
-attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
-auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
-authmethods authoptions authority authorization authorize authorized authorizedkeys authtaglength autocreatesubnetworks
-autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available
-await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff
-backoffcoefficient backofflimit backofflimitexceeded backs backslash bad bad_alias bad_collection_type bad_directive
-bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base base64url
-baseserver bash bashpid bashrc basicconstraints bastion batch be bearer became becameready because become becomes been
-before began begin beginning beginparts beginresumable begins begun behind being believe belong belongs below beside
-best besteffort between beyond big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block
-block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure
-bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits
-borrowinglimits borrows both bought boundaries boundary braces bracket brackets break brevo_email bring brings broke
-broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken
-budget budgets buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds
-buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable busy but by byname byte
-bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called
-caller callers callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel cancellable
-cancellation cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates cannot
-canreschedule capacity capacityunits capitals carried carries carry case cat categories cause causes cd cell cells
-central1 central2 cert cert_chain certificate certificates cgroup chain chance change changed changes channel
-channelrefused character characters charset chdir check checked checks child children chip chiphours chips
-chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum
-claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classify cleanup_command clear
-clearafter clearafterms clearat client client_email client_id client_secret clientcertpair clientid clientoperationid
-clients clientsecret clock close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused
-cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config
-cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl code codec
-codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column columndefinitions columns
-com come comes coming comm comma command commands commas comment commit common commoninstancemetadata commonname compact
-compare compared comparison compile compiler complete completed completedindexes completemultipartuploadresult
-completeparts completion completionmode completions completionsreached completiontime component componentcount
-components compose compute compute_engine computemetadata computer computers conda condition conditionnotmet conditionof
-conditions conf config config_entry config_file configentry configfile configmap configmaps configs configuration
-configurations configure configured confinement confinementreason confirm conflict connect connected connecting
-connection connectionerror connectionlost connects connecttimeoutms consist consistent console const constant constraint
-consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics contact contained container
-containercannotrun containercreating containerimage containers containersnotready containersready containerstatuses
-containerstatusunknown contains content contentdisposition contentencoding contenthash contentid contentlanguage
-contents contenttype contenturl context contexts continue continues contract contradictory control controller conv
-converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier
-copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus create
-createbucket createbuild createcontainerconfigerror created createdat createnode createqueuedresource creates
-createsettlems createslice createtime creating creatingdata creatingms creationtimestamp credential credentials
-credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl curl curlrc curls current currently custom customer
-customtime cut cutpower cwd daemon daemonless dashboard dashes data data_disks data_loss datadisks datastore date
-datetime day dc dd dead deadline deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides
-decision decisions declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults
-defaultserviceaccount define defining definition definitions degraded delay delayms delays delete deletebuild deleted
-deletenode deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting
-deletingdata deletingms deletion deletiongraceperiodseconds deletiontimestamp delimiter deliver deliveries demand
-demands denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
-descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
-developers device devicename devices devstorage df did didn die died differ different diffie digest digit
-digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
-discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
-disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
-dockerconfigjson dockerfile docs document does doesn domain done dots dotted double doubled down download downloads
-downloadurl downs dpkg draft drain drained draining drainingunits drains drawn dri driver drop dropped drops ds
-dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again
-earlier early east1 east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee
-eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif
-eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
-enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
-enametoolong encode encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby
-endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine
-enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerate enums
-env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq equal
-equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo
-errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
-ever every everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact exactly
-example exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists exit
-exitcode exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat
-explain explained explanation export expression expressions extensions external external_ips externalip externalips
-externalname extkeyusage extra extra_mounts extralocationtypes f1 face fact facts fail failed failed_precondition
-failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
-failuretarget failurethreshold fallbacktologsonerror false family far fast fastify fatal fault faults fd fence fenced
-fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
-file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers finally find findbuild
-findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules
-firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor
-fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
+apparmorprofile append application applied appliedby applier apply applyfiles applymodules apt architecture archive
+archived are arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask asked askedat
+askedby asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at
+atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes
+audience audit audited auditline australia auth authclient authenticated authentication authenticationrequired autherror
+authhandler authmethods authoptions authority authorization authorize authorized authorizedkeys authtaglength
+autocreatesubnetworks autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler
+autoscaleroptions available await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back
+backenderror background backoff backoffcoefficient backofflimit backofflimitexceeded backs backslash bad bad_alias
+bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken
+balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch be bearer became becameready
+because become becomes been before began begin beginning beginparts beginresumable begins begun behind being believe
+belong belongs below beside best besteffort between beyond big bigquery billing bills bin binary bind binding bindings
+bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit book bool
+boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers
+borrowing borrowing_limits borrowinglimits borrows both bought boundaries boundary braces bracket brackets break
+brevo_email bring brings broke broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical
+bucketpolicyonly buckets buckettaken budget budgets buffered build buildctl builddate buildfailed building buildkit
+buildkitd buildleft buildnews builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles
+burst burstable busy but bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol
+cachefileforrangeread cae cafile calculated call callback called caller callers callfailed callinvocationtransformer
+calls callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling
+cancelnote canceloperation cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried
+carries carry case cat categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates
+cgroup chain chance change changed changes channel channelrefused character characters charset chdir check checked
+checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices
+choose chosen chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms
+claimworker class classify cleanup_command clear clearafter clearafterms clearat client client_email client_id
+client_secret clientcertpair clientid clientoperationid clients clientsecret clock close closed closedat closedjobs
+closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
+cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster
+clusterfirst clusterip clusters cm cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect
+collecting collections colon cols column columndefinitions columns com come comes coming comm comma command commands
+commas comment commit common commoninstancemetadata commonname compact compare compared comparison compile compiler
+complete completed completedindexes completemultipartuploadresult completeparts completion completionmode completions
+completionsreached completiontime component componentcount components compose compute compute_engine computemetadata
+computer computers conda condition conditionnotmet conditionof conditions conf config config_entry config_file
+configentry configfile configmap configmaps configs configuration configurations configure configured confinement
+confinementreason confirm conflict connect connected connecting connection connectionerror connectionlost connects
+connecttimeoutms consist consistent console const constant constraint consumer consumer_project_id
+consumereservationtype consumerquotalimits consumerquotametrics contact contained container containercannotrun
+containercreating containerimage containers containersnotready containersready containerstatuses containerstatusunknown
+contains content contentdisposition contentencoding contenthash contentid contentlanguage contents contenttype
+contenturl context contexts continue continues contract contradictory control controller conv converter cookie cool
+cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy copyto core cores
+coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus create createbucket createbuild
+createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems createslice
+createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile critical crlsign
+cron cross crt crypto csi ctr ctrl curl curlrc curls current currently custom customer customtime cut cutpower cwd
+daemon daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
+deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions declare
+decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define
+defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation
+deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
+deletiongraceperiodseconds deletiontimestamp delimiter deliver deliveries demand demands denied deniedlocations
+deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants describe description
+descriptor destination destroyonreturn detached detail details dev devconsole developer developers device devicename
+devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits dimensions dir
+direction directly directory dirname dirs disable disabled disabledservices discard discovery disk disk_gb disk_type
+diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption disruptiontarget
+dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does
+doesn domain done dots dotted double doubled down download downloads downloadurl downs dpkg draft drain drained draining
+drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate
+duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1 east4 east5 eat ec ecdh ecdsa echo
+econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime
+effort egress ehostunreach ei eid eisdir either element elif eloop else elsewhere email email_verified emails emfile
+empty empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled enableexternalips
+enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode encodecommonattributes encoding
+encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders
+endpoints ends endtime enetunreach enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter
+entered entity entitytoolarge entries entry enum enumerate enums env env_name env_type env_vars environ environment
+environmentof environments envs enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error
+error_description error_subtype error_uri errorcode errorinfo errors esac escape eslint etadata etag etc etimedout eu
+europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything
+evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exclude exec
+executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected
+expired expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression
+expressions extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts
+extralocationtypes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount
+failedprecondition failedscheduling failing failjob fails failure failures failuretarget failurethreshold
+fallbacktologsonerror false family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer
+ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb
+filename files fill filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays
+findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
 followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
 forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets forms forward
 forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze fresh from
@@ -116,16 +117,16 @@ greatest grep group grouped groupname groups groupversion grown grpc grpc_defaul
 gshadow gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice
 guestnoticems gunzipped guploader gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler
 handlers handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasfreshsign hash
-hasher hashes hashof hasinzone hasnetwork hasoutputs hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin
-hasstdout hastiers hastrailing have head header headerfile headers headgroupspec health healthdescription healthy heap
-hear heard heardat hears heartbeattimeout heartbeattimeoutms held heldback heldms heldsince hellman help helpful here
-hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher
-highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof
-hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
-hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
-hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
-httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency
-idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
+hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr
+hasstdin hasstdout hastiers hastrailing have head header headerfile headers headgroupspec health healthdescription
+healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms held heldback heldms heldsince hellman help
+helpful here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high
+highcpu higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds
+holdslices home homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip
+hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent
+hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode
+httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea
+idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
 idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored ignores illegal
 image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
 impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
@@ -162,29 +163,30 @@ labelfingerprint labels labelselector lack lacks lag lagms laid land lang langua
 largestslice last lastaddress lastat lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem
 lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le
 leader leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
-leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader lend lending
-lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries
-library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like limit limitbytes limited limitms
-limits line linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen
-listened listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
-listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool
-local localaddress localfiles localhost locally localport located location locationid locations locationtype lock locked
-lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login
-loginname loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long
-longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low
-lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made
-madeat mail main maintained maintenance maintenanceevent maintenancestatus major make makeone maker makes making
-malformed malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
-manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
-matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended
-maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
-maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me
-mean means meant meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
-megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
-mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
-metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
-micro migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor
-minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
+leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader
+legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter letters letting
+level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like
+likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
+listacceleratortypes listconsumerquotametrics listed listen listened listens lister listhistory listing listlag
+listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists lite
+litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost locally
+localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
+log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
+loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
+look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
+mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
+maintenance maintenanceevent maintenancestatus major make makeone maker makes making malformed malformedxml manage
+managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
+many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob matching
+matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting
+maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults maxretries
+maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure
+media medialink mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address
+megascale_num_slices megascale_slice_id member members membership memo memory mend mended mends merge message messages
+meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch
+metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib micro migrate
+migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas
+minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
 missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified modifiedat module modules moduluslength moment
 moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo mountpath
 mounts mountvolume move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
@@ -203,45 +205,46 @@ notebook notes notfound notfoundapartms notgeneration nothing notice noticeat no
 notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter
 nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
-object_store_memory objectadmin objects objectsize objectstorebytes objecturl objectuser objectviewer observation
-observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest
-on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput
-onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user
-openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem
-operation operationlist operationmetadata operations operationtype operator operators opt option options or order org
-organization orgpolicy origin orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype
-otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange
-outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned
-owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
-pair parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror
-parser part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
-pathname paths patience pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people
-per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm
-permanent permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
-plandetails planform plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
-podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
-podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
-pong pool poolfile poolname pools poolstate port port_base portbase ports position posix posixaccounts post power pre
-preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedlag
-preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
-preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
-present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal principals
-print print0 printed printf prints prio priorities priority priority_class priority_floor priorityclass priorityclasses
-priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey
-privileged privileges pro probe problem problems proc process processes profile program progress project project_id
-project_membership project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner
-projectquotas projects projectviewer promisemiddleware promises proof propagate propagation propagationpolicy properties
-propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider providers
-provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand
-prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish published
-publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret
-put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries
-query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
-queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
-quotahistorybytes quotahistoryevents quotalimits quotanote quotapreemptions quotaproject quotarefusal quotas quotauser
-quote quoted quotes quoting qxf qzfx rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster
+object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecturl objectuser objectviewer
+observation observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes
+older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only
+onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open
+open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines
+operatingsystem operation operationlist operationmetadata operations operationtype operator operators opt option options
+optionsrequestedpolicyversion or order org organization orgpolicy origin orphan orphaned os osadminlogin osimage oslogin
+other others othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes
+outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay override overrides
+overview overwrite overwritten own owned owner ownerreferences ownership ownmodules owns package packages packed packet
+packing page pages pagesize pagetoken pair parallel parallelism parameter parameters params parent parentclosepolicy
+parents parked parse parseas parseerror parser part partial partialobjectmetadata partnumber parts pass passed
+passphrase passwd password past paste patch path pathname paths patience pattern patterns pause paused pausems payload
+payloads payloadtampered pc pd pem pending people per percent perf performmaintenance performmaintenancequeuedresource
+perhaps perhost periods periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied
+permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr
+pet_master_port pet_nnodes pet_node_rank phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place
+placed placeof places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans
+plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing
+podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
+podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
+poolstate port port_base portbase ports position posix posixaccounts post power pre preclose precondition
+preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible
+preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference
+preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint
+previous previousend pri price prices pricing primary principal principals print print0 printed printf prints prio
+priorities priority priority_class priority_floor priorityclass priorityclasses priorityclassname priorityfloors
+prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem
+problems proc process processes profile program programs progress project project_id project_membership
+project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
+projects projectviewer promisemiddleware promises proof propagate propagation propagationpolicy properties propertynames
+protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
+provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
+public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
+publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put putat
+putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries query
+querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems
+queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes
+quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
+quoted quotes quoting qxf qzfx rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster
 ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable
 reached reaches read read_only readable readbook reader readers readexitrecord readfiles readguestattributes readiness
 readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
@@ -257,97 +260,98 @@ related relationships relative release released releases remainder remainingcput
 remote remote_user remoteaddress remoteport remoteuser removal remove removed removes renderd renew renewed renumbered
 repair repairing repairingms repeat repeatable repeated repeating repeats repetitions replace replaced replaces replica
 replicas replicatedjobs replication reply repo report reported reportingcomponent reportinginstance reports repos
-repository request requestdeserialize requested requestedrangenotsatisfiable requestedrestarts requestedsetup
-requestentitytoolarge requestfacts requestid requestms requests requestserialize requeststream requesttext requeue
-requeued require require_project required requirement requirements requirements_file requirementsfile requireoslogin
-requireproject requires requireshieldedvm reservation reservationaffinity reservationname reservations reserved reset
-resetqueuedresource resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted
-resourceid resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus
-resourcetext resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype
-rest restart restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restored
-restport resturl result results resumable resume resumed resumeentrants retentiondurationseconds retries retry
-retryoptions return returnpartialsuccess rev revision revocation revocations revoked revokedat revokedupto revoketokens
-rewrite rewriteresponse rewritetoken rf rfc rich right rights rm rmdir rno ro role roles roll room root rootfs rootless
-round rounds route routes row rows rpc rsa rtx ruff rule rules run runasgroup runasuser runhook runid runner
-runnerfailed running runoutputs runs runssince runstatus runtime runtime_version runtimeerror runtimeversion
-runtimeversions rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale scaled
-scan schedule scheduled scheduler schedulername scheduletoclosetimeout scheduletostarttimeout scheduling
-schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec seccompprofile
-second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname secrets
-secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext sed see seed
-seeds seek seen seenpod sees selection selector selectors self selflink selfsigned selfsubjectaccessreview
-selfsubjectaccessreviews semaphore send sender sendercounts senderforms sendersequences sendlease sends sent sentence
-sentences sep separated seq sequence sequences serial serializer serve served server serveraddressbyclientcidrs
-serverauth serverfactory serverhostkey serverkeys servername servernameoverride serverrootcacertificate serves service
-service_account service_accounts serviceaccount serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser
-serviceaccountviewer servicecontrol services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer
-serving session sessions set setback setdelay setiampolicy setreachable setrefusing sets setsid setsshdelay setting
-settings settingup settle settled setup setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256
-sha256of sha256sum shadow shape shapes share shared shares shell shift shipping shm shopt short shorter shortest
-shortfor shortnames should show shown shows shut shutdown shuts shutting sidecarended sig sigcont sight sighup sigint
-sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed
-signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent
-simulatemaintenanceevent since single singular singularname site size sizelimit sizes skel skip skypilot sleep slice
-slicecounts slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket
-sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration
-sourceimage sourceobjects sourceranges sources south1 southamerica southeast1 space spaces span spdy speak speaking
-speaks spec special specific specified specify speckey speed spent spki split splitlines spoken spot sql sqlservice src
-srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype stage staging stale
-stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror
-starters starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
-startup_script startupscript stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator
-states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still
-stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror
-storeport storerefused stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride
-string stty stuck stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor
-submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork
-subnetworks subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful
-successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor
-support supported surrogate surroundings suspend suspended suspendeddata suspending suspendingdata suspendingms svc
-swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd
-systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint take taken
-takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task taskattempts taskqueue
-tasks tb tcp tcpip team tee tell teller tells temp template temporal temporalio temporaryhold tensorcores tensorflow
-tensorstore_gcs_http_url term terminate terminated terminating terminatingorfailed termination
-terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
-testpermissions text texts tf th than that thaw the their theirs them themselves then there these they thin thing this
-those three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized timeline
-timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
-timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
-together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
-told toldat tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took
-tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources totalbytesrewritten
-totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type
-tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree
-tried tries trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty
-tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types
-ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
-unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncountedterminatedpods undefined
-under undergo underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token
-unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
-universedomain unknown unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
-unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
-unreadable unready unrecognized unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
-unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
-unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
-updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
-usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
-v6e vacate vacated valid validafterduration validaftertime validate validatestatus validator validfrom validinterval
-validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars vcpus venv verb
-verbs verdict verdictof verdicts verified verify versinfo version versioning versions very vfio view viewer views
-violated violations visibility visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts
-volumes vpc wait waited waiter waiters waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms
-waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants
-warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
-wedgedslicems weight well went were west1 west4 wget what whatever when whenever where whether which whichever while
-white who whoami whoever whole whom whose why width will window windowms winners wire with withfiletypes withignored
-within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num
-workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid
-workflowidconflictpolicy workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working
-workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
+repository request requestdeserialize requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts
+requestedsetup requestentitytoolarge requestfacts requestid requestms requests requestserialize requeststream
+requesttext requeue requeued require require_project required requirement requirements requirements_file
+requirementsfile requireoslogin requireproject requires requireshieldedvm reservation reservationaffinity
+reservationname reservations reserved reset resetqueuedresource resolv resolve resolved resolves resource
+resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo resourcelocations resourcemanager
+resourcequota resourcequotas resources resourcestatus resourcetext resourcetype resourceversion response
+responsedeserialize responseserialize responsestream responsetype rest restart restart_on restartcount restarted
+restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result results resumable
+resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod retentionpolicy
+retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation revocations revoked
+revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rm rmdir rno ro role
+rolebindings rolebindingsonbucket roles roll room root rootfs rootless round rounds route routes row rows rpc rsa rtx
+ruff rule rules run runasgroup runasuser runhook runid runner runnerfailed running runoutputs runs runssince runstatus
+runtime runtime_version runtimeerror runtimeversion runtimeversions rw rwx sa safe said same sandbox satisfiable save
+saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduler schedulername
+scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
+script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccessor secretid secretids
+secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs section
+sections secureconnect security securitycontext securityreviewer sed see seed seeds seek seen seenpod sees selection
+selector selectors self selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews semaphore send sender
+sendercounts senderforms sendersequences sendlease sends sent sentence sentences sep separated seq sequence sequences
+serial serializer serve served server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys
+servername servernameoverride serverrootcacertificate serves service service_account service_accounts serviceaccount
+serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
+serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
+setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain
+setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared
+shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown
+shuts shutting sidecarended sig sigcont sight sighup sigint sigkill sign signal signalargs signalgroup signals signat
+signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs signstalems
+sigquit sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname site size sizelimit
+sizes skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms slurm sm small
+smallchunk smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort source
+sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 southamerica southeast1
+space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split
+splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport
+sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd standardspotrefused stands
+start started startedat starter starterror starters starting startingms startnode startoffset startrun starts startticks
+starttime starttoclosetimeout startup startup_script startupscript stat stat_cache_max_size_mb statcachemaxsizemb state
+statedir statehint stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio
+stdout step stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops
+stopsetup storage storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject
+storeendpoint storeerror storeport storerefused stores storeunavailable storeurl storing story str stream streams
+stricthostkeychecking stride string stty stuck stuckslices style su sub subdomain subject subjectaltname submission
+submit submit_for submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet
+subnetmask subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success
+successcriteriamet successful successfully such sudo suffix sum summaries summarize summary sums supervise
+superviseattempt supervisems supervisor support supported surrogate surroundings suspend suspended suspendeddata
+suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys
+sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint take taken takes takesatomic takespublickey taking tar target targetid targetlink targets
+targettags task taskattempts taskqueue tasks tb tcp tcpip team tee tell teller tells temp template temporal temporalio
+temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminate terminated terminating terminatingorfailed
+termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
+testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
+these they thin thing this those three through throwifnoentry ti tib tick tier tiers till time timecreated timed
+timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale
+timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs
+to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
+tokenvalidseconds told toldat tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
+toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources
+totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds
+tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic trailing train
+trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl
+ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb
+typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname
+unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed
+uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
+undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
+uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unresolved unschedulable unscheduled
+unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved
+untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat
+updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid
+uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us
+usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip
+userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4
+v5 v5e v5lite v5litepod v5p v6e vacate vacated valid validafterduration validaftertime validate validatestatus validator
+validfrom validinterval validuntil validuntilduration validuntiltime value values valuetype vanish var variable
+variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning versions
+very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess vms
+vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting waitingchips waitingcount
+waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow
+want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way
+ways wc we web websocket wedgedms wedgedslicems weight well went were west1 west4 wget what whatever when whenever where
+whether which whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with
+withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
+worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
+workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools
+working workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
 wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8
 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0
 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zones zonetry zx`.split(/\s/),

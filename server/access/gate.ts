@@ -54,7 +54,8 @@ export class Gate {
     const asked = typeof verbs === 'string' ? [verbs] : verbs;
     const files = await this.#parts.rules.of(object.pool);
     const answers = asked.map((verb) => ({ verb, answer: this.decide(call.caller, verb, object, files) }));
-    for (const { verb, answer } of answers) if (!answer.isAllowed) await this.refuse(call, verb, object, refusal(answer, object));
+    for (const { verb, answer } of answers)
+      if (!answer.isAllowed) await this.refuse(call, verb, object, refusal(answer, object));
     await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
   }
 
@@ -123,8 +124,4 @@ export class Gate {
 }
 
 const refusal = ({ why }: { readonly why: string }, { job }: AccessObject): ApiError =>
-  new ApiError(
-    'forbidden',
-    why,
-    `who may do what: jobctl access explain${job === undefined ? '' : ` --job ${job}`}`,
-  );
+  new ApiError('forbidden', why, `who may do what: jobctl access explain${job === undefined ? '' : ` --job ${job}`}`);

@@ -1,4 +1,14 @@
-import type { IssuerConfig } from '../config.js';
+/** Of an issuer's configuration (server/config.ts): what two of them could be confused by, and who is let in. */
+export interface IssuerRules {
+  readonly issuer: string;
+  readonly user: 'email' | 'email-local-part' | 'sub';
+  readonly hostedDomains?: readonly string[] | undefined;
+  readonly emailDomains?: readonly string[] | undefined;
+  readonly groupsClaim: string | null;
+  readonly groupPrefix?: string | undefined;
+  readonly allowedGroups?: readonly string[] | undefined;
+  readonly anyAccount: boolean;
+}
 
 export interface IssuerProblem {
   /** Below the configuration. */
@@ -21,7 +31,7 @@ const OF_EVERYBODY: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with issuers that each have the right form (docs/serve.md, "Identity"). Pure. */
-export function issuerProblems(issuers: readonly IssuerConfig[]): readonly IssuerProblem[] {
+export function issuerProblems(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   const alone = issuers.flatMap((issuer, at) => ownProblems(issuer).map((problem) => below(at, problem)));
   const isTwice = new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length;
   return [
@@ -36,7 +46,7 @@ const below = (at: number, { path, message }: IssuerProblem): IssuerProblem => (
   message,
 });
 
-function ownProblems(issuer: IssuerConfig): readonly IssuerProblem[] {
+function ownProblems(issuer: IssuerRules): readonly IssuerProblem[] {
   const { user, emailDomains, groupPrefix, groupsClaim, allowedGroups } = issuer;
   const problems: IssuerProblem[] = [];
   if (user === 'email-local-part' && emailDomains?.length !== 1)
@@ -52,17 +62,20 @@ function ownProblems(issuer: IssuerConfig): readonly IssuerProblem[] {
         'Workspace), emailDomains or allowedGroups; if everybody is meant: "anyAccount": true',
     });
   if (groupsClaim === null && (groupPrefix !== undefined || allowedGroups !== undefined))
-    problems.push({ path: ['groupsClaim'], message: 'null takes no groups: groupPrefix and allowedGroups need a claim' });
+    problems.push({
+      path: ['groupsClaim'],
+      message: 'null takes no groups: groupPrefix and allowedGroups need a claim',
+    });
   return problems;
 }
 
-function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, anyAccount }: IssuerConfig): boolean {
+function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, anyAccount }: IssuerRules): boolean {
   if (!OF_EVERYBODY.has(issuer.replace(/\/+$/, ''))) return false;
   return !anyAccount && hostedDomains === undefined && emailDomains === undefined && allowedGroups === undefined;
 }
 
 /** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
-function sameUsers(issuers: readonly IssuerConfig[]): readonly IssuerProblem[] {
+function sameUsers(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   return issuers.flatMap(({ user, emailDomains }, at) => {
     const problem = (message: string): readonly IssuerProblem[] => [{ path: ['issuers', at], message }];
     if (user === 'sub')
@@ -79,7 +92,7 @@ function sameUsers(issuers: readonly IssuerConfig[]): readonly IssuerProblem[] {
  * A group is known by its name alone (`group:tpu-operators`), so no two issuers may be able to give one name: one of them gives
  * groups under their own names, each other one under a prefix that is its alone, or none.
  */
-function sameGroups(issuers: readonly IssuerConfig[]): readonly IssuerProblem[] {
+function sameGroups(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   const bare = issuers.findIndex(({ groupsClaim, groupPrefix }) => groupsClaim !== null && groupPrefix === undefined);
   return issuers.flatMap(({ groupsClaim, groupPrefix }, at) => {
     if (groupsClaim === null || at === bare) return [];

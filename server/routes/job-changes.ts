@@ -58,14 +58,18 @@ export function registerJobChanges(app: App, services: Services): void {
   );
 
   const edited = (verb: 'resume' | 'restart', summary: string): void => {
-    app.post(`/v1/jobs/:id/${verb}`, route(verb, { ...changed(summary), body: editBody.nullish() }), async (request) => {
-      const call = callOf(request);
-      const edit = request.body ?? {};
-      const { id } = request.params as { readonly id: string };
-      // Another command in somebody's name, with their secrets, is more than to start theirs again.
-      await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
-      return { message: await client[verb](id, call.caller.id, editOf(edit)) };
-    });
+    app.post(
+      `/v1/jobs/:id/${verb}`,
+      route(verb, { ...changed(summary), body: editBody.nullish() }),
+      async (request) => {
+        const call = callOf(request);
+        const edit = request.body ?? {};
+        const { id } = request.params as { readonly id: string };
+        // Another command in somebody's name, with their secrets, is more than to start theirs again.
+        await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
+        return { message: await client[verb](id, call.caller.id, editOf(edit)) };
+      },
+    );
   };
   edited('resume', 'Let a stopped job go on');
   edited('restart', 'Start the command again on the same slices');

@@ -63,7 +63,12 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     const from = offsetOf(pageToken);
     const [{ total, open }, found] = await Promise.all([client.count(filter), client.find(filter, from + limit + 1)]);
     const shown = await Promise.all(found.slice(from, from + limit).map((each) => rowTo(gate, call.caller, each)));
-    return { rows: shown.map(plainRow), total, open, ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}) };
+    return {
+      rows: shown.map(plainRow),
+      total,
+      open,
+      ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}),
+    };
   });
 
   const count = {

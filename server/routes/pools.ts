@@ -51,11 +51,15 @@ export function registerPools(
   };
   // A decision on thousands of jobs takes the server more than any other call.
   const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
-  app.post('/v1/pools/:pool/quota/plan', { schema: plan, config: { verb: 'quota-plan', rateLimit } }, async (request) => {
-    const { pool } = request.params;
-    await gate.about(callOf(request), 'quota-plan', { pool });
-    return (await quotaPlan(store, pool, request.body ?? {})) as never;
-  });
+  app.post(
+    '/v1/pools/:pool/quota/plan',
+    { schema: plan, config: { verb: 'quota-plan', rateLimit } },
+    async (request) => {
+      const { pool } = request.params;
+      await gate.about(callOf(request), 'quota-plan', { pool });
+      return (await quotaPlan(store, pool, request.body ?? {})) as never;
+    },
+  );
 
   const apply = {
     tags: ['pools'],

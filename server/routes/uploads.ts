@@ -62,15 +62,19 @@ export function registerUploads(
     querystring: uploadQuery,
     response: { ...CHANGE_PROBLEMS, 204: nothing },
   };
-  app.put('/v1/uploads/content', { ...route('upload', content), bodyLimit: limits.uploadBytes }, async (request, reply) => {
-    const { path, sha256 } = request.query;
-    const bytes = await bytesOf(request.body as Readable | undefined, limits.uploadBytes);
-    const found = createHash('sha256').update(bytes).digest('hex');
-    if (found !== sha256)
-      throw new ApiError('invalid', `sha256: what came of '${path}' is ${found}, not ${sha256}`, 'send it again');
-    await store.write(objectOfFile(path, sha256), bytes, 'absent', 'application/octet-stream');
-    return reply.status(204).send();
-  });
+  app.put(
+    '/v1/uploads/content',
+    { ...route('upload', content), bodyLimit: limits.uploadBytes },
+    async (request, reply) => {
+      const { path, sha256 } = request.query;
+      const bytes = await bytesOf(request.body as Readable | undefined, limits.uploadBytes);
+      const found = createHash('sha256').update(bytes).digest('hex');
+      if (found !== sha256)
+        throw new ApiError('invalid', `sha256: what came of '${path}' is ${found}, not ${sha256}`, 'send it again');
+      await store.write(objectOfFile(path, sha256), bytes, 'absent', 'application/octet-stream');
+      return reply.status(204).send();
+    },
+  );
 }
 
 /** @throws ApiError `too-large` before more than `most` bytes are in memory */

@@ -29,8 +29,14 @@ describe('a failure without the lines that the job printed', () => {
     ],
     'of whatever else has more lines': [`it went wrong\n${OUTPUT}`, `it went wrong${REST}`],
     'with nothing but output': [`\n${OUTPUT}`, REST],
-    'of one sentence, whole': ['the command exited with code 3 on host 1 of slice 0', 'the command exited with code 3 on host 1 of slice 0'],
-    'of a build without output': ['its image was not built: BuildKit ended with code 1', 'its image was not built: BuildKit ended with code 1'],
+    'of one sentence, whole': [
+      'the command exited with code 3 on host 1 of slice 0',
+      'the command exited with code 3 on host 1 of slice 0',
+    ],
+    'of a build without output': [
+      'its image was not built: BuildKit ended with code 1',
+      'its image was not built: BuildKit ended with code 1',
+    ],
   };
   for (const [name, [text, told]] of Object.entries(cases)) it(name, () => assert.equal(withoutOutput(text), told));
 
@@ -42,7 +48,10 @@ describe('a failure without the lines that the job printed', () => {
         ...outcome,
         exitCode: 3,
         cause: { by: 'task', message, host: 2 },
-        hooks: [{ hook: 'on_failure', status: 'failed', message }, { hook: 'always', status: 'done' }] as never,
+        hooks: [
+          { hook: 'on_failure', status: 'failed', message },
+          { hook: 'always', status: 'done' },
+        ] as never,
       },
     });
     assert.deepEqual(toldWithoutOutput(of(`failed\n${OUTPUT}`)), of(`failed${REST}`));

@@ -82,7 +82,10 @@ describe('serve.json', () => {
         [google, partner],
         /issuers\.1\.groupPrefix: is missing: issuers\.0 gives groups under their own names too.*"groupsClaim": null/,
       ],
-      [[google, { ...partner, groupPrefix: 'partner/' }, third], /^[^]*issuers\.2\.groupPrefix: is missing: issuers\.0 /],
+      [
+        [google, { ...partner, groupPrefix: 'partner/' }, third],
+        /^[^]*issuers\.2\.groupPrefix: is missing: issuers\.0 /,
+      ],
       [[{ ...google, groupsClaim: null }, partner, third], /issuers\.2\.groupPrefix: is missing: issuers\.1 /],
       [
         [google, { ...partner, groupPrefix: 'p/' }, { ...third, groupPrefix: 'p/' }],

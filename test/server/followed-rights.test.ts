@@ -22,8 +22,13 @@ describe('a followed log, and whoever may not read it any longer', function () {
 
   const write = (offset: number, text: string) =>
     app.store.replace(logChunkObject(logPrefix(JOB, 1, 'command'), '0', offset), text, 'text/plain');
-  const follow = async (token: string, headers: Readonly<Record<string, string>> = {}): Promise<AsyncGenerator<StreamEvent>> => {
-    const response = await fetch(`${app.urls[0]}${PATH}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  const follow = async (
+    token: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<AsyncGenerator<StreamEvent>> => {
+    const response = await fetch(`${app.urls[0]}${PATH}`, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+    });
     assert.equal(response.status, 200);
     return eventsOf(response);
   };
@@ -42,12 +47,17 @@ describe('a followed log, and whoever may not read it any longer', function () {
     app.editQuota((text) => text.replace('"bob@example.org", ', ''));
     const { name, data } = await ending;
     assert.deepEqual([name, data['code'], data['status']], ['problem', 'forbidden', 403]);
-    assert.match(String(data['detail']), /^job long-1 of alice@example\.org: bob@example\.org may not read the logs; allowed: /);
+    assert.match(
+      String(data['detail']),
+      /^job long-1 of alice@example\.org: bob@example\.org may not read the logs; allowed: /,
+    );
     await write(6, 'second\n');
     assert.equal((await bob.next()).done, true);
     assert.equal(textOf(await next(alice)), 'second\n', 'hers goes on');
     await alice.return(undefined);
-    const lines = (await app.lines()).filter(({ subject, decision }) => subject === 'bob@example.org' && decision === 'refused');
+    const lines = (await app.lines()).filter(
+      ({ subject, decision }) => subject === 'bob@example.org' && decision === 'refused',
+    );
     assert.deepEqual(
       lines.map(({ verb, job, requestId }) => [verb, job, requestId]),
       [['logs', JOB, data['requestId']]],
@@ -93,7 +103,9 @@ describe('a followed log, and whoever may not read it any longer', function () {
     await write(19, `${'x'.repeat(1023)}\n`.repeat(12 * 1024));
     const socket = connect(Number(new URL(app.urls[0] ?? '').port), '127.0.0.1').pause();
     await once(socket, 'connect');
-    socket.write(`GET ${PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${await tokenOf('alice', 3)}\r\n\r\n`);
+    socket.write(
+      `GET ${PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${await tokenOf('alice', 3)}\r\n\r\n`,
+    );
     await until('it follows', async () => (await followers()) === '1');
     await until('it follows no more', async () => (await followers()) === '0', 10_000);
     socket.destroy();

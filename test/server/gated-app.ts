@@ -81,7 +81,10 @@ export class GatedApp {
   }
 
   editQuota(edit: (text: string) => string): void {
-    this.writeFiles(edit(readFileSync(this.#file('quota.toml'), 'utf8')), readFileSync(this.#file('pool.toml'), 'utf8'));
+    this.writeFiles(
+      edit(readFileSync(this.#file('quota.toml'), 'utf8')),
+      readFileSync(this.#file('pool.toml'), 'utf8'),
+    );
   }
 
   #file = (name: string): string => join(this.#folder, name);
@@ -148,7 +151,10 @@ export class GatedApp {
       verifier: new TokenVerifier(config.issuers),
       signer: new SubmissionSigner('k', generateKeyPairSync('ed25519').privateKey),
       jobKeys: { secretIds: [], find: () => undefined } as unknown as Services['jobKeys'],
-      feeds: new LogFeeds(client, store, { perSubject: config.limits.followedLogs, changed: (count) => metrics.followers(count) }),
+      feeds: new LogFeeds(client, store, {
+        perSubject: config.limits.followedLogs,
+        changed: (count) => metrics.followers(count),
+      }),
       uploads: new DirectUploads(store),
       notReady: async () => undefined,
     };
@@ -159,11 +165,19 @@ export class GatedApp {
     const row = { id, user: owner, project, pool: 'default', slice: 'v5litepod-1', phase: 'running' as const };
     const times = { phaseSince: 1, submittedAt: 1, attempts: 1 };
     this.rows.set(id, { ...row, ...times, ...more } as JobRow);
-    await this.store.replace(jobOwnerObject(id), JSON.stringify({ user: owner, project, pool: 'default' }), 'application/json');
+    await this.store.replace(
+      jobOwnerObject(id),
+      JSON.stringify({ user: owner, project, pool: 'default' }),
+      'application/json',
+    );
   }
 
   async call(name: string, method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
-    const { groups = [], replica = 0, token = await this.issuer.token({ email: `${name}@example.org`, groups }) } = options;
+    const {
+      groups = [],
+      replica = 0,
+      token = await this.issuer.token({ email: `${name}@example.org`, groups }),
+    } = options;
     const json = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await fetch(`${this.urls[replica]}${path}`, {
       method,
@@ -180,7 +194,10 @@ export class GatedApp {
   async lines(of?: Answer): Promise<readonly AuditLine[]> {
     const id = of?.headers.get('x-request-id');
     const query = { since: 0, until: Date.now() + 1_000, limit: 10_000 };
-    return new AuditLog(this.store).read({ ...query, matches: ({ requestId }) => of === undefined || requestId === id });
+    return new AuditLog(this.store).read({
+      ...query,
+      matches: ({ requestId }) => of === undefined || requestId === id,
+    });
   }
 
   async stop(): Promise<void> {

@@ -45,7 +45,14 @@ describe('events of a log, and a client that is slow', () => {
     const { response, stop, events } = open();
     void events.stretch(STRETCH);
     stop.abort();
-    void events.problem({ type: 'about:blank', title: '', status: 401, code: 'unauthenticated', detail: '', requestId: '' });
+    void events.problem({
+      type: 'about:blank',
+      title: '',
+      status: 401,
+      code: 'unauthenticated',
+      detail: '',
+      requestId: '',
+    });
     events.close();
     mock.timers.tick(29_000);
     assert.equal(response.destroyed, false);

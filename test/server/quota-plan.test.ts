@@ -43,7 +43,11 @@ describe('a plan of quota over HTTP', function () {
   });
 
   it('is what the command line prints as JSON in a context of the server, under each choice of files', async () => {
-    const env = { HOME: home, JOBCTL_SERVER: app.urls[0] ?? '', T: await app.issuer.token({ email: 'zoe@example.org' }) };
+    const env = {
+      HOME: home,
+      JOBCTL_SERVER: app.urls[0] ?? '',
+      T: await app.issuer.token({ email: 'zoe@example.org' }),
+    };
     const login = await jobctl(['login', '--id-token-from', 'env:T'], env);
     assert.equal(login.exitCode, 0, login.stderr);
     const quotaFile = { name: join(home, 'larger.toml'), text: LARGER };

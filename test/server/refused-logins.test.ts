@@ -38,7 +38,10 @@ describe('calls without a valid login', function () {
       assert.deepEqual(await statuses(address, authorization, MOST + 2), [...Array<number>(MOST).fill(want), 429, 429]);
       const { headers, body } = await send(address, authorization);
       assert.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60);
-      assert.match(body, /"code":"too-many-requests".*more than 5 calls without a valid login in a minute from 10\.1\.0\./);
+      assert.match(
+        body,
+        /"code":"too-many-requests".*more than 5 calls without a valid login in a minute from 10\.1\.0\./,
+      );
       last = at;
     }
     assert.equal(last, 5);
@@ -54,7 +57,8 @@ describe('calls without a valid login', function () {
 
   it('over a real connection are answered the same', async () => {
     const found: number[] = [];
-    for (let call = 0; call < MOST + 1; call++) found.push((await app.call('x', 'GET', '/v1/jobs', undefined, { token: '' })).status);
+    for (let call = 0; call < MOST + 1; call++)
+      found.push((await app.call('x', 'GET', '/v1/jobs', undefined, { token: '' })).status);
     assert.deepEqual(found, [...Array<number>(MOST).fill(401), 429]);
     assert.equal((await app.call('alice', 'GET', '/v1/jobs')).status, 200);
   });

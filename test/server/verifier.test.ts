@@ -110,7 +110,11 @@ describe('whom an issuer’s rules let in', () => {
       { email: 'ci@proj.iam.gserviceaccount.com.evil.org' },
       'user ci@proj.iam.gserviceaccount.com.evil.org',
     ],
-    'a service by its name': [{ services: ['launcher@example.org'] }, { email: 'launcher@example.org' }, 'service launcher@example.org'],
+    'a service by its name': [
+      { services: ['launcher@example.org'] },
+      { email: 'launcher@example.org' },
+      'service launcher@example.org',
+    ],
     'somebody who is not named': [{ services: ['launcher@example.org'] }, alice, 'user alice@example.org'],
     'what stands before the @': [{ ...mailed, user: 'email-local-part' }, alice, 'user alice'],
     'what stands before the @ of another domain': [
@@ -127,7 +131,10 @@ describe('whom an issuer’s rules let in', () => {
     const own = { emailDomains: ['example.org'] };
     const theirs = { emailDomains: ['partner.com'] };
     const eve = await partner.token({ email: 'eve@partner.com', groups: ['tpu-operators'] });
-    for (const rule of [{ ...theirs, groupPrefix: 'partner/' }, { ...theirs, groupsClaim: null }]) {
+    for (const rule of [
+      { ...theirs, groupPrefix: 'partner/' },
+      { ...theirs, groupsClaim: null },
+    ]) {
       const verifier = verifierOf(own, rule);
       assert.equal(isOneOf(await verifier.verify(eve), operators), false, JSON.stringify(rule));
       const olga = await verifier.verify(await issuer.token({ email: 'olga@example.org', groups: ['tpu-operators'] }));
@@ -138,8 +145,13 @@ describe('whom an issuer’s rules let in', () => {
   });
 
   it('a group of the issuer without a prefix that begins like another one’s is dropped', async () => {
-    const verifier = verifierOf({ emailDomains: ['example.org'] }, { emailDomains: ['partner.com'], groupPrefix: 'partner/' });
-    const { groups } = await verifier.verify(await issuer.token({ ...alice, groups: ['partner/tpu-operators', 'tpu'] }));
+    const verifier = verifierOf(
+      { emailDomains: ['example.org'] },
+      { emailDomains: ['partner.com'], groupPrefix: 'partner/' },
+    );
+    const { groups } = await verifier.verify(
+      await issuer.token({ ...alice, groups: ['partner/tpu-operators', 'tpu'] }),
+    );
     assert.deepEqual(groups, ['tpu']);
   });
 });
