@@ -5,8 +5,6 @@ export const poolParams = z.object({ pool: quotaName });
 export const poolStateSchema = z.looseObject({ v: z.literal(1), pool: z.string() }).meta({ id: 'PoolState' });
 const fileText = z.strictObject({ name: z.string().min(1).max(1024), text: z.string() });
 export const applyBody = z.strictObject({ quotaFile: fileText.optional(), poolFile: fileText.optional() });
-/** Files that a plan is made under, as `applyBody` has them; none: those in force. */
-export const planBody = applyBody;
 export const quotaPlanSchema = z
   .object({
     grants: z.array(

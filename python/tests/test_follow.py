@@ -12,10 +12,10 @@ from callers import Caller
 from scripted_server import RESET, Reply, ScriptedServer, Seen, answer, problem
 
 from jobctl import AttemptEnd, LogStretch, Retry, errors
-from jobctl.auth import CachedToken
 from jobctl._core.calls import Calls
 from jobctl._core.effects import Answer, ConnectionCut, Effect, Emit, GetToken, Now, Open, Pause, Read
 from jobctl._core.logs import follow, log_request
+from jobctl.auth import CachedToken
 
 EVENTS = {"content-type": "text/event-stream"}
 TAIL = b"[host 1 printed more, which is lost]\n"

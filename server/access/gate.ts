@@ -89,7 +89,7 @@ export class Gate {
     try {
       return decide();
     } catch (error) {
-      if (this.isUnrecorded(error)) return await this.refuse(call, verb, object, error);
+      if (this.isUnrecorded(error)) return this.refuse(call, verb, object, error);
       throw error;
     }
   }

@@ -1,12 +1,5 @@
 import { messageSchema } from '../../contract/api/changes.js';
-import {
-  admissionBody,
-  applyBody,
-  planBody,
-  poolParams,
-  poolStateSchema,
-  quotaPlanSchema,
-} from '../../contract/api/pools.js';
+import { admissionBody, applyBody, poolParams, poolStateSchema, quotaPlanSchema } from '../../contract/api/pools.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
@@ -46,7 +39,7 @@ export function registerPools(
     summary: 'What one decision would do, under files that nobody has put in force',
     description: 'On the pool as it was published last. It changes nothing. Without files: under those in force.',
     params: poolParams,
-    body: planBody.nullish(),
+    body: applyBody.nullish(),
     response: { ...CHANGE_PROBLEMS, 200: quotaPlanSchema },
   };
   // A decision on thousands of jobs takes the server more than any other call.

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditQuery, explainQuery } from '../../contract/api/callers.js';
 import { askerBody, editBody, priorityBody, setUpBody, stopBody } from '../../contract/api/changes.js';
 import { idempotencyHeaders, jobFilterSchema, submissionSchema, waitQuery } from '../../contract/api/jobs.js';
-import { admissionBody, applyBody, planBody, poolParams } from '../../contract/api/pools.js';
+import { admissionBody, applyBody, poolParams } from '../../contract/api/pools.js';
 import {
   completedBody,
   logsQuery,
@@ -50,7 +50,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/uploads/complete': { body: completedBody },
   'GET /v1/pools/{pool}': {},
   'POST /v1/pools/{pool}/apply': { body: applyBody },
-  'POST /v1/pools/{pool}/quota/plan': { body: planBody },
+  'POST /v1/pools/{pool}/quota/plan': { body: applyBody },
   'POST /v1/pools/{pool}/admission': { body: admissionBody },
   'GET /v1/secrets': { query: z.object({ project: z.string(), ...pool }) },
   'GET /v1/access/explain': { query: explainQuery },

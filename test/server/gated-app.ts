@@ -164,7 +164,7 @@ export class GatedApp {
   async addJob(id: string, owner: string, project: string, more: Partial<JobRow> = {}): Promise<void> {
     const row = { id, user: owner, project, pool: 'default', slice: 'v5litepod-1', phase: 'running' as const };
     const times = { phaseSince: 1, submittedAt: 1, attempts: 1 };
-    this.rows.set(id, { ...row, ...times, ...more } as JobRow);
+    this.rows.set(id, { ...row, ...times, ...more });
     await this.store.replace(
       jobOwnerObject(id),
       JSON.stringify({ user: owner, project, pool: 'default' }),

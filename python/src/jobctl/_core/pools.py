@@ -45,7 +45,9 @@ def apply(calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Op
     return (yield from calls.post(pool_path(pool, "/apply"), body, Message, is_repeatable=True))
 
 
-def plan(calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Optional[PathName]) -> Operation[QuotaPlan]:
+def plan(
+    calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Optional[PathName]
+) -> Operation[QuotaPlan]:
     body = yield from _files(quota_file, pool_file)
     return (yield from calls.post(pool_path(pool, "/quota/plan"), body, QuotaPlan, is_repeatable=True))
 
