@@ -162,7 +162,7 @@ describe('a route that forgets the gate', () => {
       assert.equal(answer.status, 403, answer.text);
       assert.deepEqual(
         (await forgetful.lines(answer)).map(({ verb, decision, why, pool, job }) => [verb, decision, why, pool, job]),
-        [['describe', 'refused', 'not you', 'other', 'theirs']],
+        [['describe', 'refused', 'not you', 'default', 'theirs']],
       );
     } finally {
       await forgetful.stop();
