@@ -22,19 +22,29 @@ export interface LogSink {
   attemptEnd(attempt: number): Promise<void>;
 }
 
+/** A log that is shown as it grows. */
+export interface FollowedLog {
+  /** How far the job was seen to be. */
+  reached(row: Pick<JobRow, 'attempts'> & Partial<Pick<JobRow, 'endedAt' | 'phase'>>): void;
+  /** When all that is stored by now was given, or after a while: what comes next is not to stand before it. */
+  caughtUp(signal: AbortSignal): Promise<void>;
+  /** Until the job is closed and all is read, or `signal`. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
 /** A listing a pause: twice to three times a second, rarer where a long log makes a listing long. */
 const LIST_MS = 350;
 const PAUSE_PER_LISTING = 3;
 /** A store that is away must not hold the news of the job. */
-const CATCH_UP_MS = 3_000;
+export const CATCH_UP_MS = 3_000;
 /** How long the rest of a closed job's log is waited for. */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 60_000;
 
 /**
  * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and
  * before the job is closed (its workflow waits for that), so an attempt is left only after one more reading behind such news.
  */
-export class LogFollower {
+export class LogFollower implements FollowedLog {
   readonly #store: StoreReader;
   readonly #selection: LogSelection;
   readonly #sink: LogSink;
@@ -55,21 +65,18 @@ export class LogFollower {
     this.#reader = this.#readerOf(this.#attempt);
   }
 
-  /** How far the job was seen to be. */
-  reached(row: Pick<JobRow, 'attempts'> & Partial<Pick<JobRow, 'endedAt' | 'phase'>>): void {
+  reached(row: Parameters<FollowedLog['reached']>[0]): void {
     this.#begun = Math.max(this.#begun, row.attempts);
     this.#isClosed = isOver(row);
     if (this.#isClosed) this.#wake();
   }
 
-  /** When all that is stored by now was given, or after a while: what comes next is not to stand before it. */
   async caughtUp(signal: AbortSignal): Promise<void> {
     const read = new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#wake();
     await Promise.race([read, pause(CATCH_UP_MS, signal)]);
   }
 
-  /** Until the job is closed and all is read, or `signal`. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const isClosed = this.#isClosed;

@@ -9,6 +9,7 @@ export const CHOICE_KEYS = [
   'images',
   'notify',
   'machines',
+  'secrets',
 ] as const;
 export type ChoiceKey = (typeof CHOICE_KEYS)[number];
 

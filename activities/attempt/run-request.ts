@@ -6,6 +6,7 @@ import { commandContainer } from '../../domain/modules/command.js';
 import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
+import { exitProofs } from './exit-proof.js';
 import { outputsOf } from './outputs.js';
 import { ownEnds } from './own-ends.js';
 import { hasBegun } from './run-end.js';
@@ -15,7 +16,7 @@ import { hostUpload, signOf } from './watched-hosts.js';
 
 interface RequestSources {
   readonly store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>;
-  readonly installation: Pick<Installation, 'owner' | 'sshKey'>;
+  readonly installation: Pick<Installation, 'owner' | 'sshKey' | 'jobKeys'>;
 }
 
 /** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
@@ -38,7 +39,10 @@ export function runRequest(
     ...(container && { container }),
     accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
     sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
-    exitRecord: hostUpload(store, exitRecordOf(input, host), 'absent'),
+    exitRecord: {
+      ...hostUpload(store, exitRecordOf(input, host), 'absent'),
+      proof: exitProofs(installation, input)?.(host.target),
+    },
     outputs: outputsOf(store, input, host),
     ...ownEnds(spec, index),
   };

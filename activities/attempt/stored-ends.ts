@@ -4,27 +4,31 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
+import type { Installation } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { type AttemptHost, runIdOf } from './attempt-hosts.js';
+import { exitProofs } from './exit-proof.js';
 import { endOf } from './run-end.js';
 
-type Of = Pick<AttemptInput, 'job' | 'attempt'>;
+type Of = Pick<AttemptInput, 'job' | 'attempt' | 'settings'>;
 
 interface Sources {
   readonly store: Pick<StorePort, 'list' | 'read'>;
   readonly hosts: Pick<HostsPort, 'readExitRecord'>;
+  readonly installation: Pick<Installation, 'jobKeys'>;
 }
 
 /** The object that a host puts its exit record into. */
-export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
+export const exitRecordOf = ({ job, attempt }: Pick<Of, 'job' | 'attempt'>, { target }: AttemptHost): string =>
   exitRecordObject(job.id, attempt, target.uid, target.index);
 
 /**
  * How the command ended on hosts that can no longer be asked, by the exit records that they put into the store themselves
- * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host.
+ * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host. A record without the proof that its host
+ * got with its run may be anybody's who can write into the bucket: it counts as none.
  */
 export async function storedEnds(
-  { store, hosts: port }: Sources,
+  { store, hosts: port, installation }: Sources,
   of: Of,
   hosts: readonly AttemptHost[],
 ): Promise<readonly HostEnd[]> {
@@ -34,8 +38,11 @@ export async function storedEnds(
     const objects = hosts.map((host) => exitRecordOf(of, host));
     if (!objects.every((name) => names.has(name))) return [];
     const contents = await Promise.all(objects.map((name) => store.read(name)));
+    const proofOf = exitProofs(installation, of);
     const ends = hosts.flatMap(({ target }, index) => {
-      const status = port.readExitRecord(contents[index]?.toString() ?? '', runIdOf(of));
+      const record = { runId: runIdOf(of), proof: proofOf?.(target) };
+      const status = port.readExitRecord(contents[index]?.toString() ?? '', record);
+      if (status === undefined) log.warn(`${objects[index]} is no exit record of that host, and is not believed`);
       return (status && endOf(status, { slice: target.slice, host: target.index })) ?? [];
     });
     return ends.length === hosts.length ? ends : [];

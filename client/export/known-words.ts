@@ -25,11 +25,11 @@ backenderror background backoff backoffcoefficient backofflimit backofflimitexce
 bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken
 balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch be bearer became becameready
 because become becomes been before began begin beginning beginparts beginresumable begins begun behind being believe
-belong belongs below beside best besteffort between beyond big bigquery billing bills bin binary bind binding bindings
-bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit book bool
-boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers
-borrowing borrowing_limits borrowinglimits borrows both bought boundaries boundary braces bracket brackets break
-brevo_email bring brings broke broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical
+believed belong belongs below beside best besteffort between beyond big bigquery billing bills bin binary bind binding
+bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit
+book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits borrower
+borrowers borrowing borrowing_limits borrowinglimits borrows both bought boundaries boundary braces bracket brackets
+break brevo_email bring brings broke broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical
 bucketpolicyonly buckets buckettaken budget budgets buffered build buildctl builddate buildfailed building buildkit
 buildkitd buildleft buildnews builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles
 burst burstable busy but bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol

@@ -1,4 +1,4 @@
-import type { Agent, IncomingHttpHeaders } from 'node:http';
+import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { connectionWords } from '../../cloud/store/store-error.js';
 
@@ -10,6 +10,8 @@ export interface HttpRequest {
   /** Silence that is waited for. */
   readonly timeoutMs: number;
   readonly ca?: string | Buffer | undefined;
+  /** Breaks it off. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface HttpAnswer {
@@ -48,8 +50,31 @@ function words(error: NodeJS.ErrnoException, origin: string): string {
 
 const agents = new Map<string, Agent>();
 
+/** An answer whose body is still to be read. */
+export interface OpenAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Once. @throws ConnectionLost where it breaks off, or is silent for longer than `timeoutMs` */
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
 /** One request on a kept connection; no redirect is followed. Not by `fetch`: see cloud/store/reader.ts. @throws ConnectionLost */
-export async function exchange(url: URL, { method, headers, body, timeoutMs, ca }: HttpRequest): Promise<HttpAnswer> {
+export async function exchange(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+  const { status, headers, chunks } = await openExchange(url, request);
+  return { status, headers, body: await whole(chunks) };
+}
+
+export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of chunks) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+/** As `exchange`, for an answer that goes on. */
+export async function openExchange(
+  url: URL,
+  { method, headers, body, timeoutMs, ca, signal }: HttpRequest,
+): Promise<OpenAnswer> {
   const [http, roots] = await Promise.all([
     url.protocol === 'http:' ? import('node:http') : import('node:https'),
     ca === undefined ? [] : import('node:tls').then(({ rootCertificates }) => [...rootCertificates, ca]),
@@ -57,19 +82,16 @@ export async function exchange(url: URL, { method, headers, body, timeoutMs, ca 
   const agent = agents.get(url.protocol) ?? new http.Agent({ keepAlive: true });
   agents.set(url.protocol, agent);
   return new Promise((resolve, reject) => {
-    const request = http.request(url, { method, headers, agent, ...(ca === undefined ? {} : { ca: roots }) });
-    const fail = (error: NodeJS.ErrnoException): void =>
-      reject(new ConnectionLost(error, url.origin, request.reusedSocket));
-    request.once('response', (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
-      );
-      response.once('error', fail);
-    });
+    const more = { ...(signal === undefined ? {} : { signal }), ...(ca === undefined ? {} : { ca: roots }) };
+    const request = http.request(url, { method, headers, agent, ...more });
+    let first: NodeJS.ErrnoException | undefined;
+    const lost = (error: NodeJS.ErrnoException): ConnectionLost =>
+      new ConnectionLost((first ??= error), url.origin, request.reusedSocket);
+    request.once('response', (response) =>
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, chunks: chunksOf(response, lost) }),
+    );
     request.setTimeout(timeoutMs, () => request.destroy(Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })));
-    request.once('error', fail);
+    request.on('error', (error) => reject(lost(error)));
     if (typeof body !== 'function') request.end(body);
     else
       body()
@@ -80,4 +102,15 @@ export async function exchange(url: URL, { method, headers, body, timeoutMs, ca 
         })
         .pipe(request);
   });
+}
+
+async function* chunksOf(
+  response: IncomingMessage,
+  lost: (error: NodeJS.ErrnoException) => ConnectionLost,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw lost(error as NodeJS.ErrnoException);
+  }
 }

@@ -9,10 +9,17 @@ export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, re
 
 /** What an answer that refuses means. @param address of the server */
 export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {
-  const { status, headers, body } = answer;
   const problem = problemIn(answer);
-  if (problem === undefined) return foreign(answer, address, messageIn(body.toString('utf8')).trim());
-  const { code, detail, remedy, requestId } = problem;
+  if (problem !== undefined) return errorOfProblem(problem, address, meanings, retryAfterMs(answer.headers));
+  return foreign(answer, address, messageIn(answer.body.toString('utf8')).trim());
+}
+
+export function errorOfProblem(
+  { code, status, detail, remedy, requestId }: ApiProblem,
+  address: string,
+  meanings: Meanings = {},
+  retryAfter?: number,
+): Error {
   const meaning = meanings[code];
   if (meaning !== undefined) return meaning(detail, remedy);
   switch (code) {
@@ -21,7 +28,7 @@ export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings 
     case 'forbidden':
       return new Forbidden(detail, remedy ?? '`jobctl whoami` shows whom the server knows you as');
     case 'too-many-requests':
-      return new TooManyRequests(detail, retryAfterMs(headers), remedy);
+      return new TooManyRequests(detail, retryAfter, remedy);
     case 'unavailable':
       return new ServerUnreachable(`jobctl serve at ${address}: ${detail}`, remedy);
     case 'internal':

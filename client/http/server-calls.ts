@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { ServerUnreachable } from '../errors.js';
-import { ConnectionLost, exchange, type HttpAnswer } from './exchange.js';
+import { ConnectionLost, type HttpAnswer, type OpenAnswer, openExchange, whole } from './exchange.js';
 import { errorOf, jsonOf, type Meanings, retryAfterMs } from './problems.js';
 import { serverAddress, type ServerOptions } from './server-options.js';
 
@@ -49,6 +49,31 @@ export class ServerCalls {
 
   /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; what `meanings` makes */
   async send(ask: Ask): Promise<HttpAnswer> {
+    const collect = async ({ status, headers, chunks }: OpenAnswer): Promise<HttpAnswer> => {
+      return { status, headers, body: await whole(chunks) };
+    };
+    return this.#answer(ask, collect);
+  }
+
+  /**
+   * As `send`, for a body that goes on: its chunks as they come, until `signal`. @throws ServerUnreachable where it breaks off
+   */
+  async *stream(ask: Ask, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const { chunks } = await this.#answer({ ...ask, signal }, async (answer) => answer);
+    try {
+      yield* chunks;
+    } catch (error) {
+      throw error instanceof ConnectionLost && !signal.aborted ? this.#unreachable(error, true) : error;
+    }
+  }
+
+  /** An answer that ended before it was whole. */
+  brokeOff(what: string): ServerUnreachable {
+    return new ServerUnreachable(`jobctl serve at ${this.address}: ${what}`);
+  }
+
+  /** @param read what is made of an answer that grants what was asked */
+  async #answer<A>(ask: Ask & { readonly signal?: AbortSignal }, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
     const { method = 'GET', isRepeatable = method === 'GET' } = ask;
     const began = Date.now();
     let busyLeft = this.#options.busyPatienceMs ?? 0;
@@ -56,16 +81,17 @@ export class ServerCalls {
     let refused: string | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const token = await this.#options.token(refused);
-      const answer = await this.#once(method, ask, token).catch(lost);
+      const answer = await this.#once(method, ask, token, read).catch(lost);
       const spent = Date.now() - began;
       if (answer instanceof ConnectionLost) {
         if (!answer.isUnsent) patience = SENT_PATIENCE_MS;
         const mayRepeat = answer.isUnsent || isRepeatable;
-        if (!mayRepeat || answer.isLasting || spent + pause > patience) throw this.#unreachable(answer, mayRepeat);
+        const isOver = answer.isLasting || spent + pause > patience || ask.signal?.aborted === true;
+        if (!mayRepeat || isOver) throw this.#unreachable(answer, mayRepeat);
         await sleep(pause);
         continue;
       }
-      if (answer.status < 300) return answer;
+      if ('granted' in answer) return answer.granted;
       const wait = retryAfterMs(answer.headers);
       if (answer.status === 401 && refused === undefined) {
         refused = token;
@@ -79,7 +105,12 @@ export class ServerCalls {
     }
   }
 
-  #once(method: string, { path, query = {}, body, bytes, headers, timeoutMs }: Ask, token: string) {
+  async #once<A>(
+    method: string,
+    { path, query = {}, body, bytes, headers, timeoutMs, signal }: Ask & { readonly signal?: AbortSignal },
+    token: string,
+    read: (answer: OpenAnswer) => Promise<A>,
+  ): Promise<{ readonly granted: A } | HttpAnswer> {
     const url = new URL(path, this.#base);
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -88,14 +119,17 @@ export class ServerCalls {
       json === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(json)}` };
     const ofBytes =
       bytes === undefined ? {} : { 'content-type': 'application/octet-stream', 'content-length': String(bytes.size) };
-    return exchange(url, {
+    const answer = await openExchange(url, {
       method,
       headers: { ...own, ...ofBytes, ...headers, authorization: `Bearer ${token}` },
       ...(json === undefined ? {} : { body: json }),
       ...(bytes === undefined ? {} : { body: bytes.read }),
       timeoutMs: timeoutMs ?? TIMEOUT_MS,
       ca: this.#options.ca,
+      signal,
     });
+    if (answer.status < 300) return { granted: await read(answer) };
+    return { status: answer.status, headers: answer.headers, body: await whole(answer.chunks) };
   }
 
   #unreachable({ message, isUnsent }: ConnectionLost, mayRepeat: boolean): ServerUnreachable {

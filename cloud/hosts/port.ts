@@ -145,7 +145,7 @@ export interface RunRequest {
   /** Absent: the host writes none. */
   readonly sign?: SignOfLife;
   /** Where the host puts its exit record once, if it can (docs/adr/0058). Absent: nowhere. */
-  readonly exitRecord?: HostUpload;
+  readonly exitRecord?: ExitRecordUpload;
   /** What the host stores of the files that the command makes (docs/adr/0059). Absent: nothing, and the command has no folder for it. */
   readonly outputs?: RunOutputs;
   /** Runs before the command hears that it is preempted, once per run. Absent: nothing does. */
@@ -164,6 +164,17 @@ export interface HostUpload {
   readonly url: string;
   /** `nobody`: over `http:`, where no credentials are sent. */
   readonly as: 'service-account' | 'nobody';
+}
+
+/** Of which run a record must be. */
+export interface ExitRecordOf {
+  readonly runId: string;
+  readonly proof?: string | undefined;
+}
+
+export interface ExitRecordUpload extends HostUpload {
+  /** What the record must bear to be believed, 64 hexadecimal digits (docs/adr/0091). Absent: nothing. */
+  readonly proof?: string | undefined;
 }
 
 /** Files of a command that its host puts into the store itself: while it runs, on a notice, and when it has ended. */
@@ -327,7 +338,7 @@ export interface HostsPort {
   /** One connection per host, shared by all who ask for the same target and key, which is read for hosts behind SSH alone. */
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads what a host put into the store at the end of a run (`RunRequest.exitRecord`). Undefined: it is no record of that run. */
-  readExitRecord(content: string, runId: string): Extract<RunStatus, { kind: 'exited' }> | undefined;
+  readExitRecord(content: string, of: ExitRecordOf): Extract<RunStatus, { kind: 'exited' }> | undefined;
   /** Closes the connections to these hosts, or all. */
   release(targets?: readonly HostTarget[]): void;
 }

@@ -63,7 +63,9 @@ function planOf(request: RunRequest, container: string | undefined): string {
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
-    ...(exitRecord === undefined ? [] : uploadSettings('exit', exitRecord)),
+    ...(exitRecord === undefined
+      ? []
+      : [...uploadSettings('exit', exitRecord), `exit_proof=${shellQuote(exitRecord.proof ?? '')}`]),
     ...(outputs === undefined ? [] : outputsSettings(outputs)),
     `hook_ms=${Math.ceil(preemptionHook?.timeoutMs ?? 0)}`,
     `unattended_ms=${Math.ceil(maxUnattendedMs)}`,

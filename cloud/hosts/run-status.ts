@@ -1,5 +1,5 @@
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
-import { HOST_REASONS, type RunOutputsStatus, type RunStatus } from './port.js';
+import { type ExitRecordOf, HOST_REASONS, type RunOutputsStatus, type RunStatus } from './port.js';
 
 export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
 
@@ -72,14 +72,18 @@ export function parseState(line: string): StartAnswer {
   }
 }
 
-const EXIT_RECORD = /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"\}$/;
+const EXIT_RECORD =
+  /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"(?:,"proof":"(?<proof>[0-9a-f]*)")?\}$/;
 
-/** As `verb_publish` of the runner writes it. */
-export function parseExitRecord(content: string, runId: string): Extract<RunStatus, { kind: 'exited' }> | undefined {
-  const groups = EXIT_RECORD.exec(content)?.groups;
-  if (groups?.['run'] !== runId) return undefined;
+/** As `verb_publish` of the runner writes it; without a proof by a runner from before. Undefined also where it does not bear its run's proof. */
+export function parseExitRecord(
+  content: string,
+  { runId, proof }: ExitRecordOf,
+): Extract<RunStatus, { kind: 'exited' }> | undefined {
+  const { run, state = '', proof: borne } = EXIT_RECORD.exec(content)?.groups ?? {};
+  if (run !== runId || (proof !== undefined && borne !== proof)) return undefined;
   try {
-    const status = parseState(groups['state'] ?? '');
+    const status = parseState(state);
     return status.kind === 'exited' ? status : undefined;
   } catch {
     // Not of this version's form, or not of a host's making.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JobPhase } from '../../domain/job-state.js';
-import { epochMs, epochMsQuery, fingerprint, jobId, json, noControl, quotaName, sha256 } from './values.js';
+import { epochMs, epochMsQuery, fingerprint, jobId, json, noControl, oneOrMore, quotaName, sha256 } from './values.js';
 
 const PHASES = [...Object.values(JobPhase), 'terminated'] as const;
 const phase = z.enum(PHASES);
@@ -84,9 +84,6 @@ export const jobRowSchema = z
   })
   .meta({ id: 'Job' });
 
-/** As one text with commas between them. */
-const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>
-  z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).min(1).max(most));
 export const MOST_LISTED = 1000;
 export const jobFilterSchema = z.object({
   project: quotaName.optional(),

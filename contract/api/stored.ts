@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { outcomeSchema } from './jobs.js';
-import { epochMs, sha256 } from './values.js';
+import { epochMs, oneOrMore, sha256 } from './values.js';
 
 export const logsQuery = z.object({
   attempt: z.coerce.number().int().min(1).optional().describe('Absent: all that are stored.'),
@@ -9,7 +9,9 @@ export const logsQuery = z.object({
     .regex(/^[a-z][\w-]{0,63}$/)
     .default('command')
     .describe('`command`, or a module.'),
-  host: z.coerce.number().int().min(0).optional().describe('Absent: all, interleaved in the order of storing.'),
+  host: oneOrMore(z.coerce.number().int().min(0), 1_000)
+    .optional()
+    .describe('One or more, separated by commas. Absent: all, interleaved in the order of storing.'),
   follow: z.stringbool().default(false).describe('Server-sent events until the job has ended.'),
 });
 /** Data of the event `attempt-end`: the log of this attempt is complete. */

@@ -24,3 +24,7 @@ export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits in small
 export const fingerprint = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/, 'as `ssh-keygen -l` shows it');
 /** Any JSON value; a job file is checked by its own rules, with their messages. */
 export const json = z.unknown();
+
+/** As one text with commas between them. */
+export const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).min(1).max(most));

@@ -13,6 +13,7 @@ const WHAT: Readonly<Record<ChoiceKey, string>> = {
   data_disks: 'Disks, PersistentVolumeClaims and folders of nodes that jobs may attach.',
   images: "Container images, and VM images other than jobctl's default.",
   notify: 'Ids of workflows that a job may signal at its end.',
+  secrets: 'Secrets of Kubernetes that pods may mount, and builds log in with: CONTEXT/NAMESPACE/NAME.',
   machines: 'tpu, compute_engine, machines, kubernetes/CONTEXT/NAMESPACE, ray_cluster/CONTEXT/NAMESPACE.',
 };
 
@@ -54,7 +55,13 @@ export function checkAllow(form: Form, report: Report): void {
     ];
     report.wrong(['allow', 'machines', index], pattern, 'no machines of a job file', hint.join('\n'));
   }
+  for (const [index, pattern] of (form.allow?.secrets ?? []).entries())
+    if (!pattern.includes('**') && pattern.split('/').length !== SECRET_PARTS)
+      report.wrong(['allow', 'secrets', index], pattern, 'no place of a Secret', 'CONTEXT/NAMESPACE/NAME');
 }
+
+/** CONTEXT/NAMESPACE/NAME. */
+const SECRET_PARTS = 3;
 
 /** What the file says of the choices of jobs, and what it gives to them itself. */
 export function poolChoicesOf(form: Form, file: string, pool: string): PoolChoices {

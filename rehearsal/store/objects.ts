@@ -185,8 +185,9 @@ export class BucketObjects {
 
   /** A versioned bucket's too: there it is not made noncurrent. */
   #checkRetention(object: ObjectRecord | undefined): void {
-    if (object === undefined) return;
-    const until = Date.parse(object.timeCreated) + this.#context.retentionMs();
+    const period = this.#context.retentionMs();
+    if (object === undefined || period === 0) return;
+    const until = Date.parse(object.timeCreated) + period;
     if (until > this.#context.now()) throw storeErrors.retained(this.#context.bucket, object.name, until);
   }
 

@@ -34,8 +34,7 @@ export function registerLogs(app: App, services: Services): void {
     const call = callOf(request);
     const { id } = request.params;
     await gate.job(call, 'logs', id);
-    const { follow, attempt, stream, host } = request.query;
-    const hosts = host === undefined ? undefined : [host];
+    const { follow, attempt, stream, host: hosts } = request.query;
     if (!follow) {
       const attempts = attempt === undefined ? await storedAttempts(feeds.reader, id, stream) : [attempt];
       const text = Readable.from(storedText(feeds.reader, id, { attempts, stream, hosts }), {
@@ -114,7 +113,7 @@ async function* storedText(
   }: { readonly attempts: readonly number[]; readonly stream: string; readonly hosts: readonly number[] | undefined },
 ): AsyncGenerator<Buffer> {
   for (const attempt of attempts) {
-    const lines = hosts === undefined ? new HostLines() : undefined;
+    const lines = hosts?.length === 1 ? undefined : new HostLines();
     for await (const stretch of new JobLogReader(reader, job, { attempt, stream, hosts }).unread())
       yield lines === undefined ? stretch.bytes : Buffer.from(lines.push(stretch), 'latin1');
     if (lines !== undefined) yield Buffer.from(lines.rest(), 'latin1');

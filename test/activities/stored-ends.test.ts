@@ -2,16 +2,30 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
 import { exitRecordOf, storedEnds } from '../../activities/attempt/stored-ends.js';
+import { createSecretKey } from 'node:crypto';
+import type { JobSettings } from '../../contract/job.js';
+import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
+import { exitProofs } from '../../activities/attempt/exit-proof.js';
 import { parseExitRecord } from '../../cloud/hosts/run-status.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
-const OF = { job: { id: 'train', run: 'r' }, attempt: 2 };
+const SECRET = { id: 'k', secret: createSecretKey(Buffer.alloc(32, 7)) };
+const JOB = { id: 'train', run: 'r' };
+const settingsOf = (job: typeof JOB): JobSettings =>
+  ({ publicKey: deriveJobKey(SECRET, job).publicKey }) as JobSettings;
+const OF = { job: JOB, attempt: 2, settings: settingsOf(JOB) };
+const KEYED = { jobKeys: jobKeysOf({ current: SECRET, former: [] }) };
+const UNKEYED = { jobKeys: jobKeysOf({ former: [] }) };
 const HOSTS = [0, 1].map((index) => ({ number: index, target: { slice: 0, index, uid: 'n1' } }) as AttemptHost);
-const record = (state: string, run = 'train-a2'): string => JSON.stringify({ v: 1, run, state });
+const record = (state: string, run = 'train-a2', proof?: string): string =>
+  JSON.stringify({ v: 1, run, state, ...(proof === undefined ? {} : { proof }) });
 const UP = record('exited 0 - 1000 2000 12 - 5 up -');
 
 /** @param contents of the hosts in order; undefined: it stored none */
-async function endsOf(contents: readonly (string | undefined)[], failing = false): Promise<readonly HostEnd[]> {
+async function endsOf(
+  contents: readonly (string | undefined)[],
+  { failing = false, installation = UNKEYED } = {},
+): Promise<readonly HostEnd[]> {
   const objects = new Map(
     HOSTS.flatMap((host, index) => {
       const content = contents[index];
@@ -29,7 +43,7 @@ async function endsOf(contents: readonly (string | undefined)[], failing = false
     },
   };
   return new MockActivityEnvironment().run(() =>
-    storedEnds({ store, hosts: { readExitRecord: parseExitRecord } }, OF, HOSTS),
+    storedEnds({ store, hosts: { readExitRecord: parseExitRecord }, installation }, OF, HOSTS),
   );
 }
 
@@ -62,5 +76,36 @@ describe('ends that hosts stored themselves', () => {
   for (const [what, contents] of Object.entries(none))
     it(`are none where ${what}`, async () => assert.deepEqual(await endsOf(contents), []));
 
-  it('are none where the store does not answer', async () => assert.deepEqual(await endsOf([UP, UP], true), []));
+  it('are none where the store does not answer', async () =>
+    assert.deepEqual(await endsOf([UP, UP], { failing: true }), []));
+
+  describe('where jobs have keys of their own', () => {
+    const exited = 'exited 0 - 1000 2000 12 - 5 up -';
+    const proven = (of = OF): readonly string[] => {
+      const proofOf = exitProofs(KEYED, of);
+      assert.ok(proofOf);
+      return HOSTS.map(({ target }) => record(exited, 'train-a2', proofOf(target)));
+    };
+    const keyed = { installation: KEYED };
+
+    it('are believed with the proof that each host got with its run, also by a worker with the former secret alone', async () => {
+      assert.equal((await endsOf(proven(), keyed)).length, 2);
+      const former = { installation: { jobKeys: jobKeysOf({ former: [SECRET] }) } };
+      assert.equal((await endsOf(proven(), former)).length, 2);
+    });
+
+    const [own = ''] = proven();
+    const forged: Readonly<Record<string, readonly string[]>> = {
+      'without a proof': [own, UP],
+      'with an empty one': [own, record(exited, 'train-a2', '')],
+      'with that of another host': [own, own],
+      'with that of an earlier attempt': [own, proven({ ...OF, attempt: 1 })[1] ?? ''],
+      'with that of another job': [
+        own,
+        proven({ ...OF, job: { id: 'train', run: 's' }, settings: settingsOf({ id: 'train', run: 's' }) })[1] ?? '',
+      ],
+    };
+    for (const [what, contents] of Object.entries(forged))
+      it(`are none where a record comes ${what}`, async () => assert.deepEqual(await endsOf(contents, keyed), []));
+  });
 });

@@ -21,6 +21,14 @@ describe('what a build in a cluster chooses, and a pool may refuse', () => {
     assert.deepEqual(ofVms[0], ['machines', 'build.namespace', 'kubernetes/default-cluster/default']);
   });
 
+  it('is the Secrets with which it fetches and pushes', () => {
+    const logins = { ...REMOTE, git_secret: 'team-b-git', push_secret: 'registry', cluster: 'west' };
+    assert.deepEqual(choices(logins).slice(2), [
+      ['secrets', 'build.git_secret', 'west/ml/team-b-git'],
+      ['secrets', 'build.push_secret', 'west/ml/registry'],
+    ]);
+  });
+
   it('is nothing of an image that is there', () => {
     assert.deepEqual(choices({ ...REMOTE, digest: `sha256:${'1f'.repeat(32)}` }), []);
   });

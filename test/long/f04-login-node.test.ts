@@ -34,7 +34,7 @@ describe('F4: dev up --cloud gcp on a login node', function () {
   const frontend = (): string => `127.0.0.1:${record().addresses.temporal}`;
   const job = (name: string, run: string): string => {
     const path = join(home, `${name}.yaml`);
-    writeFileSync(path, `name: ${name}\n${JOB}command: { run: '${run}' }\n`);
+    writeFileSync(path, `${JOB}command: { run: '${run}' }\n`);
     return path;
   };
   /** What an empty server would take from anybody: a namespace. */
@@ -45,7 +45,7 @@ describe('F4: dev up --cloud gcp on a login node', function () {
     return { name: `${scheme}://${place}`, wire: 'grpc', url, body: Buffer.from(bytes).toString('base64') };
   };
   const runs = async (name: string): Promise<void> => {
-    const ran = await user.run('submit', '--local', '--wait', job(name, `echo hello of ${name}`));
+    const ran = await user.run('submit', '--local', '--wait', '--name', name, job(name, `echo hello of ${name}`));
     assert.equal(ran.code, 0, ran.stderr);
     assert.match(ran.stdout, new RegExp(`hello of ${name}`));
   };

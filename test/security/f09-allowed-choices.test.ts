@@ -120,6 +120,10 @@ const CHOICES: Readonly<Record<string, readonly [job: object, refused: readonly 
       word('kubernetes.volumes.1.host_path', '/etc'),
     ],
   ],
+  'Secrets of the namespace, which may be another team’s': [
+    pods({ image: 'evil/image:1', secrets: [{ name: 'team-b-hf', mount_path: '/s' }] }),
+    [word('kubernetes.image', 'evil/image:1'), word('kubernetes.secrets.0.name', 'default-cluster/default/team-b-hf')],
+  ],
   'pods of a RayCluster in another cluster': [
     { ray_cluster: { image: 'i', ray_version: '2.60.0', workers: { max: 1 }, context: 'prod' } },
     [word('ray_cluster.namespace', 'ray_cluster/prod/default'), word('ray_cluster.image', 'i')],
@@ -141,11 +145,15 @@ describe('F9: what a job may choose', () => {
 google_projects = ["sandbox-*"]
 service_accounts = ["*@my-project.iam.gserviceaccount.com"]
 images = ["ghcr.io/team/*", "us-docker.pkg.dev/my-project/**"]
+secrets = ["*/default/team-a-*"]
 `);
+    const withSecret = (name: string): object =>
+      pods({ image: 'ghcr.io/team/train:1', secrets: [{ name, mount_path: '/s' }] });
     const allowedJobs = [
       tpu({ project: 'sandbox-1', service_account: 'eval@my-project.iam.gserviceaccount.com' }),
       tpu({ project: 'my-project' }),
       pods({ image: 'ghcr.io/team/train:1' }),
+      withSecret('team-a-hf'),
       pods({ image: 'us-docker.pkg.dev/my-project/repo/x/train@sha256:' + 'a'.repeat(64) }),
     ];
     for (const job of allowedJobs) assert.deepEqual(refused(job, pool), [], JSON.stringify(job));
@@ -154,6 +162,7 @@ images = ["ghcr.io/team/*", "us-docker.pkg.dev/my-project/**"]
       tpu({ service_account: 'eval@my-projectxiam.gserviceaccount.com' }),
       pods({ image: 'ghcr.io/team/deep/train:1' }),
       pods({ image: 'us-docker.pkg.dev/my-project2/train' }),
+      withSecret('team-b-hf'),
     ];
     for (const job of others) assert.equal(refused(job, pool).length, 1, JSON.stringify(job));
   });
@@ -211,7 +220,7 @@ notify.workflow.id: 'a' is not allowed in pool research
 
   it('a pattern that no job can match is an error of the pool file, with its place', () => {
     const parsed = parsePoolFile(
-      '[allow]\nmachines = ["tpu", "kubernets/a/b", "**"]\nimages = [""]\nimage = []\n',
+      '[allow]\nmachines = ["tpu", "kubernets/a/b", "**"]\nimages = [""]\nimage = []\nsecrets = ["hf", "**", "a/b/c"]\n',
       'pool.toml',
       'p',
     );
@@ -221,6 +230,7 @@ notify.workflow.id: 'a' is not allowed in pool research
       text,
       /pool\.toml:2:20: machines\[1\]: 'kubernets\/a\/b' is no machines of a job file\n {2}did you mean kubernetes\?/,
     );
+    assert.match(text, /pool\.toml:5:12: secrets\[0\]: 'hf' is no place of a Secret\n {2}CONTEXT\/NAMESPACE\/NAME/);
     assert.match(text, /pool\.toml:3:11: images\[0\]: '' is not text of one character or more/);
     assert.match(text, /pool\.toml:4:1: image: no such key in allow\n {2}did you mean images\?/);
   });

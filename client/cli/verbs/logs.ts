@@ -10,8 +10,7 @@ import { hostsWithChunks } from '../../log-chunks.js';
 import { logStart, type LogStart } from '../../log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../set-up-records.js';
 import { openReader, withClient } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
-import type { ContextFlags } from '../context.js';
+import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
@@ -21,7 +20,7 @@ import { lineSink, prefixedSink, rawSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { followJobLog, jobLogText } from '../watch/job-log.js';
 import type { LogSink } from '../../log-follower.js';
-import { LogFollower } from '../../log-follower.js';
+import { openLog } from '../watch/open-log.js';
 import type { Screen } from '../watch/screen.js';
 import { PlainScreen } from '../watch/screen.js';
 import { lookOf } from '../render/look.js';
@@ -56,7 +55,8 @@ interface Selection {
 export async function logs(job: string, flags: LogsFlags): Promise<number> {
   const context = resolveContext(flags);
   const isWanted = flags.grep === undefined ? undefined : await lineMatcher(flags.grep);
-  const store = await openReader(storeOf(context, `the logs of ${job} cannot be read`));
+  const place = storeOf(context, `the logs of ${job} cannot be read`);
+  const store = await openReader(place);
   return withClient(context, async (client) => {
     const row = await client.row(job);
     if (flags.job === true) return printJobLog(client, store, row, flags);
@@ -72,7 +72,7 @@ export async function logs(job: string, flags: LogsFlags): Promise<number> {
       ...(setUp && { hostCount: setUp.record.hosts }),
       ...(isWanted && { isWanted }),
     };
-    if (flags.follow === true && row.endedAt === undefined) return follow(client, store, selection, screen);
+    if (flags.follow === true && row.endedAt === undefined) return follow(client, place, store, selection, screen);
     return printStored(store, selection, setUp, screen);
   });
 }
@@ -206,7 +206,13 @@ function nothingStored(
   return ExitCode.Done;
 }
 
-async function follow(client: JobClient, store: StoreReader, asked: Selection, screen: Screen): Promise<number> {
+async function follow(
+  client: JobClient,
+  place: StorePlace,
+  store: StoreReader,
+  asked: Selection,
+  screen: Screen,
+): Promise<number> {
   const { row, stream, hosts, flags } = asked;
   const firstAttempt = flags.attempt ?? Math.max(1, row.attempts);
   const selection = {
@@ -218,8 +224,9 @@ async function follow(client: JobClient, store: StoreReader, asked: Selection, s
     ...(await startsOf(store, asked, firstAttempt)),
   };
   const signal = watchEnd();
-  const follower = new LogFollower(store, selection, noting(sinkOf(asked, screen), row.id));
-  const last = await watchJob({ client, id: row.id, screen, logs: follower, signal, isQuiet: true });
+  const log = await openLog(place, store, selection, noting(sinkOf(asked, screen), row.id));
+  const isServed = 'server' in place;
+  const last = await watchJob({ client, id: row.id, screen, logs: log, signal, isServed, isQuiet: true });
   return last === undefined ? ExitCode.Interrupted : ExitCode.Done;
 }
 

@@ -13,7 +13,7 @@ import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
 import { isOutage } from '../../outage.js';
 import { prefixedSink } from './host-lines.js';
-import { LogFollower } from '../../log-follower.js';
+import { openLog } from './open-log.js';
 import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
 import { printErr } from '../print.js';
@@ -51,7 +51,8 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
   const { client, context, id, screen, lines, signal, isVerdictTold = false } = options;
   const store = context.store && (await openReader(context.store));
   const selection = { job: id, stream: 'command', firstAttempt: 1, hosts: lines?.hosts };
-  const logs = lines && store && new LogFollower(store, selection, prefixedSink(screen));
+  const logs =
+    lines && context.store && store && (await openLog(context.store, store, selection, prefixedSink(screen)));
   if (lines && !store)
     screen.line(both(`${screen.look.symbols.note} no bucket is configured (--bucket), so no logs are shown`));
   const row = await watchJob({
@@ -60,6 +61,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
     screen,
     signal,
     isVerdictTold,
+    isServed: context.server !== undefined,
     ...(store && { store }),
     ...(logs && { logs }),
   });

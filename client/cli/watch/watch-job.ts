@@ -3,7 +3,7 @@ import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow } from '../../job-rows.js';
 import { currentLine, progressLines } from '../render/progress.js';
 import { oneLine } from '../render/columns.js';
-import type { LogFollower } from '../../log-follower.js';
+import type { FollowedLog } from '../../log-follower.js';
 import { isOutage, pause } from '../../outage.js';
 import type { Screen } from './screen.js';
 import { SetUpSight } from './set-up-sight.js';
@@ -14,13 +14,15 @@ export interface Watch {
   readonly id: string;
   readonly screen: Screen;
   /** Absent: phases alone. */
-  readonly logs?: LogFollower;
+  readonly logs?: FollowedLog;
   /** Of the job's bucket. Absent: its set-up is shown without how far it is. */
   readonly store?: Pick<StoreReader, 'read'>;
   /** That no worker polls for the job was told, if it was so at first. */
   readonly isVerdictTold?: boolean;
   /** Ends the watching, not the job. */
   readonly signal: AbortSignal;
+  /** Each look is a request that a server counts: they are made as rarely as for a calm job. */
+  readonly isServed?: boolean;
   /** No progress lines: the hosts' lines alone. */
   readonly isQuiet?: boolean;
 }
@@ -36,7 +38,7 @@ const REDRAW_MS = 1_000;
  * @returns the row of the job that is over; undefined when the signal ended the watching
  */
 export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
-  const { screen, logs, signal, isQuiet = false } = watch;
+  const { screen, logs, signal, isQuiet = false, isServed = false } = watch;
   const following = new Following(logs?.run(signal), screen);
   const sight = new Sight(watch);
   const setUp = new SetUpSight(isQuiet ? undefined : watch.store, screen);
@@ -66,7 +68,8 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
         following.throwIfRefused(isQuiet);
         return signal.aborted ? undefined : row;
       }
-      await pause(Date.now() - row.submittedAt < YOUNG_MS ? LOOK_MS : CALM_LOOK_MS, signal);
+      const isYoung = Date.now() - row.submittedAt < YOUNG_MS;
+      await pause(isYoung && !isServed ? LOOK_MS : CALM_LOOK_MS, signal);
     }
   } finally {
     clearInterval(redraw);

@@ -24,11 +24,11 @@ verb_sign() {
 # publish ID: the exit record, for workers that never reach this host again. Beside the supervisor, whose lock others wait for.
 verb_publish() {
   open_run "$1"
-  exit_url=
+  exit_url= exit_proof=
   . "$run/plan"
   [ -n "$exit_url" ] && command -v curl > /dev/null || return 0
   pause=1
-  until put_object "$exit_url" "$exit_as" '{"v":1,"run":"'"$id"'","state":"'"$(exited)"'"}'; do
+  until put_object "$exit_url" "$exit_as" '{"v":1,"run":"'"$id"'","state":"'"$(exited)"'","proof":"'"$exit_proof"'"}'; do
     [ $pause -le 64 ] || return 0
     sleep $pause
     pause=$((pause * 2))

@@ -5,12 +5,19 @@ import { DEFAULT_CLUSTER, type PodFields } from './words.js';
 export const podsPlace = (section: string, { context, namespace }: Pick<PodFields, 'context' | 'namespace'>): string =>
   [section, context ?? DEFAULT_CLUSTER, namespace].join('/');
 
+/** A Secret of Kubernetes, for `[allow] secrets`: `CONTEXT/NAMESPACE/NAME`. */
+export const secretPlace = ({ context, namespace }: Pick<PodFields, 'context' | 'namespace'>, name: string): string =>
+  [context ?? DEFAULT_CLUSTER, namespace, name].join('/');
+
 /** What a job chooses in a cluster. Its namespace's own service account is no choice: it has the rights that the namespace gave it. */
 export function podChoices(section: string, pods: PodFields): readonly Choice[] {
   return [
     { key: 'machines', path: [section, 'namespace'], value: podsPlace(section, pods) },
     { key: 'images', path: [section, 'image'], value: pods.image },
     ...choiceIf('service_accounts', [section, 'service_account'], pods.serviceAccount),
+    ...pods.secrets.map(({ name }, index): Choice => {
+      return { key: 'secrets', path: [section, 'secrets', index, 'name'], value: secretPlace(pods, name) };
+    }),
     ...pods.volumes.flatMap(({ claim, hostPath }, index) => [
       ...choiceIf('data_disks', [section, 'volumes', index, 'claim'], claim),
       ...choiceIf('data_disks', [section, 'volumes', index, 'host_path'], hostPath),

@@ -49,6 +49,13 @@ describe('verbs in a context of jobctl serve', function () {
     if (home !== undefined) rmSync(home, { recursive: true, force: true });
   });
 
+  /** The sum of a metric of the server's, where its labels hold this. */
+  async function counted(metric: string, label: string): Promise<number> {
+    const text = await (await fetch(`${stack.urls[0]}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line.startsWith(metric) && line.includes(label));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  }
+
   function write(name: string, command: string, more: object = {}): string {
     const file = join(home, name);
     writeFileSync(
@@ -170,11 +177,15 @@ describe('verbs in a context of jobctl serve', function () {
     });
     after(() => alice('delete', id, '--yes'));
 
-    it('its log is followed', async () => {
+    it('its log is followed, by one request', async () => {
       await until('it runs', async () => (await json<{ phase: string }>('status', id)).phase === 'running', 90_000);
+      const before = await counted('jobctl_http_access_decisions_total', 'verb="logs"');
       const { stdout, exitCode } = await jobctlUntil(['logs', id, '-f'], 'line 3\n');
       assert.equal(stdout, 'line 1\nline 2\nline 3\n');
       assert.equal(exitCode, 130);
+      // The log itself, and what the set-up noted; not a listing for each look.
+      const asked = (await counted('jobctl_http_access_decisions_total', 'verb="logs"')) - before;
+      assert.ok(asked >= 1 && asked <= 3, String(asked));
     });
 
     it('quota show, top and plan, by what the pool published', async () => {

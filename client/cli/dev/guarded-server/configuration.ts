@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
 import { writePrivate } from '../../private-file.js';
 import { SERVER_NAME, type ServerFiles } from './server-files.js';
@@ -41,7 +42,8 @@ function configurationOf(files: ServerFiles, place: ServerPlace): object {
     log: { stdout: true, level: 'warn' },
     persistence: persistenceOf(place.databaseFile),
     global: {
-      membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' },
+      // Members of a server that was killed count for 20 s or so; to wait for them longer helps nobody.
+      membership: { maxJoinDuration: '10s', broadcastAddress: '127.0.0.1' },
       tls: tlsOf(files),
       authorization: authorizationOf(place.keysUrl),
     },
@@ -83,12 +85,35 @@ function authorizationOf(keysUrl: string): object {
   };
 }
 
-function servicesOf({ port, ownPorts }: ServerPlace): Readonly<Record<string, object>> {
+/**
+ * The ports of the start before. A server that was killed left its members in the database, and one with other ports would wait
+ * for them: for most of a minute it answers calls of its frontend alone ("Not enough hosts to serve the request").
+ * @returns none where there was no such start
+ */
+export function portsBefore({ configuration }: ServerFiles): readonly number[] {
+  try {
+    const { services } = JSON.parse(readFileSync(configuration, 'utf8')) as { services: ReturnType<typeof servicesOf> };
+    const ports = SERVICES.flatMap((name) => {
+      const { grpcPort, membershipPort } = services[name]?.rpc ?? {};
+      return [grpcPort, membershipPort].filter((port) => port !== undefined);
+    });
+    // The first is the frontend's, which clients know.
+    return ports.slice(1);
+  } catch {
+    return [];
+  }
+}
+
+interface ServicePorts {
+  readonly rpc: { readonly grpcPort?: number; readonly membershipPort?: number; readonly bindOnLocalHost: true };
+}
+
+function servicesOf({ port, ownPorts }: ServerPlace): Readonly<Record<string, ServicePorts>> {
   if (ownPorts.length < OWN_PORTS) throw new RangeError(`the server needs ${OWN_PORTS} ports, got ${ownPorts.length}`);
   const ports = [port, ...ownPorts];
   const services = SERVICES.map((name, index) => {
     const [grpcPort, membershipPort] = [ports[index * 2], ports[index * 2 + 1]];
     return [name, { rpc: { grpcPort, membershipPort, bindOnLocalHost: true } }];
   });
-  return Object.fromEntries(services) as Readonly<Record<string, object>>;
+  return Object.fromEntries(services) as Readonly<Record<string, ServicePorts>>;
 }

@@ -3,7 +3,7 @@ import type { Environment, StackHome } from '../home.js';
 import type { Part } from '../part.js';
 import { partEnvironment } from '../program.js';
 import { answersCalls, DEV_NAMESPACE } from '../temporal-server/start-dev.js';
-import { OWN_PORTS, serverArguments, writeConfiguration } from './configuration.js';
+import { OWN_PORTS, portsBefore, serverArguments, writeConfiguration } from './configuration.js';
 import { makeCredentials } from './credentials.js';
 import { freePorts, type KeySetServer, serveKeySet } from './key-set-server.js';
 import { serverFiles, serverLoginFiles } from './server-files.js';
@@ -33,7 +33,7 @@ export function guardedPart(
   const command = async (): Promise<string> => {
     const path = await program();
     keySet = await serveKeySet(await makeCredentials(files, Date.now()));
-    const ownPorts = await freePorts(OWN_PORTS);
+    const ownPorts = await freePorts(OWN_PORTS, portsBefore(files));
     writeConfiguration(files, { databaseFile: home.databaseFile, port, ownPorts, keysUrl: keySet.url });
     return path;
   };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { KeySet } from '../../../../cloud/temporal/api-keys.js';
 
@@ -27,17 +27,18 @@ export async function serveKeySet(keys: KeySet): Promise<KeySetServer> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, close };
 }
 
-/** Ports of loopback that nobody listens on, all at once so that they differ. */
-export async function freePorts(count: number): Promise<readonly number[]> {
+/** Ports of loopback that nobody listens on, all at once so that they differ. @param wanted taken where they are free */
+export async function freePorts(count: number, wanted: readonly number[] = []): Promise<readonly number[]> {
+  const listening = async (port: number): Promise<Server> => {
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    return server;
+  };
   const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(0, '127.0.0.1', resolve);
-      });
-      return server;
-    }),
+    Array.from({ length: count }, (_, at) => listening(wanted[at] ?? 0).catch(() => listening(0))),
   );
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));

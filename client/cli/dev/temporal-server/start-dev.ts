@@ -46,8 +46,15 @@ function databaseArguments(file: string): readonly string[] {
   return ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'];
 }
 
+/** A task queue and a workflow that nobody has. */
+const PROBED = 'jobctl-probe';
+const ifThere = (error: { readonly code?: unknown }): void => {
+  if (error.code !== NOT_FOUND) throw error;
+};
+
 /**
- * One try: whether the server answers real calls. Its health service says yes before the rest is there.
+ * One try: whether the server answers real calls, each of its services one. Its health service says yes before the rest is there,
+ * and its frontend answers before the others are found, for most of a minute after a server that was killed.
  * @param login of a server that asks who calls. A new one of those has no namespace yet, and says so: an answer too
  */
 export async function answersCalls(
@@ -64,6 +71,8 @@ export async function answersCalls(
     await connection.withDeadline(Date.now() + timeoutMs, async () => {
       await workflowService.describeNamespace({ namespace });
       await workflowService.countWorkflowExecutions({ namespace });
+      await workflowService.describeTaskQueue({ namespace, taskQueue: { name: PROBED } });
+      await workflowService.describeWorkflowExecution({ namespace, execution: { workflowId: PROBED } }).catch(ifThere);
     });
     return true;
   } catch (error) {

@@ -1,0 +1,18 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { type FollowedLog, LogFollower, type LogSelection, type LogSink } from '../../log-follower.js';
+import type { StorePlace } from '../context.js';
+
+/** A log as it grows: as a server sends it, or by listings of the bucket. */
+export async function openLog(
+  place: StorePlace,
+  store: StoreReader,
+  selection: LogSelection,
+  sink: LogSink,
+): Promise<FollowedLog> {
+  if (!('server' in place)) return new LogFollower(store, selection, sink);
+  const [{ ServedLog }, { serverOptionsOf }] = await Promise.all([
+    import('../../http/served-log.js'),
+    import('../login/server-access.js'),
+  ]);
+  return new ServedLog(serverOptionsOf(place.server), selection, sink);
+}

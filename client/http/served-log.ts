@@ -1,0 +1,125 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { z } from 'zod';
+import type { ApiProblem } from '../../contract/api/failures.js';
+import type { logAttemptEndSchema, logStretchSchema } from '../../contract/api/stored.js';
+import { TooManyRequests } from '../errors.js';
+import { CATCH_UP_MS, type FollowedLog, type LogSelection, type LogSink, PATIENCE_MS } from '../log-follower.js';
+import { isOver } from '../job-rows.js';
+import { isOutage, pause } from '../outage.js';
+import { errorOfProblem } from './problems.js';
+import { ServerCalls } from './server-calls.js';
+import type { ServerOptions } from './server-options.js';
+
+/** Three heartbeats of the server's. */
+const SILENCE_MS = 45_000;
+/** Twice as long as the server takes to see what is stored. */
+const QUIET_MS = 800;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * A log as `jobctl serve` sends it: server-sent events, one request however long it takes. After a cut it goes on behind the last
+ * event that came (`Last-Event-ID`), so nothing is lost or given twice.
+ */
+export class ServedLog implements FollowedLog {
+  readonly #calls: ServerCalls;
+  readonly #selection: LogSelection;
+  readonly #sink: LogSink;
+  /** Of the last event that came: where the next request begins. */
+  #position: string;
+  #isClosed = false;
+  #isOpened = false;
+  #cameAt = 0;
+
+  constructor(options: ServerOptions, selection: LogSelection, sink: LogSink) {
+    this.#calls = new ServerCalls(options);
+    this.#selection = selection;
+    this.#sink = sink;
+    const { firstAttempt, starts = new Map() } = selection;
+    this.#position = `${firstAttempt};${[...starts].map(([host, { offset }]) => `${host}:${offset}`).join(',')}`;
+  }
+
+  reached(row: Parameters<FollowedLog['reached']>[0]): void {
+    this.#isClosed = isOver(row);
+  }
+
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    const began = Date.now();
+    this.#cameAt = Math.max(this.#cameAt, began);
+    const left = (): number => Math.min(this.#cameAt + QUIET_MS, began + CATCH_UP_MS) - Date.now();
+    while (!signal.aborted && left() > 0) await pause(left(), signal);
+  }
+
+  /** @throws what the server refuses; an outage only where the job has ended a while ago */
+  async run(signal: AbortSignal): Promise<void> {
+    let awaySince: number | undefined;
+    for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+      const before = this.#position;
+      const error = await this.#follow(signal).then(() => undefined, asError);
+      if (error === undefined || signal.aborted) return;
+      if (this.#position !== before) [awaySince, wait] = [undefined, FIRST_PAUSE_MS];
+      awaySince ??= Date.now();
+      const isTooMany = error instanceof TooManyRequests && !this.#isOpened;
+      const isLong = this.#isClosed && Date.now() - awaySince > PATIENCE_MS;
+      if (!isOutage(error) || isTooMany || isLong) throw error;
+      await pause(wait, signal);
+    }
+  }
+
+  /** Until the log is complete. @throws ServerUnreachable where the connection ends before */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { job, stream, hosts, lastAttempt } = this.#selection;
+    const messages: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => void messages.push(message) });
+    const decoder = new TextDecoder();
+    const chunks = this.#calls.stream(
+      {
+        path: `v1/jobs/${encodeURIComponent(job)}/logs`,
+        query: { follow: true, stream, host: hosts?.join(','), attempt: lastAttempt },
+        headers: { 'last-event-id': this.#position },
+        timeoutMs: SILENCE_MS,
+      },
+      signal,
+    );
+    for await (const chunk of chunks) {
+      this.#isOpened = true;
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      for (const message of messages.splice(0)) if (await this.#take(message)) return;
+    }
+    throw this.#calls.brokeOff('the log broke off');
+  }
+
+  /** Whether the log is complete. */
+  async #take({ event, id = '', data }: EventSourceMessage): Promise<boolean> {
+    this.#cameAt = Date.now();
+    switch (event) {
+      case 'stretch': {
+        const { bytes, offset: _, ...more } = JSON.parse(data) as z.infer<typeof logStretchSchema>;
+        const { isLostTail, ...stretch } = { ...more, bytes: Buffer.from(bytes, 'base64') };
+        await this.#sink.stretch({ ...stretch, ...(isLostTail === true ? { isLostTail } : {}) });
+        break;
+      }
+      case 'attempt-end': {
+        const { attempt } = JSON.parse(data) as z.infer<typeof logAttemptEndSchema>;
+        await this.#sink.attemptEnd(attempt);
+        // A cut before `end` is not to lead behind the last attempt.
+        if (attempt === this.#selection.lastAttempt) return true;
+        break;
+      }
+      case 'problem': {
+        const problem = JSON.parse(data) as ApiProblem;
+        // The token has run out while the log went on: the next request asks for another one.
+        if (problem.code === 'unauthenticated') throw this.#calls.brokeOff(problem.detail);
+        throw errorOfProblem(problem, this.#calls.address);
+      }
+      case 'end':
+        return true;
+      // Of a later server.
+      default:
+    }
+    if (id !== '') this.#position = id;
+    return false;
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
