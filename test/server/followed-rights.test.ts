@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { ServedLog } from '../../client/http/served-log.js';
 import { jobOwnerObject, logChunkObject, logPrefix } from '../../domain/store-layout.js';
 import { until } from '../until.js';
 import { eventsOf, type StreamEvent } from './event-stream.js';
@@ -80,6 +81,38 @@ describe('a followed log, and whoever may not read it any longer', function () {
     await again.return(undefined);
   });
 
+  it('by JobClient’s own follower goes on over the end of its token, with each byte once', async () => {
+    const lifetimes = [2, 2, 3_600];
+    const tokens: string[] = [];
+    const given: string[] = [];
+    const told = new EventEmitter();
+    const sink = {
+      stretch: async ({ bytes }: { readonly bytes: Buffer }) => {
+        given.push(bytes.toString());
+        told.emit('stretch');
+      },
+      attemptEnd: async () => undefined,
+    };
+    const token = async (): Promise<string> => {
+      tokens.push(await tokenOf('alice', lifetimes[tokens.length]));
+      return tokens.at(-1) ?? '';
+    };
+    const done = new AbortController();
+    const log = new ServedLog(
+      { server: app.urls[0] ?? '', token },
+      { job: JOB, stream: 'command', firstAttempt: 1 },
+      sink,
+    );
+    const running = log.run(done.signal).catch((error: unknown) => error);
+    await until('the second token has ended', () => tokens.length === 3, 15_000);
+    const last = once(told, 'stretch');
+    await write(19, 'fourth\n');
+    await last;
+    done.abort();
+    await running;
+    assert.equal(given.join(''), 'first\nsecond\nthird\nfourth\n');
+  });
+
   it('of many who follow, a job’s owner and a pool’s files are read once a look', async () => {
     const token = await tokenOf('alice');
     const streams = await Promise.all(Array.from({ length: 60 }, () => follow(token)));
@@ -100,7 +133,7 @@ describe('a followed log, and whoever may not read it any longer', function () {
 
   it('ends for a client that takes nothing: no buffer and no follower is kept for it', async () => {
     await until('nobody follows', async () => (await followers()) === '0');
-    await write(19, `${'x'.repeat(1023)}\n`.repeat(12 * 1024));
+    await write(26, `${'x'.repeat(1023)}\n`.repeat(12 * 1024));
     const socket = connect(Number(new URL(app.urls[0] ?? '').port), '127.0.0.1').pause();
     await once(socket, 'connect');
     socket.write(
