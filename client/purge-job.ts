@@ -1,5 +1,5 @@
 import type { StorePort } from '../cloud/store/port.js';
-import { jobPrefix } from '../domain/store-layout.js';
+import { jobPrefix, runObject } from '../domain/store-layout.js';
 
 export interface Purged {
   readonly objects: number;
@@ -16,7 +16,11 @@ const WIDTH = 16;
  */
 export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: string): Promise<Purged> {
   const objects = await store.list(jobPrefix(job));
-  for (let from = 0; from < objects.length; from += WIDTH)
-    await Promise.all(objects.slice(from, from + WIDTH).map(({ name }) => store.remove(name)));
+  // Last: without it the id may be taken again, and what stood there still would be said of another user's job.
+  const taken = runObject(job);
+  const others = objects.filter(({ name }) => name !== taken);
+  for (let from = 0; from < others.length; from += WIDTH)
+    await Promise.all(others.slice(from, from + WIDTH).map(({ name }) => store.remove(name)));
+  if (others.length < objects.length) await store.remove(taken);
   return { objects: objects.length, bytes: objects.reduce((sum, { size }) => sum + size, 0) };
 }

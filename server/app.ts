@@ -10,12 +10,13 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp } from './bare-app.js';
+import { type App, bareApp, callOf } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { refuseDeepBody } from './deep-bodies.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
+import { refusedLogins } from './refused-logins.js';
 import { type Services, VERSION } from './services.js';
 import { registerHosts } from './routes/hosts.js';
 import { registerJobChanges } from './routes/job-changes.js';
@@ -35,6 +36,10 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.decorateRequest('caller', null);
+  app.addHook('onRoute', ({ url, config }) => {
+    if (!url.startsWith('/v1/') || config?.isOpen === true || config?.verb !== undefined) return;
+    throw new TypeError(`${url}: the route does not say what its call is to the access table (routes/answers.ts)`);
+  });
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -66,7 +71,12 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     // The page shows the OpenAPI document, which is open too.
     const isPage = request.routeOptions.url?.startsWith(PAGE) === true;
     if (request.is404 || isPage || request.routeOptions.config.isOpen === true) return;
-    request.caller = await callerOf(request, services);
+    try {
+      request.caller = await callerOf(request, services);
+    } catch (error) {
+      const isRefusal = error instanceof ApiError && (error.code === 'unauthenticated' || error.code === 'forbidden');
+      throw isRefusal ? await refusedLogin(request, reply, error) : error;
+    }
   });
   app.addHook('preValidation', refuseDeepBody);
   await app.register(rateLimit, {
@@ -82,6 +92,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
         `wait ${after}; the header Retry-After says it in seconds`,
       ),
   });
+  const refusedLogin = refusedLogins(app, config);
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     services.metrics.answered(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
@@ -97,8 +108,8 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       'answered',
     );
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const failure = failureOf(error, request);
+  app.setErrorHandler<FastifyError>(async (error, request, reply) => {
+    const failure = await recorded(failureOf(error, request), request, services);
     const problem = problemOf(failure, request.id, statusFor(error, failure));
     return reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
   });
@@ -148,6 +159,20 @@ async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Pr
       'log in: jobctl login',
     );
   return verifier.verify(token);
+}
+
+/** A refusal that no route has recorded is, before it is answered; what cannot be recorded is not answered. */
+async function recorded(failure: ApiError, request: FastifyRequest, { gate }: Services): Promise<ApiError> {
+  const { caller, params, routeOptions } = request;
+  const { verb } = routeOptions.config;
+  if (failure.code !== 'forbidden' || caller === null || verb === undefined) return failure;
+  if (!gate.isUnrecorded(failure)) return failure;
+  // A query without a form is the caller's own word: the line would stand under a pool that nobody looks at.
+  const query = routeOptions.schema?.querystring === undefined ? {} : (request.query as object);
+  const known: Record<string, string | undefined> = { ...query, ...(params as object) };
+  const { id, pool = 'default', project } = known;
+  const object = { pool, ...(id === undefined ? {} : { job: id }), ...(project === undefined ? {} : { project }) };
+  return gate.refuse(callOf(request), verb, object, failure).catch((error: FastifyError) => failureOf(error, request));
 }
 
 function failureOf(error: FastifyError, request: FastifyRequest): ApiError {

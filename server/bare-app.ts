@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
-import type { Call } from './access/gate.js';
+import type { Call, RouteVerb } from './access/gate.js';
 import type { ServerConfig } from './config.js';
 import { answerConnectionError } from './connection-error.js';
 import type { Caller } from './identity/verifier.js';
@@ -16,6 +16,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answered without a token. */
     readonly isOpen?: true;
+    /** What it is called in the audit log, where it is refused beside the access table. Every call with a token has one. */
+    readonly verb?: RouteVerb;
   }
 }
 

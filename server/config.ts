@@ -6,6 +6,7 @@ import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { SYSTEM_BUCKET_MISSING, systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
+import { issuerProblems } from './identity/issuer-rules.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 const keyReference = z.string().min(1);
@@ -31,14 +32,22 @@ const issuer = z.strictObject({
   clientSecret: z.string().min(1).optional(),
   scopes: z.array(z.string()).default(['openid', 'email', 'profile']),
   /** The claim `hd` must be one of these (Google Workspace). Absent: not looked at. */
-  hostedDomains: z.array(z.string().min(1)).optional(),
+  hostedDomains: z.array(z.string().min(1)).min(1).optional(),
   /** Domains of e-mail addresses. Absent: any. */
-  emailDomains: z.array(z.string().min(1)).optional(),
+  emailDomains: z.array(z.string().min(1)).min(1).optional(),
   /** What a subject is called in jobs and quota files: its verified address, what stands before the @ (with one of `emailDomains`), or `sub`. */
   user: z.enum(['email', 'email-local-part', 'sub']).default('email'),
-  groupsClaim: z.string().min(1).default('groups'),
-  /** Whoever is in none of these groups is not let in. Absent: everybody with a token. */
-  allowedGroups: z.array(z.string().min(1)).optional(),
+  /** `null`: none are taken. */
+  groupsClaim: z.string().min(1).nullable().default('groups'),
+  /** Before the name of each group: what pool files call it. Needed where several issuers give groups. */
+  groupPrefix: z
+    .string()
+    .regex(/^[\w.@+/-]{1,60}$/, 'letters, digits and . _ - + @ /, 60 at most')
+    .optional(),
+  /** Whoever is in none of these groups is not let in, by their names in the token. Absent: everybody with a token. */
+  allowedGroups: z.array(z.string().min(1)).min(1).optional(),
+  /** Everybody who has an account there is meant: for issuers at which the whole world has one. */
+  anyAccount: z.boolean().default(false),
   /** Ids that are services, beside addresses that end in .gserviceaccount.com. */
   services: z.array(z.string().min(1)).default([]),
 });
@@ -105,6 +114,8 @@ const schema = z
       .strictObject({
         requestsPerMinute: z.int().min(1).default(1_200),
         submitsPerMinute: z.int().min(1).default(60),
+        /** Calls of one address without a valid login. */
+        refusedLoginsPerMinute: z.int().min(1).default(120),
         bodyBytes: z
           .int()
           .min(1_024)
@@ -125,13 +136,6 @@ const schema = z
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   })
   .superRefine((config, context) => {
-    for (const [index, each] of config.issuers.entries())
-      if (each.user === 'email-local-part' && each.emailDomains?.length !== 1)
-        context.addIssue({
-          code: 'custom',
-          path: ['issuers', index, 'user'],
-          message: 'email-local-part needs exactly one of emailDomains: in two domains a name would be two people',
-        });
     const { bucket, systemBucket, auditBucket } = config.store;
     const ofSystem = systemBucket === '' ? SYSTEM_BUCKET_MISSING : systemBucketProblem(bucket, systemBucket);
     if (ofSystem !== undefined)
@@ -142,25 +146,9 @@ const schema = z
         path: ['store', 'auditBucket'],
         message: `'${auditBucket}' is the job bucket too, which hosts write: name another, or none`,
       });
-    if (new Set(config.issuers.map((each) => each.issuer)).size < config.issuers.length)
-      context.addIssue({ code: 'custom', path: ['issuers'], message: 'an issuer is named twice' });
-    for (const { at, message } of confusable(config.issuers))
-      context.addIssue({ code: 'custom', path: ['issuers', at], message });
+    for (const { path, message } of issuerProblems(config.issuers))
+      context.addIssue({ code: 'custom', path: [...path], message });
   });
-
-/** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
-function confusable(issuers: readonly IssuerConfig[]): readonly { readonly at: number; readonly message: string }[] {
-  if (issuers.length === 1) return [];
-  return issuers.flatMap(({ user, emailDomains }, at) => {
-    if (user === 'sub')
-      return [{ at, message: 'user sub: beside another issuer its names may be those of other people; use email' }];
-    if (user === 'email-local-part' && issuers.findIndex((each) => each.user === user) !== at)
-      return [{ at, message: 'user email-local-part: one issuer alone may, or a name would be two people' }];
-    if (emailDomains === undefined)
-      return [{ at, message: 'emailDomains: is missing; one of several issuers must not name people of another' }];
-    return [];
-  });
-}
 
 /** The configuration of `jobctl serve` (docs/serve.md). */
 export type ServerConfig = z.output<typeof schema>;

@@ -7,6 +7,8 @@ import type { LogSink } from '../client/log-follower.js';
 
 /** Proxies close what is silent for longer than about a minute. */
 const HEARTBEAT_MS = 15_000;
+/** How long a client that is slow may take what it was sent, once nothing more comes. */
+const LAST_WORDS_MS = 30_000;
 
 /**
  * A log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`, `problem`. The id of each event says what was given so far,
@@ -14,19 +16,28 @@ const HEARTBEAT_MS = 15_000;
  */
 export class LogEvents implements LogSink {
   readonly #response: ServerResponse;
+  readonly #stop: AbortSignal;
   readonly #heartbeat: NodeJS.Timeout;
   #attempt: number;
   readonly #given: Map<number, number>;
 
-  /** @param from where the client is already */
-  constructor(response: ServerResponse, from: LogPosition) {
+  /**
+   * @param from where the client is already
+   * @param stop no more of the log is sent from then on, also if the client is slow to take what was
+   */
+  constructor(response: ServerResponse, from: LogPosition, stop: AbortSignal) {
     this.#response = response;
+    this.#stop = stop;
     this.#attempt = from.attempt;
     this.#given = new Map(from.given);
-    this.#heartbeat = setInterval(() => void response.write(': \n\n'), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => {
+      // A client that takes nothing is not to find hours of them.
+      if (!response.writableNeedDrain) response.write(': \n\n');
+    }, HEARTBEAT_MS);
   }
 
   async stretch({ attempt, host, bytes, storedAt, isLostTail }: LogStretch): Promise<void> {
+    this.#stop.throwIfAborted();
     this.#attempt = attempt;
     const offset = this.#given.get(host) ?? 0;
     // Words about the end of a log are no bytes of it.
@@ -43,6 +54,7 @@ export class LogEvents implements LogSink {
   }
 
   async attemptEnd(attempt: number): Promise<void> {
+    this.#stop.throwIfAborted();
     this.#attempt = attempt + 1;
     this.#given.clear();
     await this.#send('attempt-end', { attempt });
@@ -52,14 +64,18 @@ export class LogEvents implements LogSink {
     return this.#send('end', data);
   }
 
-  /** It cannot go on; a client follows again. */
+  /** It cannot go on: a client follows again, with another token where the login has ended. */
   problem(problem: ApiProblem): Promise<void> {
     return this.#send('problem', problem);
   }
 
   close(): void {
     clearInterval(this.#heartbeat);
-    this.#response.end();
+    const response = this.#response;
+    response.end();
+    if (response.writableFinished) return;
+    const cut = setTimeout(() => response.destroy(), LAST_WORDS_MS).unref();
+    response.once('close', () => clearTimeout(cut));
   }
 
   /** Waits where the client is slow: nothing is held for it but what the socket takes. */
@@ -71,9 +87,12 @@ export class LogEvents implements LogSink {
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#response.off('drain', done).off('close', done);
+        this.#stop.removeEventListener('abort', done);
         resolve();
       };
       this.#response.on('drain', done).on('close', done);
+      this.#stop.addEventListener('abort', done);
+      if (this.#stop.aborted) done();
     });
   }
 }

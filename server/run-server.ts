@@ -17,6 +17,7 @@ import { ownerObject } from '../domain/store-layout.js';
 import { Gate } from './access/gate.js';
 import { JobFactsSource } from './access/job-facts.js';
 import { PoolRules } from './access/pool-rules.js';
+import { StandingRights } from './access/standing-rights.js';
 import { createApp } from './app.js';
 import { AuditLog } from './audit/audit-log.js';
 import { type ServerConfig, ServerConfigError } from './config.js';
@@ -84,12 +85,14 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
   const audit = new AuditLog(place.auditBucket === undefined ? store : openBucket(place.auditBucket));
   const metrics = new ServerMetrics();
   const decided = (verb: string, decision: string): void => metrics.decided(verb, decision);
+  const gate = new Gate({ rules, facts, audit, decided });
   return {
     client,
     store,
     secrets: secretStore === undefined ? undefined : openSecretStore(secretStore),
     verifier: new TokenVerifier(config.issuers),
-    gate: new Gate({ rules, facts, audit, decided }),
+    gate,
+    rights: new StandingRights(gate),
     facts,
     rules,
     audit,

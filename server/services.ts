@@ -4,6 +4,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { Gate } from './access/gate.js';
 import type { JobFactsSource } from './access/job-facts.js';
 import type { PoolRules } from './access/pool-rules.js';
+import type { StandingRights } from './access/standing-rights.js';
 import type { AuditLog } from './audit/audit-log.js';
 import type { DirectUploads } from './direct-uploads.js';
 import type { TokenVerifier } from './identity/verifier.js';
@@ -22,6 +23,7 @@ export interface Services {
   readonly secrets: SecretStore | undefined;
   readonly verifier: TokenVerifier;
   readonly gate: Gate;
+  readonly rights: StandingRights;
   readonly facts: JobFactsSource;
   readonly rules: PoolRules;
   readonly audit: AuditLog;

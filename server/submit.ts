@@ -29,8 +29,11 @@ export async function submitFor(
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
-  const project = projectOf(files, user, spec);
-  refuseForOthers(call, user, files);
+  const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
+  const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
+    refuseForOthers(call, user, files);
+    return projectOf(files, user, spec);
+  });
   // Known before anything is done, so that the audit log has it.
   const name = body.name ?? idFromKey(spec, call.caller.id, idempotencyKey ?? randomUUID());
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });

@@ -9,6 +9,7 @@ import {
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
 import { isOfStore } from '../../cloud/store/port.js';
+import { LAST_LINES } from '../../domain/output-lines.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { CONNECT } from '../../domain/setup-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -124,7 +125,7 @@ export class HostSetUp {
       return { afterMs: verdict.afterMs };
     }
     const tries = count === 1 ? '' : `, ${count} times`;
-    const message = `${what}${tries}; its last lines:\n${tail}`;
+    const message = `${what}${tries}${LAST_LINES}${tail}`;
     const at = { slice: target.slice, host: target.index };
     return { end: { kind: verdict.as, at, module, message }, afterMs: 0 };
   }

@@ -28,7 +28,9 @@ export const loginSchema = z
   .meta({ id: 'LoginSettings' });
 export const explainQuery = z.object({
   verb: z.string().max(40).optional(),
-  user: quotaName.optional().describe('Absent: the caller. Another one: operators only.'),
+  user: quotaName
+    .optional()
+    .describe('Absent: the caller. Nobody else is told of: their groups stand in their token alone.'),
   job: jobId.optional(),
   project: quotaName.optional(),
   pool: quotaName.default('default'),

@@ -4,7 +4,7 @@ export interface Subject {
   readonly kind: 'user' | 'service';
   /** What jobs, quota files and lists call them, such as `alice@example.org`: `QUOTA_NAME`. */
   readonly id: string;
-  /** As the token's claim of groups has them. */
+  /** As pool files call them: of one of several issuers, under its prefix. No two issuers give one name (server/identity). */
   readonly groups: readonly string[];
 }
 

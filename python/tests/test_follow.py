@@ -15,6 +15,7 @@ from jobctl import AttemptEnd, LogStretch, Retry, errors
 from jobctl._core.calls import Calls
 from jobctl._core.effects import Answer, ConnectionCut, Effect, Emit, GetToken, Now, Open, Pause, Read
 from jobctl._core.logs import follow, log_request
+from jobctl.auth import CachedToken
 
 EVENTS = {"content-type": "text/event-stream"}
 TAIL = b"[host 1 printed more, which is lost]\n"
@@ -89,7 +90,9 @@ def _place(text: str) -> Tuple[int, Dict[int, int]]:
     return int(attempt), {int(h): int(o) for h, o in re.findall(r"(\d+):(\d+)", rest)}
 
 
-def drive(server: LogServer, cuts: List[int], piece: int, retry: Retry) -> Tuple[List[Any], List[str]]:
+def drive(
+    server: LogServer, cuts: List[int], piece: int, retry: Retry, read_s: float = 0
+) -> Tuple[List[Any], List[str]]:
     """The operation against streams of which the first ones are cut after so many bytes. -> what is emitted, ids sent"""
     emitted: List[Any] = []
     ids: List[str] = []
@@ -109,6 +112,7 @@ def drive(server: LogServer, cuts: List[int], piece: int, retry: Retry) -> Tuple
                 pieces = [stream[at : at + piece] for at in range(0, len(stream), piece)]
                 result = Answer(200, EVENTS, b"")
             elif isinstance(effect, Read):
+                clock += read_s
                 if not pieces and is_cut:
                     effect = operation.throw(ConnectionCut("cut", was_sent=True))
                     continue
@@ -198,6 +202,57 @@ def test_a_log_that_broke_off_is_followed_again(server: ScriptedServer, call: Ca
     )
     assert by_host(call("follow_logs", "a")) == WHOLE
     assert len(server.seen) == 2
+
+
+EXPIRED = {
+    **{"type": "about:blank", "title": "", "status": 401, "code": "unauthenticated"},
+    **{"detail": "the token has expired", "requestId": "r"},
+}
+
+
+def test_a_log_whose_token_expired_goes_on_with_a_new_one_where_it_was(make: Any, server: ScriptedServer) -> None:
+    log = LogServer(True)
+
+    def stream(seen: Seen) -> bytes:
+        return log.stream(seen.headers.get("last-event-id", ""))
+
+    def ends_after_two(seen: Seen) -> Reply:
+        blocks = [block for block in stream(seen).split(b"\n\n") if block not in (b"", b": ")][:2]
+        # A heartbeat between them, and none of the ids is lost by the event that ends it.
+        return Reply(200, b"\n\n: \n\n".join([*blocks, b""]) + event("problem", EXPIRED, None), EVENTS)
+
+    server.will(ends_after_two, ends_after_two, lambda seen: Reply(200, stream(seen), EVENTS))
+    tokens = iter(["one", "two", "three", "four"])
+    events = make(server.url, token=CachedToken(lambda: next(tokens)))("follow_logs", "a")
+    assert by_host(events) == WHOLE
+    assert [one.headers["authorization"] for one in server.seen] == ["Bearer one", "Bearer two", "Bearer three"]
+    assert [one.headers.get("last-event-id", "") != "" for one in server.seen] == [False, True, True]
+
+
+def test_a_log_whose_token_expired_ends_if_there_is_no_other(make: Any, server: ScriptedServer) -> None:
+    first = LogServer(True).stream("").split(b"\n\n")[1] + b"\n\n"
+    ended = Reply(200, first + event("problem", EXPIRED, None), EVENTS)
+    server.will(ended)
+    with pytest.raises(errors.Unauthenticated, match="the token has expired"):
+        make(server.url, token="fixed")("follow_logs", "a")
+    assert len(server.seen) == 1
+    server.will(ended, problem(401, "unauthenticated"), problem(401, "unauthenticated"))
+    with pytest.raises(errors.Unauthenticated, match="it is unauthenticated"):
+        make(server.url, token=CachedToken(lambda: "old"))("follow_logs", "a")
+
+
+def test_a_login_that_ends_each_log_before_anything_new_is_given_up(make: Any, server: ScriptedServer) -> None:
+    server.will(*[Reply(200, event("problem", EXPIRED, None), EVENTS)] * 400)
+    retry = Retry(for_s=0.5, first_s=0.05, most_s=0.1)
+    with pytest.raises(errors.Unauthenticated, match="the token has expired"):
+        make(server.url, token=CachedToken(lambda: "t"), retry=retry)("follow_logs", "a")
+    assert 2 < len(server.seen) < 40
+
+
+def test_a_quiet_log_that_is_cut_after_hours_is_followed_again() -> None:
+    # Three cuts of which none brought an event, each after ten minutes of heartbeats.
+    events, _ = drive(LogServer(True), [4, 4, 4], 4, Retry(for_s=60), read_s=300)
+    assert by_host(events) == WHOLE
 
 
 def test_a_problem_in_the_stream_is_raised(server: ScriptedServer, call: Caller) -> None:

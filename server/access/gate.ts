@@ -1,12 +1,11 @@
 import type { AuditLine } from '../../contract/api/callers.js';
-import type { ApiErrorCode } from '../../contract/api/failures.js';
 import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access/table.js';
 import { rolesOf } from '../../quota/access-roles.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
 import { ApiError } from '../problem.js';
 import type { JobFacts, JobFactsSource } from './job-facts.js';
-import type { PoolRules } from './pool-rules.js';
+import type { PoolAccess, PoolRules } from './pool-rules.js';
 
 /** Who calls, as the audit log keeps it. */
 export interface Call {
@@ -18,51 +17,89 @@ export interface Call {
   readonly inputSha256?: string;
 }
 
+/** What a call is called in the audit log: a verb of the access table, or one of those that every caller may. */
+export type RouteVerb = AccessVerb | 'whoami' | 'explain' | 'upload' | 'objects';
+
 /** Looks that everybody has, and that pages and programs repeat: only a refusal of one is recorded. */
-const UNRECORDED: ReadonlySet<AccessVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);
+const UNRECORDED: ReadonlySet<RouteVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);
 
 export interface GateParts {
   readonly rules: PoolRules;
   readonly facts: JobFactsSource;
   readonly audit: AuditLog;
-  readonly decided: (verb: AccessVerb, decision: AuditLine['decision']) => void;
+  readonly decided: (verb: RouteVerb, decision: AuditLine['decision']) => void;
 }
 
-/** Decides each call by the access table and records it, before anything is done (docs/access.md). */
+/**
+ * Decides each call by the access table and records it, before anything is done (docs/access.md). What a call is refused by beside
+ * the table is recorded by `refuse`, `within`, or for what forgot it by the error handler, once.
+ */
 export class Gate {
   readonly #parts: GateParts;
+  readonly #recorded = new WeakSet<ApiError>();
 
   constructor(parts: GateParts) {
     this.#parts = parts;
   }
 
   /** @throws ApiError `forbidden`; JobNotFound */
-  async job(call: Call, verb: AccessVerb, job: string): Promise<JobFacts> {
+  async job(call: Call, verbs: AccessVerb | readonly AccessVerb[], job: string): Promise<JobFacts> {
     const facts = await this.#parts.facts.of(job);
-    await this.about(call, verb, facts);
+    await this.about(call, verbs, facts);
     return facts;
   }
 
-  /** @throws ApiError `forbidden` with who may */
-  async about(call: Call, verb: AccessVerb, object: AccessObject): Promise<void> {
-    const answer = await this.ask(call.caller, verb, object);
-    await this.#record(call, verb, object, answer);
-    if (!answer.isAllowed)
-      throw new ApiError(
-        'forbidden' satisfies ApiErrorCode,
-        answer.why,
-        `who may do what: jobctl access explain${object.job === undefined ? '' : ` --job ${object.job}`}`,
-      );
+  /** @param verbs of several, the first that is refused is the decision @throws ApiError `forbidden` with who may */
+  async about(call: Call, verbs: AccessVerb | readonly AccessVerb[], object: AccessObject): Promise<void> {
+    const asked = typeof verbs === 'string' ? [verbs] : verbs;
+    const files = await this.#parts.rules.of(object.pool);
+    const answers = asked.map((verb) => ({ verb, answer: this.decide(call.caller, verb, object, files) }));
+    for (const { verb, answer } of answers)
+      if (!answer.isAllowed) await this.refuse(call, verb, object, refusal(answer, object));
+    await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
+  }
+
+  /** Asks again for what was allowed before: only that it is refused now is recorded. @throws ApiError `forbidden` */
+  async still(call: Call, verb: AccessVerb, job: string): Promise<void> {
+    const facts = await this.#parts.facts.shared(job);
+    const answer = await this.ask(call.caller, verb, facts);
+    if (!answer.isAllowed) await this.refuse(call, verb, facts, refusal(answer, facts));
   }
 
   /** The decision alone: nothing is recorded. */
   async ask(caller: Caller, verb: AccessVerb, object: AccessObject): Promise<AccessAnswer> {
-    const files = await this.#parts.rules.of(object.pool);
+    return this.decide(caller, verb, object, await this.#parts.rules.of(object.pool));
+  }
+
+  /** The same by rules that are known: pure. */
+  decide(caller: Caller, verb: AccessVerb, object: AccessObject, files: PoolAccess): AccessAnswer {
     const roles = rolesOf(caller, object, files);
     return decideAccess({ verb, subject: caller.id, roles, readers: files.rules.readers, object });
   }
 
-  async #record(call: Call, verb: AccessVerb, object: AccessObject, answer: AccessAnswer): Promise<void> {
+  /** Records and throws `error`. */
+  async refuse(call: Call, verb: RouteVerb, object: AccessObject, error: ApiError): Promise<never> {
+    await this.#record(call, verb, object, { isAllowed: false, why: error.message });
+    this.#recorded.add(error);
+    throw error;
+  }
+
+  /** What `decide` refuses beside the table, such as a project that a submit's user is not in, is recorded like its answers. */
+  async within<T>(call: Call, verb: RouteVerb, object: AccessObject, decide: () => T): Promise<T> {
+    try {
+      return decide();
+    } catch (error) {
+      if (this.isUnrecorded(error)) return this.refuse(call, verb, object, error);
+      throw error;
+    }
+  }
+
+  /** Whether `error` refuses a call, and the audit log does not have it. */
+  isUnrecorded(error: unknown): error is ApiError {
+    return error instanceof ApiError && error.code === 'forbidden' && !this.#recorded.has(error);
+  }
+
+  async #record(call: Call, verb: RouteVerb, object: AccessObject, answer: AccessAnswer): Promise<void> {
     const decision = answer.isAllowed ? 'allowed' : 'refused';
     this.#parts.decided(verb, decision);
     if (answer.isAllowed && UNRECORDED.has(verb)) return;
@@ -85,3 +122,6 @@ export class Gate {
     });
   }
 }
+
+const refusal = ({ why }: { readonly why: string }, { job }: AccessObject): ApiError =>
+  new ApiError('forbidden', why, `who may do what: jobctl access explain${job === undefined ? '' : ` --job ${job}`}`);

@@ -3,7 +3,7 @@ import type { StoreReader } from '../../cloud/store/port.js';
 import type { AccessObject } from '../../domain/access/table.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 
-/** Whose a job is. Fixed when it was submitted. */
+/** Whose a job is. Fixed when it was submitted, until it is deleted. */
 export type JobFacts = Required<Pick<AccessObject, 'job' | 'owner' | 'project' | 'pool'>>;
 
 /** Object `jobs/<job>/owner.json`: what a worker wrote when it accepted the job (activities/job-records.ts). */
@@ -13,37 +13,37 @@ interface StoredOwner {
   readonly pool: string;
 }
 
-const MOST_KNOWN = 10_000;
 /** What Temporal shows before a worker has accepted the job. */
 const NOT_KNOWN_YET = '-';
 
 /**
  * Whose jobs are: by the worker's own word in the store, which outlives Temporal's retention; of a job that no worker has taken
- * yet, by what the server itself started it with. In verified mode nobody else writes either.
+ * yet, by what the server itself started it with. In verified mode nobody else writes either. Nothing is kept from one call to the
+ * next: an id whose job was deleted may be another user's a moment later, by another replica.
  */
 export class JobFactsSource {
   readonly #client: Pick<JobClient, 'row'>;
   readonly #store: Pick<StoreReader, 'read'>;
-  readonly #known = new Map<string, JobFacts>();
+  readonly #reading = new Map<string, Promise<JobFacts>>();
 
   constructor(client: Pick<JobClient, 'row'>, store: Pick<StoreReader, 'read'>) {
     this.#client = client;
     this.#store = store;
   }
 
-  /** @throws JobNotFound */
+  /** As it is now. @throws JobNotFound */
   async of(job: string): Promise<JobFacts> {
-    const known = this.#known.get(job);
-    if (known !== undefined) return known;
     const stored = await this.#stored(job);
-    if (stored !== undefined) {
-      if (this.#known.size >= MOST_KNOWN) this.#known.delete(this.#known.keys().next().value ?? '');
-      this.#known.set(job, stored);
-      return stored;
-    }
-    // Not kept: the project may not be known yet.
+    if (stored !== undefined) return stored;
     const { user, project, pool } = await this.#client.row(job);
     return { job, owner: user, project: project === NOT_KNOWN_YET ? '' : project, pool };
+  }
+
+  /** For many who look at the same time, and again later: one reading that has begun is enough for all. */
+  shared(job: string): Promise<JobFacts> {
+    const reading = this.#reading.get(job) ?? this.of(job).finally(() => this.#reading.delete(job));
+    this.#reading.set(job, reading);
+    return reading;
   }
 
   async #stored(job: string): Promise<JobFacts | undefined> {

@@ -14,6 +14,8 @@ export interface PoolAccess {
 export class PoolRules {
   readonly #pools: PoolSource;
   readonly #quota: QuotaSource;
+  /** Who asks meanwhile gets the same reading. */
+  readonly #reading = new Map<string, Promise<PoolAccess>>();
 
   constructor(pools: PoolSource, quota: QuotaSource) {
     this.#pools = pools;
@@ -30,7 +32,13 @@ export class PoolRules {
   names = (): Promise<readonly string[]> => this.#pools.names();
 
   /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */
-  async of(pool: string): Promise<PoolAccess> {
+  of(pool: string): Promise<PoolAccess> {
+    const reading = this.#reading.get(pool) ?? this.#read(pool).finally(() => this.#reading.delete(pool));
+    this.#reading.set(pool, reading);
+    return reading;
+  }
+
+  async #read(pool: string): Promise<PoolAccess> {
     const [loaded, { config, problem }] = await Promise.all([this.#pools.load(pool), this.#quota.inForce(pool)]);
     if (config === undefined || (loaded.access === undefined && loaded.problem !== undefined)) {
       const why = problem ?? loaded.problem ?? 'they were never read';

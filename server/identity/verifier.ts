@@ -27,7 +27,8 @@ export class TokenVerifier {
   readonly #issuers: ReadonlyMap<string, Issuer>;
 
   constructor(issuers: readonly IssuerConfig[]) {
-    this.#issuers = new Map(issuers.map((config) => [config.issuer, new Issuer(config)]));
+    const prefixes = issuers.flatMap(({ groupPrefix }) => (groupPrefix === undefined ? [] : [groupPrefix]));
+    this.#issuers = new Map(issuers.map((config) => [config.issuer, new Issuer(config, prefixes)]));
   }
 
   /** @throws ApiError `unauthenticated`, `forbidden`, or `unavailable` where the issuer's keys cannot be had */
@@ -48,10 +49,13 @@ export class TokenVerifier {
 
 class Issuer {
   readonly #config: IssuerConfig;
+  /** Of all issuers. */
+  readonly #prefixes: readonly string[];
   #keys: Promise<JWTVerifyGetKey> | undefined;
 
-  constructor(config: IssuerConfig) {
+  constructor(config: IssuerConfig, prefixes: readonly string[]) {
     this.#config = config;
+    this.#prefixes = prefixes;
   }
 
   async verify(token: string): Promise<Caller> {
@@ -99,7 +103,7 @@ class Issuer {
   }
 
   #caller(payload: JWTPayload): Caller {
-    const { issuer, audiences, hostedDomains, allowedGroups, groupsClaim } = this.#config;
+    const { issuer, audiences, hostedDomains, allowedGroups, groupsClaim, services } = this.#config;
     const { azp, hd, aud } = payload as JWTPayload & { readonly azp?: unknown; readonly hd?: unknown };
     if (Array.isArray(aud) && aud.length > 1 && !audiences.includes(String(azp)))
       throw new ApiError(
@@ -107,17 +111,25 @@ class Issuer {
         `the token was made for '${String(azp)}' (azp), beside this server`,
         LOG_IN,
       );
-    if (hostedDomains !== undefined && !hostedDomains.includes(String(hd)))
+    if (hostedDomains !== undefined && (typeof hd !== 'string' || !hostedDomains.includes(hd)))
       throw new ApiError(
         'forbidden',
         `accounts of domain '${String(hd ?? 'none')}' are not let in; of ${hostedDomains.join(', ')} they are`,
       );
     const id = this.#idOf(payload);
-    const groups = textsOf(payload[groupsClaim]);
-    if (allowedGroups !== undefined && !groups.some((group) => allowedGroups.includes(group)))
+    const named = groupsClaim === null ? [] : textsOf(payload[groupsClaim]);
+    if (allowedGroups !== undefined && !named.some((group) => allowedGroups.includes(group)))
       throw new ApiError('forbidden', `${id} is in none of the groups that are let in: ${allowedGroups.join(', ')}`);
-    const isService = id.endsWith(SERVICE_ACCOUNT) || this.#config.services.includes(id);
+    const isService = id.endsWith(SERVICE_ACCOUNT) || services.includes(id);
+    const groups = this.#groupsOf(named);
     return { kind: isService ? 'service' : 'user', id, groups, issuer, expiresAt: Number(payload.exp) * 1_000 };
+  }
+
+  /** As pool files call them. What an issuer without a prefix calls by the prefix of another one is none of that one's groups. */
+  #groupsOf(named: readonly string[]): readonly string[] {
+    const { groupPrefix } = this.#config;
+    if (groupPrefix !== undefined) return named.map((group) => `${groupPrefix}${group}`);
+    return named.filter((group) => !this.#prefixes.some((prefix) => group.startsWith(prefix)));
   }
 
   /** An address that its issuer has not verified may be anybody's. */

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import type { RouteVerb } from '../access/gate.js';
 import { problemSchema } from '../../contract/api/failures.js';
 
 const problem = (description: string) => ({
   description,
   content: { 'application/problem+json': { schema: problemSchema } },
 });
+
+/** A route's options: what its call is to the access table and the audit log, and its form. */
+export const route = <Schema>(verb: RouteVerb, schema: Schema) => ({ config: { verb }, schema });
 
 /** What every call can be answered with, for the OpenAPI document. */
 export const PROBLEMS = {

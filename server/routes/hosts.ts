@@ -3,7 +3,7 @@ import { jobParams } from '../../contract/api/jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import { hostAccess } from '../host-access.js';
 import type { Services } from '../services.js';
-import { CHANGE_PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, route } from './answers.js';
 
 /**
  * Logging in to the hosts of a job. A POST: each answer is a key that was given away, which is recorded before it is sent, and
@@ -17,7 +17,7 @@ export function registerHosts(app: App, services: Services): void {
     params: jobParams,
     response: { ...CHANGE_PROBLEMS, 200: hostAccessSchema },
   };
-  app.post('/v1/jobs/:id/host-access', { schema: access }, async (request) => {
+  app.post('/v1/jobs/:id/host-access', route('login', access), async (request) => {
     const { id } = request.params;
     await services.gate.job(callOf(request), 'login', id);
     return hostAccess(services, id);

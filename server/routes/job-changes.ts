@@ -13,11 +13,10 @@ import { jobParams } from '../../contract/api/jobs.js';
 import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';
-import type { AccessVerb } from '../../domain/access/table.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { CHANGE_PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, route } from './answers.js';
 
 /** What people ask of one job. Each is decided by the access table and recorded, then asked of the job in the caller's name. */
 export function registerJobChanges(app: App, services: Services): void {
@@ -34,7 +33,7 @@ export function registerJobChanges(app: App, services: Services): void {
     body: askerBody.nullish(),
     response: { ...CHANGE_PROBLEMS, 200: cancelledSchema },
   };
-  app.post('/v1/jobs/:id/cancel', { schema: cancel }, async (request) => {
+  app.post('/v1/jobs/:id/cancel', route('cancel', cancel), async (request) => {
     const call = callOf(request);
     await gate.job(call, 'cancel', request.params.id);
     const { from, verb } = request.body ?? {};
@@ -48,7 +47,7 @@ export function registerJobChanges(app: App, services: Services): void {
 
   app.post(
     '/v1/jobs/:id/stop',
-    { schema: { ...changed('End the command, keep or give back the slices'), body: stopBody.nullish() } },
+    route('stop', { ...changed('End the command, keep or give back the slices'), body: stopBody.nullish() }),
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'stop', request.params.id);
@@ -59,22 +58,25 @@ export function registerJobChanges(app: App, services: Services): void {
   );
 
   const edited = (verb: 'resume' | 'restart', summary: string): void => {
-    app.post(`/v1/jobs/:id/${verb}`, { schema: { ...changed(summary), body: editBody.nullish() } }, async (request) => {
-      const call = callOf(request);
-      const edit = request.body ?? {};
-      const { id } = request.params as { readonly id: string };
-      await gate.job(call, verb, id);
-      // Another command in somebody's name, with their secrets, is more than to start theirs again.
-      if (isEdit(edit)) await gate.job(call, 'edit' satisfies AccessVerb, id);
-      return { message: await client[verb](id, call.caller.id, editOf(edit)) };
-    });
+    app.post(
+      `/v1/jobs/:id/${verb}`,
+      route(verb, { ...changed(summary), body: editBody.nullish() }),
+      async (request) => {
+        const call = callOf(request);
+        const edit = request.body ?? {};
+        const { id } = request.params as { readonly id: string };
+        // Another command in somebody's name, with their secrets, is more than to start theirs again.
+        await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
+        return { message: await client[verb](id, call.caller.id, editOf(edit)) };
+      },
+    );
   };
   edited('resume', 'Let a stopped job go on');
   edited('restart', 'Start the command again on the same slices');
 
   app.post(
     '/v1/jobs/:id/requeue',
-    { schema: { ...changed('Give slices and lease back, and ask again'), body: askerBody.nullish() } },
+    route('requeue', { ...changed('Give slices and lease back, and ask again'), body: askerBody.nullish() }),
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'requeue', request.params.id);
@@ -84,7 +86,7 @@ export function registerJobChanges(app: App, services: Services): void {
 
   app.post(
     '/v1/jobs/:id/setup',
-    { schema: { ...changed("Set the job's hosts up again"), body: setUpBody.nullish() } },
+    route('setup', { ...changed("Set the job's hosts up again"), body: setUpBody.nullish() }),
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'setup', request.params.id);
@@ -96,7 +98,7 @@ export function registerJobChanges(app: App, services: Services): void {
 
   app.post(
     '/v1/jobs/:id/priority',
-    { schema: { ...changed("Change the job's priority"), body: priorityBody } },
+    route('priority', { ...changed("Change the job's priority"), body: priorityBody }),
     async (request) => {
       const call = callOf(request);
       const { id } = request.params;
@@ -109,12 +111,10 @@ export function registerJobChanges(app: App, services: Services): void {
 
   app.delete(
     '/v1/jobs/:id',
-    {
-      schema: {
-        ...changed('Delete what is stored of a job that has ended'),
-        response: { ...CHANGE_PROBLEMS, 200: deletedSchema },
-      },
-    },
+    route('delete', {
+      ...changed('Delete what is stored of a job that has ended'),
+      response: { ...CHANGE_PROBLEMS, 200: deletedSchema },
+    }),
     async (request) => {
       const { id } = request.params;
       await gate.job(callOf(request), 'delete', id);

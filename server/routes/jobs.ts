@@ -16,12 +16,14 @@ import { z } from 'zod';
 import type { JobFilter } from '../../client/job-query.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';
 import { pause } from '../../client/outage.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { rowTo, toldTo } from '../access/told-jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { submitFor } from '../submit.js';
-import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
 
 /** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
 const MOST_BEHIND = 10_000;
@@ -39,7 +41,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     response: { ...CHANGE_PROBLEMS, 200: submittedSchema.describe('It was submitted before.'), 201: submittedSchema },
   };
   const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
-  app.post('/v1/jobs', { schema: submit, config: { rateLimit } }, async (request, reply) => {
+  app.post('/v1/jobs', { schema: submit, config: { verb: 'submit', rateLimit } }, async (request, reply) => {
     const { 'idempotency-key': key } = request.headers;
     if (key !== undefined && request.body.name !== undefined)
       throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');
@@ -53,14 +55,20 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: jobFilterSchema,
     response: { ...PROBLEMS, 200: jobPageSchema },
   };
-  app.get('/v1/jobs', { schema: list }, async (request) => {
+  app.get('/v1/jobs', route('list', list), async (request) => {
     const { limit, pageToken, pool } = request.query;
-    await gate.about(callOf(request), 'list', { pool: pool ?? 'default' });
+    const call = callOf(request);
+    await gate.about(call, 'list', { pool: pool ?? 'default' });
     const filter = filterOf(request.query);
     const from = offsetOf(pageToken);
     const [{ total, open }, found] = await Promise.all([client.count(filter), client.find(filter, from + limit + 1)]);
-    const rows = found.slice(from, from + limit).map(plainRow);
-    return { rows, total, open, ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}) };
+    const shown = await Promise.all(found.slice(from, from + limit).map((each) => rowTo(gate, call.caller, each)));
+    return {
+      rows: shown.map(plainRow),
+      total,
+      open,
+      ...(found.length > from + limit ? { nextPageToken: tokenOf(from + limit) } : {}),
+    };
   });
 
   const count = {
@@ -69,7 +77,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: jobFilterSchema,
     response: { ...PROBLEMS, 200: jobCountsSchema },
   };
-  app.get('/v1/jobs/count', { schema: count }, async (request) => {
+  app.get('/v1/jobs/count', route('list', count), async (request) => {
     await gate.about(callOf(request), 'list', { pool: request.query.pool ?? 'default' });
     const { total, open, ended } = await client.count(filterOf(request.query));
     return { total, open, ended: { ...ended } };
@@ -81,9 +89,10 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: jobRowSchema },
   };
-  app.get('/v1/jobs/:id', { schema: row }, async (request) => {
-    await gate.job(callOf(request), 'status', request.params.id);
-    return plainRow(await client.row(request.params.id));
+  app.get('/v1/jobs/:id', route('status', row), async (request) => {
+    const call = callOf(request);
+    await gate.job(call, 'status', request.params.id);
+    return plainRow(await rowTo(gate, call.caller, await client.row(request.params.id)));
   });
 
   const view = {
@@ -92,9 +101,10 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: jobViewSchema },
   };
-  app.get('/v1/jobs/:id/description', { schema: view }, async (request) => {
-    await gate.job(callOf(request), 'describe', request.params.id);
-    return (await client.describe(request.params.id)) as never;
+  app.get('/v1/jobs/:id/description', route('describe', view), async (request) => {
+    const call = callOf(request);
+    const facts = await gate.job(call, 'describe', request.params.id);
+    return (await toldTo(gate, call.caller, facts, await client.describe(request.params.id))) as never;
   });
 
   const slices = {
@@ -103,7 +113,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     params: jobParams,
     response: { ...PROBLEMS, 200: openSlicesSchema },
   };
-  app.get('/v1/jobs/:id/open-slices', { schema: slices }, async (request) => {
+  app.get('/v1/jobs/:id/open-slices', route('status', slices), async (request) => {
     await gate.job(callOf(request), 'status', request.params.id);
     return { names: [...(await client.openSlices(request.params.id))] };
   });
@@ -115,11 +125,14 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: waitQuery,
     response: { ...PROBLEMS, 200: waitedSchema },
   };
-  app.get('/v1/jobs/:id/wait', { schema: wait }, async (request) => {
-    await gate.job(callOf(request), 'status', request.params.id);
+  app.get('/v1/jobs/:id/wait', route('status', wait), async (request) => {
+    const call = callOf(request);
+    const facts = await gate.job(call, 'status', request.params.id);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
-    return waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+    const outcome = await waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+    if (outcome === undefined) return { isOver: false };
+    return { isOver: true, ...((await toldTo(gate, call.caller, facts, { outcome })) as { readonly outcome: never }) };
   });
 
   const polls = {
@@ -128,7 +141,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: z.object({ taskQueue: z.string().min(1).max(200).optional() }),
     response: { ...PROBLEMS, 200: z.looseObject({ taskQueue: z.string() }) },
   };
-  app.get('/v1/polls', { schema: polls }, async (request) => {
+  app.get('/v1/polls', route('list', polls), async (request) => {
     await gate.about(callOf(request), 'list', { pool: 'default' });
     return { ...(await client.polls(request.query.taskQueue)) };
   });
@@ -137,14 +150,20 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
 /** A row as JSON; its type is closed, and the schema's is open for later keys. */
 const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
 
-async function waitFor(client: Services['client'], id: string, timeoutMs: number, signal: AbortSignal) {
+/** Undefined: it has not ended in that time. */
+async function waitFor(
+  client: Services['client'],
+  id: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const row = await client.row(id);
     // Of a closed job JobClient knows how it came out in each case, and says so of one that was terminated.
-    if (isOver(row)) return { isOver: true, outcome: { ...(await client.wait(id)) } as never };
+    if (isOver(row)) return client.wait(id);
     const left = until - Date.now();
-    if (left <= 0 || signal.aborted) return { isOver: false };
+    if (left <= 0 || signal.aborted) return undefined;
     await pause(Math.min(LOOK_MS, left), signal);
   }
 }

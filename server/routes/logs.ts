@@ -7,28 +7,30 @@ import type { LogStart } from '../../client/log-starts.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { readPoolState } from '../../client/pool-state.js';
+import { rowTo } from '../access/told-jobs.js';
 import { type App, callOf } from '../bare-app.js';
 import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS, raw } from './answers.js';
+import { PROBLEMS, raw, route } from './answers.js';
 
 /** Logs of jobs, stored and followed, and why a job waits. */
 export function registerLogs(app: App, services: Services): void {
-  const { client, gate, feeds, store } = services;
+  const { client, gate, feeds, rights, store } = services;
   const schema = {
     tags: ['jobs'],
     summary: "A job's log",
     description:
       'As text: of one host byte for byte, of several with `HOST | ` before each line. With `follow` as server-sent events `stretch`, `attempt-end` and `end`; ' +
-      'the id of the last one, sent as Last-Event-ID, goes on there.',
+      'the id of the last one, sent as Last-Event-ID, goes on there. A `problem` says why it cannot go on: `unauthenticated` once the token has ' +
+      'expired (follow again with a new one), `forbidden` once the right to read is gone.',
     params: jobParams,
     querystring: logsQuery,
     headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
     response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
-  app.get('/v1/jobs/:id/logs', { schema }, async (request, reply) => {
+  app.get('/v1/jobs/:id/logs', route('logs', schema), async (request, reply) => {
     const call = callOf(request);
     const { id } = request.params;
     await gate.job(call, 'logs', id);
@@ -43,6 +45,8 @@ export function registerLogs(app: App, services: Services): void {
     const from = positionOf(request.headers['last-event-id'], attempt);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
+    const right = rights.hold(call, 'logs', id);
+    const stop = AbortSignal.any([gone.signal, right.lost]);
     reply.hijack();
     reply.raw.writeHead(200, {
       'content-type': 'text/event-stream',
@@ -51,7 +55,7 @@ export function registerLogs(app: App, services: Services): void {
       'x-accel-buffering': 'no',
     });
     reply.raw.flushHeaders();
-    const events = new LogEvents(reply.raw, from);
+    const events = new LogEvents(reply.raw, from, stop);
     const selection = {
       job: id,
       stream,
@@ -61,16 +65,19 @@ export function registerLogs(app: App, services: Services): void {
       starts: startsOf(from),
     };
     try {
-      const row = await feeds.follow(call.caller.id, selection, events, gone.signal);
+      const row = await feeds.follow(call.caller.id, selection, events, stop);
+      stop.throwIfAborted();
       await events.end({
         phase: row.phase,
         ...(row.outcome === undefined ? {} : { outcome: { ...row.outcome } as never }),
       });
     } catch (error) {
+      if (gone.signal.aborted) return;
       const failure = apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
       request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
       await events.problem(problemOf(failure, request.id));
     } finally {
+      right.end();
       events.close();
     }
   });
@@ -81,10 +88,11 @@ export function registerLogs(app: App, services: Services): void {
     params: jobParams,
     response: { ...PROBLEMS, 200: z.looseObject({ phase: z.string(), why: z.string().optional() }) },
   };
-  app.get('/v1/jobs/:id/why', { schema: why }, async (request) => {
+  app.get('/v1/jobs/:id/why', route('why', why), async (request) => {
     const { id } = request.params;
-    await gate.job(callOf(request), 'why', id);
-    const row = await client.row(id);
+    const call = callOf(request);
+    await gate.job(call, 'why', id);
+    const row = await rowTo(gate, call.caller, await client.row(id));
     const state = row.endedAt === undefined ? await readPoolState(store, row.pool) : undefined;
     const waiting = state && whyWaiting(state, id);
     return {

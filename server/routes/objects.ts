@@ -6,7 +6,7 @@ import { type App, callOf } from '../bare-app.js';
 import type { Call } from '../access/gate.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS, raw } from './answers.js';
+import { PROBLEMS, raw, route } from './answers.js';
 
 /** Bytes of one answer: a reader asks for the next range. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -24,7 +24,7 @@ export function registerObjects(app: App, services: Services): void {
     querystring: objectsQuery,
     response: { ...PROBLEMS, 200: objectsSchema },
   };
-  app.get('/v1/objects', { schema: list }, async (request) => {
+  app.get('/v1/objects', route('objects', list), async (request) => {
     const { prefix, startOffset, most } = request.query;
     await mayRead(services, callOf(request), prefix);
     return { objects: [...(await feeds.reader.list(prefix, startOffset, most))] };
@@ -37,7 +37,7 @@ export function registerObjects(app: App, services: Services): void {
     querystring: nameQuery,
     response: { ...PROBLEMS, 200: storedObjectSchema },
   };
-  app.get('/v1/objects/stat', { schema: stat }, async (request) => {
+  app.get('/v1/objects/stat', route('objects', stat), async (request) => {
     const { name } = request.query;
     await mayRead(services, callOf(request), name);
     return (await store.stat(name)) ?? notThere(name);
@@ -52,7 +52,7 @@ export function registerObjects(app: App, services: Services): void {
       200: raw('16 MiB at most: ask for the next range.', 'application/octet-stream'),
     },
   };
-  app.get('/v1/objects/content', { schema: read }, async (request, reply) => {
+  app.get('/v1/objects/content', route('objects', read), async (request, reply) => {
     const { name, start = 0, end = start + MOST_BYTES } = request.query;
     await mayRead(services, callOf(request), name);
     if (end < start) throw new ApiError('invalid', `end: ${end} lies before start, ${start}`);
@@ -62,8 +62,10 @@ export function registerObjects(app: App, services: Services): void {
 }
 
 function notThere(name: string): never {
-  throw new ApiError('not-found', `there is no object '${name}'`);
+  throw noObject(name);
 }
+
+const noObject = (name: string): ApiError => new ApiError('not-found', `there is no object '${name}'`);
 
 /** By place below `jobs/<id>/`; the first that fits. */
 const OF_JOBS: readonly (readonly [RegExp, AccessVerb])[] = [
@@ -86,5 +88,7 @@ async function mayRead({ gate }: Services, call: Call, name: string): Promise<vo
   if (pool !== undefined) return gate.about(call, 'quota-show', { pool });
   // Public halves of keys, and names of workflows that stand still: `jobctl ssh` and `list` look at them.
   const isPublic = name === failingWorkflowsObject || /^system\/host-keys\/[\w.-]{1,100}\/\d{0,6}$/.test(name);
-  return isPublic ? gate.about(call, 'list', { pool: 'default' }) : notThere(name);
+  if (isPublic) return gate.about(call, 'list', { pool: 'default' });
+  // Nobody may: recorded as a refusal, and answered like a name that nothing has.
+  await gate.refuse(call, 'objects', { pool: 'default' }, noObject(name));
 }

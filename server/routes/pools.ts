@@ -1,22 +1,28 @@
 import { messageSchema } from '../../contract/api/changes.js';
-import { admissionBody, applyBody, poolParams, poolStateSchema } from '../../contract/api/pools.js';
+import { admissionBody, applyBody, poolParams, poolStateSchema, quotaPlanSchema } from '../../contract/api/pools.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
+import { quotaPlan } from '../quota-plan.js';
+import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { refuseForeignProjects } from '../shared-projects.js';
-import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';
+import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
 
 /** Looking at pools, and what operators tell them. */
-export function registerPools(app: App, { client, gate, rules, store }: Services): void {
+export function registerPools(
+  app: App,
+  { client, gate, rules, store }: Services,
+  { limits }: Pick<ServerConfig, 'limits'>,
+): void {
   const show = {
     tags: ['pools'],
     summary: 'A pool as it was published last',
     params: poolParams,
     response: { ...PROBLEMS, 200: poolStateSchema },
   };
-  app.get('/v1/pools/:pool', { schema: show }, async (request) => {
+  app.get('/v1/pools/:pool', route('quota-show', show), async (request) => {
     const { pool } = request.params;
     await gate.about(callOf(request), 'quota-show', { pool });
     const content = await store.read(poolStateObject(pool));
@@ -29,6 +35,26 @@ export function registerPools(app: App, { client, gate, rules, store }: Services
     return JSON.parse(content.toString('utf8')) as never;
   });
 
+  const plan = {
+    tags: ['pools'],
+    summary: 'What one decision would do, under files that nobody has put in force',
+    description: 'On the pool as it was published last. It changes nothing. Without files: under those in force.',
+    params: poolParams,
+    body: applyBody.nullish(),
+    response: { ...CHANGE_PROBLEMS, 200: quotaPlanSchema },
+  };
+  // A decision on thousands of jobs takes the server more than any other call.
+  const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
+  app.post(
+    '/v1/pools/:pool/quota/plan',
+    { schema: plan, config: { verb: 'quota-plan', rateLimit } },
+    async (request) => {
+      const { pool } = request.params;
+      await gate.about(callOf(request), 'quota-plan', { pool });
+      return (await quotaPlan(store, pool, request.body ?? {})) as never;
+    },
+  );
+
   const apply = {
     tags: ['pools'],
     summary: 'Put quota and pool files in force',
@@ -36,7 +62,7 @@ export function registerPools(app: App, { client, gate, rules, store }: Services
     body: applyBody,
     response: { ...CHANGE_PROBLEMS, 200: messageSchema },
   };
-  app.post('/v1/pools/:pool/apply', { schema: apply }, async (request) => {
+  app.post('/v1/pools/:pool/apply', route('quota-apply', apply), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
     await gate.about(call, 'quota-apply', { pool });
@@ -53,7 +79,7 @@ export function registerPools(app: App, { client, gate, rules, store }: Services
     body: admissionBody,
     response: { ...CHANGE_PROBLEMS, 200: messageSchema },
   };
-  app.post('/v1/pools/:pool/admission', { schema: admit }, async (request) => {
+  app.post('/v1/pools/:pool/admission', route('admission', admit), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
     await gate.about(call, 'admission', { pool });

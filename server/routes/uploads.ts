@@ -3,11 +3,11 @@ import { type Readable } from 'node:stream';
 import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/stored.js';
 import { Semaphore } from '../../cloud/hosts/semaphore.js';
 import { objectOfFile } from '../../domain/local-files.js';
-import { type App, callOf } from '../bare-app.js';
+import type { App } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { CHANGE_PROBLEMS, nothing } from './answers.js';
+import { CHANGE_PROBLEMS, nothing, route } from './answers.js';
 
 /** Looks into the store, and addresses that it makes. */
 const LOOKS_AT_ONCE = 16;
@@ -29,8 +29,7 @@ export function registerUploads(
     body: uploadsBody,
     response: { ...CHANGE_PROBLEMS, 200: uploadsSchema },
   };
-  app.post('/v1/uploads', { schema: plan }, async (request) => {
-    callOf(request);
+  app.post('/v1/uploads', route('upload', plan), async (request) => {
     const tooLarge = request.body.files.find(({ size }) => size > most);
     if (tooLarge !== undefined)
       throw new ApiError('too-large', `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`, LARGER);
@@ -50,8 +49,7 @@ export function registerUploads(
     body: completedBody,
     response: { ...CHANGE_PROBLEMS, 204: nothing },
   };
-  app.post('/v1/uploads/complete', { schema: complete }, async (request, reply) => {
-    callOf(request);
+  app.post('/v1/uploads/complete', route('upload', complete), async (request, reply) => {
     const { upload, ...file } = request.body;
     await uploads.complete(upload, file, most);
     return reply.status(204).send();
@@ -64,16 +62,19 @@ export function registerUploads(
     querystring: uploadQuery,
     response: { ...CHANGE_PROBLEMS, 204: nothing },
   };
-  app.put('/v1/uploads/content', { schema: content, bodyLimit: limits.uploadBytes }, async (request, reply) => {
-    callOf(request);
-    const { path, sha256 } = request.query;
-    const bytes = await bytesOf(request.body as Readable | undefined, limits.uploadBytes);
-    const found = createHash('sha256').update(bytes).digest('hex');
-    if (found !== sha256)
-      throw new ApiError('invalid', `sha256: what came of '${path}' is ${found}, not ${sha256}`, 'send it again');
-    await store.write(objectOfFile(path, sha256), bytes, 'absent', 'application/octet-stream');
-    return reply.status(204).send();
-  });
+  app.put(
+    '/v1/uploads/content',
+    { ...route('upload', content), bodyLimit: limits.uploadBytes },
+    async (request, reply) => {
+      const { path, sha256 } = request.query;
+      const bytes = await bytesOf(request.body as Readable | undefined, limits.uploadBytes);
+      const found = createHash('sha256').update(bytes).digest('hex');
+      if (found !== sha256)
+        throw new ApiError('invalid', `sha256: what came of '${path}' is ${found}, not ${sha256}`, 'send it again');
+      await store.write(objectOfFile(path, sha256), bytes, 'absent', 'application/octet-stream');
+      return reply.status(204).send();
+    },
+  );
 }
 
 /** @throws ApiError `too-large` before more than `most` bytes are in memory */

@@ -15,7 +15,7 @@ import type { ServerConfig } from '../config.js';
 import { secretText } from '../key-text.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS } from './answers.js';
+import { PROBLEMS, route } from './answers.js';
 
 /** Logins, who the caller is, what they may do, and what was done. */
 export function registerWho(app: App, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
@@ -30,7 +30,7 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
   app.get('/v1/login', { config: { isOpen: true }, schema: login }, () => ({ issuers: settings }));
 
   const who = { tags: ['access'], summary: 'Who the token is of', response: { ...PROBLEMS, 200: whoSchema } };
-  app.get('/v1/whoami', { schema: who }, (request) => {
+  app.get('/v1/whoami', route('whoami', who), (request) => {
     const { kind, id, groups, issuer, expiresAt } = callOf(request).caller;
     return { kind, id, groups: [...groups], issuer, expiresAt };
   });
@@ -41,7 +41,7 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
     querystring: explainQuery,
     response: { ...PROBLEMS, 200: explainedSchema },
   };
-  app.get('/v1/access/explain', { schema: explain }, async (request) => {
+  app.get('/v1/access/explain', route('explain', explain), async (request) => {
     const { caller } = callOf(request);
     const { verb, user, job, project, pool } = request.query;
     if (user !== undefined && user !== caller.id)
@@ -71,7 +71,7 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
       .describe('Without a project: the only one of the caller.'),
     response: { ...PROBLEMS, 200: secretNamesSchema },
   };
-  app.get('/v1/secrets', { schema: names }, async (request) => {
+  app.get('/v1/secrets', route('secret-names', names), async (request) => {
     const { pool } = request.query;
     const call = callOf(request);
     const choice = resolveProject((await rules.of(pool)).config, call.caller.id, request.query.project);
@@ -92,7 +92,7 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
     querystring: auditQuery.extend({ pool: explainQuery.shape.pool }),
     response: { ...PROBLEMS, 200: auditLinesSchema },
   };
-  app.get('/v1/audit', { schema: log }, async (request) => {
+  app.get('/v1/audit', route('audit', log), async (request) => {
     const { user, job, since, limit, pool } = request.query;
     await gate.about(callOf(request), 'audit', { pool });
     const until = Date.now();

@@ -136,6 +136,7 @@ def requests():
     yield outputs.outputs(CALLS, "a", (None, None)), [{"objects": [manifest]}]
     yield pools.show(CALLS, "default"), []
     yield pools.apply(CALLS, "default", __file__, __file__), []
+    yield pools.plan(CALLS, "default", __file__, __file__), []
     yield pools.admission(CALLS, "default", "frozen", "tonight"), []
     yield pools.secret_names(CALLS, (("project", "vision"), ("pool", "default"))), []
     yield pools.whoami(CALLS), []

@@ -20,6 +20,7 @@ import {
   submittedSchema,
   waitedSchema,
 } from '../../contract/api/jobs.js';
+import { quotaPlanSchema } from '../../contract/api/pools.js';
 import {
   logAttemptEndSchema,
   logStretchSchema,
@@ -56,6 +57,10 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   Objects: objectsSchema,
   UploadTarget: uploadsSchema.shape.files.element,
   Uploads: uploadsSchema,
+  QuotaPlan: quotaPlanSchema,
+  PlannedGrant: quotaPlanSchema.shape.grants.element,
+  PlannedPreemption: quotaPlanSchema.shape.preemptions.element,
+  PlannedWait: quotaPlanSchema.shape.waiting.element,
   WhoAmI: whoSchema,
   AccessRow: explainedSchema.shape.rows.element,
   AccessExplained: explainedSchema,

@@ -50,6 +50,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/uploads/complete': { body: completedBody },
   'GET /v1/pools/{pool}': {},
   'POST /v1/pools/{pool}/apply': { body: applyBody },
+  'POST /v1/pools/{pool}/quota/plan': { body: applyBody },
   'POST /v1/pools/{pool}/admission': { body: admissionBody },
   'GET /v1/secrets': { query: z.object({ project: z.string(), ...pool }) },
   'GET /v1/access/explain': { query: explainQuery },

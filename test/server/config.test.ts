@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadServerConfig, ServerConfigError } from '../../server/config.js';
 
-const GOOGLE = { issuer: 'https://accounts.google.com', audiences: ['jobctl'] };
+const BARE_GOOGLE = { issuer: 'https://accounts.google.com', audiences: ['jobctl'] };
+/** Google gives no groups. */
+const GOOGLE = { ...BARE_GOOGLE, hostedDomains: ['example.org'], groupsClaim: null };
 const KEYCLOAK = { issuer: 'https://login.example.org/realms/team', audiences: ['jobctl'] };
 const VALID = {
   temporal: { address: '127.0.0.1:7233' },
@@ -69,6 +71,63 @@ describe('serve.json', () => {
       [google, { ...keycloak, ...local }],
     ])
       assert.equal(load(JSON.stringify({ ...VALID, issuers })).issuers.length, 2);
+  });
+
+  it('whose issuers could give one name to two groups is refused, and taken where each has names of its own', () => {
+    const google = { ...BARE_GOOGLE, emailDomains: ['example.org'] };
+    const partner = { ...KEYCLOAK, emailDomains: ['partner.example.com'] };
+    const third = { ...KEYCLOAK, issuer: 'https://login.example.net', emailDomains: ['example.net'] };
+    const cases: readonly (readonly [readonly object[], RegExp])[] = [
+      [
+        [google, partner],
+        /issuers\.1\.groupPrefix: is missing: issuers\.0 gives groups under their own names too.*"groupsClaim": null/,
+      ],
+      [
+        [google, { ...partner, groupPrefix: 'partner/' }, third],
+        /^[^]*issuers\.2\.groupPrefix: is missing: issuers\.0 /,
+      ],
+      [[{ ...google, groupsClaim: null }, partner, third], /issuers\.2\.groupPrefix: is missing: issuers\.1 /],
+      [
+        [google, { ...partner, groupPrefix: 'p/' }, { ...third, groupPrefix: 'p/' }],
+        /issuers\.2\.groupPrefix: 'p\/' and 'p\/' of issuers\.1 can make one name/,
+      ],
+      [
+        [google, { ...partner, groupPrefix: 'p/q' }, { ...third, groupPrefix: 'p/' }],
+        /issuers\.2\.groupPrefix: 'p\/' and 'p\/q' of issuers\.1 can make one name/,
+      ],
+      [
+        [google, { ...partner, groupPrefix: 'p/' }, { ...third, groupPrefix: 'p/q' }],
+        /issuers\.2\.groupPrefix: 'p\/q' and 'p\/' of issuers\.1 can make one name/,
+      ],
+      [[{ ...google, groupPrefix: 'a b' }], /issuers\.0\.groupPrefix: .*letters, digits and/],
+      [[{ ...google, groupsClaim: null, groupPrefix: 'a/' }], /issuers\.0\.groupsClaim: null takes no groups/],
+      [[{ ...google, groupsClaim: null, allowedGroups: ['a'] }], /issuers\.0\.groupsClaim: null takes no groups/],
+    ];
+    for (const [issuers, expected] of cases) assert.match(problem({ issuers }), expected);
+    for (const issuers of [
+      [google, { ...partner, groupPrefix: 'partner/' }],
+      [google, { ...partner, groupsClaim: null }],
+      [{ ...google, groupPrefix: 'g/' }, { ...partner, groupPrefix: 'p/' }, third],
+    ])
+      assert.equal(load(JSON.stringify({ ...VALID, issuers })).issuers.length, issuers.length);
+  });
+
+  it('that would let in everybody with an account at Google is refused, unless it says so', () => {
+    const everybody = /issuers\.0: everybody in the world who has an account at .* hostedDomains .*"anyAccount": true/;
+    for (const issuer of ['https://accounts.google.com', 'https://accounts.google.com/', 'https://gitlab.com'])
+      assert.match(problem({ issuers: [{ ...BARE_GOOGLE, issuer }] }), everybody);
+    assert.match(problem({ issuers: [{ ...BARE_GOOGLE, anyAccount: false }] }), everybody);
+    for (const rule of [
+      { hostedDomains: ['example.org'] },
+      { emailDomains: ['example.org'] },
+      { allowedGroups: ['tpu-users'] },
+      { anyAccount: true },
+    ])
+      assert.equal(load(JSON.stringify({ ...VALID, issuers: [{ ...BARE_GOOGLE, ...rule }] })).issuers.length, 1);
+    // Of a company's own issuer all are of the company.
+    assert.equal(load(JSON.stringify({ ...VALID, issuers: [KEYCLOAK] })).issuers.length, 1);
+    for (const rule of ['hostedDomains', 'emailDomains', 'allowedGroups'])
+      assert.match(problem({ issuers: [{ ...BARE_GOOGLE, [rule]: [] }] }), new RegExp(`issuers\\.0\\.${rule}: `));
   });
 
   it('says which field is wrong, and where every field is listed', () => {

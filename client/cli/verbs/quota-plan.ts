@@ -4,6 +4,7 @@ import { formatProblems } from '../../../domain/problem.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { plainWording } from '../../../quota/explanation/explain-words.js';
 import { parsePlanState, planOf } from '../../../quota/plan.js';
+import { configUnder } from '../../../quota/published-plan.js';
 import type { Pool, QuotaConfig } from '../../../quota/quota-config.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, resolveContext } from '../context.js';
@@ -74,16 +75,10 @@ async function published(flags: QuotaPlanFlags): Promise<Planned> {
   }
   const given = quota === undefined ? undefined : readConfig(quota, poolFile);
   const { view, at } = await publishedPool(resolveContext(flags), pool);
-  const config = given === undefined ? view.config : withRulesOf(given, view.config, poolFile !== undefined);
+  const config = configUnder(view.config, given && { config: given, hasPoolFile: poolFile !== undefined });
   const changed = quota === undefined ? 'its files in force' : [quota, poolFile].filter((name) => name).join(' and ');
   const headline = `pool ${pool} as of ${iso(at)}, under ${changed}`;
   return { view: { ...view, config }, now: at, headline, nameOf: jobOfLeaseKey };
-}
-
-/** Where no pool file is named, the rules in force stay. */
-function withRulesOf(config: QuotaConfig, inForce: QuotaConfig, hasPoolFile: boolean): QuotaConfig {
-  if (hasPoolFile || config.kind === 'unlimited' || inForce.kind === 'unlimited' || !inForce.rules) return config;
-  return { ...config, rules: inForce.rules };
 }
 
 const WANTED = 'jobctl quota plan takes the path of a quota file (TOML), and of a pool file beside it';

@@ -33,6 +33,7 @@ from .models import (
     Message,
     Outcome,
     Phase,
+    QuotaPlan,
     SecretName,
     Submitted,
     WhoAmI,
@@ -309,6 +310,20 @@ class AsyncClient:
     async def quota_show(self, pool: str = "default") -> PoolState:
         """Who holds what of a pool, and who waits."""
         return await self._run(pools.show(self._calls, pool))
+
+    async def quota_plan(
+        self,
+        pool: str = "default",
+        *,
+        quota_file: Optional[PathName] = None,
+        pool_file: Optional[PathName] = None,
+    ) -> QuotaPlan:
+        """
+        What one decision would do under these files, or those in force if none is named. It changes nothing.
+
+        pool_file: beside quota_file; absent: the rules in force. Raises Invalid with every problem of the files.
+        """
+        return await self._run(pools.plan(self._calls, pool, quota_file, pool_file))
 
     async def quota_apply(
         self,

@@ -239,6 +239,44 @@ class Uploads:
 
 
 @dataclass(frozen=True)
+class PlannedGrant:
+    id: str
+    # 0: the best.
+    tier: int
+
+
+@dataclass(frozen=True)
+class PlannedPreemption:
+    id: str
+    # Which of the waiting jobs would have its chips.
+    beneficiary: str = field(metadata={"key": "for"})
+
+
+@dataclass(frozen=True)
+class PlannedWait:
+    id: str
+    # 1: served first.
+    position: int
+    # Each in one sentence.
+    reasons: Tuple[str, ...]
+    # The same, for programs.
+    details: Tuple[Json, ...]
+
+
+@dataclass(frozen=True)
+class QuotaPlan:
+    """What one decision would do."""
+
+    grants: Tuple[PlannedGrant, ...]
+    # Of running jobs.
+    preemptions: Tuple[PlannedPreemption, ...]
+    # Who would go on waiting, in the order of service.
+    waiting: Tuple[PlannedWait, ...]
+    # Of the files: what is taken, and likely not meant.
+    warnings: Optional[Tuple[str, ...]] = None
+
+
+@dataclass(frozen=True)
 class WhoAmI:
     kind: Literal["user", "service"]
     id: str

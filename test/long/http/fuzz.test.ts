@@ -55,7 +55,10 @@ describe('calls that a fuzzer makes of the OpenAPI document', function () {
     assert.equal(installed.code, 0, installed.output);
     stack = await ServerStack.start({
       serverConfig: () => ({
-        limits: { requestsPerMinute: 1_000_000, submitsPerMinute: 1_000_000, followedLogs: 1_000 },
+        limits: {
+          ...{ requestsPerMinute: 1_000_000, submitsPerMinute: 1_000_000, refusedLoginsPerMinute: 1_000_000 },
+          followedLogs: 1_000,
+        },
       }),
     });
   });

@@ -18,6 +18,10 @@ const post = (verb: string, body: object = {}): Verb => ({
   path: (job) => `/v1/jobs/${job}/${verb}`,
   body,
 });
+const object = (call: string, name: string): Verb => ({
+  method: 'GET',
+  path: (job) => `/v1/objects${call}jobs/${job}/${name}`,
+});
 const get = (rest = ''): Verb => ({ method: 'GET', path: (job) => `/v1/jobs/${job}${rest}` });
 
 /** Each call of a job; of one that has ended, so that an allowed change is refused by the job, and nothing changes for the next. */
@@ -39,9 +43,19 @@ const VERBS: Readonly<Record<string, Verb>> = {
   priority: post('priority', { priority: 3 }),
   login: post('host-access'),
   'open slices': get('/open-slices'),
-  stat: { method: 'GET', path: (job) => `/v1/objects/stat?name=jobs/${job}/spec.yaml` },
+  stat: object('/stat?name=', 'spec.yaml'),
+  outputs: object('?prefix=', 'outputs/'),
+  'an output': object('/content?name=', 'outputs/manifests/a1/host-0.jsonl'),
+  'facts of an output': object('/stat?name=', 'outputs/a.txt'),
+  'a log, as an object': object('/content?name=', 'logs/job.0'),
+  'set-up records': object('?prefix=', 'setup/'),
+  outcome: object('/content?name=', 'outcome.json'),
+  owner: object('/content?name=', 'owner.json'),
 };
-const READ = ['describe', 'logs', 'objects', 'spec', 'stat'];
+const READ = [
+  ...['describe', 'logs', 'objects', 'spec', 'stat', 'outputs', 'an output', 'facts of an output'],
+  ...['a log, as an object', 'set-up records', 'outcome', 'owner'],
+];
 const OPEN = ['status', 'wait', 'why', 'open slices'];
 /** By hand, of the jobs of alice (vision): what each subject may do beside what everybody may. */
 const MAY: Readonly<Record<Subject, readonly string[]>> = {
@@ -59,6 +73,7 @@ const ASKED_APART: readonly Verb[] = [
   { method: 'GET', path: () => '/v1/pools/{pool}' },
   { method: 'POST', path: () => '/v1/pools/{pool}/admission' },
   { method: 'POST', path: () => '/v1/pools/{pool}/apply' },
+  { method: 'POST', path: () => '/v1/pools/{pool}/quota/plan' },
   { method: 'GET', path: () => '/v1/secrets' },
   { method: 'GET', path: () => '/v1/audit' },
 ];
@@ -96,10 +111,13 @@ export function decisionSuite(stackOf: () => ServerStack): void {
         90_000,
       );
   });
+  /** Ids of calls that were refused. */
+  const refusedCalls: string[] = [];
   const isAllowed = async (who: Subject, { method, path, body }: Verb, job: string): Promise<boolean> => {
     const answer = await call(at(who), method, path(job), body);
     assert.ok(answer.status < 500, `${method} ${path(job)} as ${who}: ${answer.text}`);
     assert.notEqual(answer.status, 401, answer.text);
+    if (answer.status === 403) refusedCalls.push(answer.headers.get('x-request-id') ?? assert.fail());
     if (answer.status === 403)
       assert.match(String(answer.body['detail']), new RegExp(`^job ${job} of \\S+: ${at(who)} may not .*; allowed: `));
     return answer.status !== 403;
@@ -145,6 +163,8 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     for (const who of SUBJECTS) {
       const shown = await call(at(who), 'GET', '/v1/pools/default');
       assert.equal(shown.status, 200, shown.text);
+      const planned = await call(at(who), 'POST', '/v1/pools/default/quota/plan', {});
+      assert.equal(planned.status, 200, `${who}: ${planned.text}`);
       const admitted = await call(at(who), 'POST', '/v1/pools/default/admission', { admission: 'open' });
       assert.equal(admitted.status === 403, who !== 'olga', `${who}: ${admitted.text}`);
       const applied = await call(at(who), 'POST', '/v1/pools/default/apply', {
@@ -154,6 +174,35 @@ export function decisionSuite(stackOf: () => ServerStack): void {
       const audit = await call(at(who), 'GET', '/v1/audit');
       assert.equal(audit.status === 403, who !== 'olga', who);
     }
+  });
+
+  it('objects of pools and of the system: what everybody looks at, and what is shown to nobody', async () => {
+    const open = [
+      ...['?prefix=quota/default/history/', '/content?name=quota/default/state.json'],
+      ...['/stat?name=quota/default/line.json', '/content?name=quota/default/applied/quota'],
+      '/stat?name=system/host-keys/some-node/0',
+    ];
+    const closed = [
+      ...['/content?name=system/owner', '/stat?name=system/owner', '?prefix=system/', '?prefix=system/host-keys/'],
+      ...['?prefix=audit/', '?prefix=quota/', '?prefix=quota/default/', '/stat?name=quota/default/applied/other'],
+      ...['?prefix=jobs/', '?prefix=files/', '?prefix=uploads/', '?prefix=j', `?prefix=/jobs/${ours}/logs/`],
+      '/content?name=system/host-keys/../owner',
+    ];
+    const { store } = stackOf().stack;
+    assert.ok((await store.stat('system/owner')) !== undefined, 'it is there, and not shown');
+    for (const who of SUBJECTS) {
+      for (const place of open) {
+        const { status, text } = await call(at(who), 'GET', `/v1/objects${place}`);
+        assert.ok(status === 200 || status === 404, `${who}: ${place}: ${text}`);
+      }
+      for (const place of closed) {
+        const { status, body, headers, text } = await call(at(who), 'GET', `/v1/objects${place}`);
+        assert.deepEqual([status, body['code']], [404, 'not-found'], `${who}: ${place}: ${text}`);
+        refusedCalls.push(headers.get('x-request-id') ?? assert.fail());
+      }
+    }
+    const state = await call(at('mallory'), 'GET', '/v1/objects/content?name=quota/default/state.json');
+    assert.equal(state.status, 200, state.text);
   });
 
   it('an operator by group needs the group in the token', async () => {
@@ -180,10 +229,12 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     const job = jobFile('true', { project: 'vision', tpu: { accelerator: 'v5litepod-1' } });
     const asMallory = await call(at('mallory'), 'POST', '/v1/jobs', { job, user: at('alice') });
     assert.equal(asMallory.status, 403, asMallory.text);
+    refusedCalls.push(asMallory.headers.get('x-request-id') ?? assert.fail());
     const inFile = await call(at('mallory'), 'POST', '/v1/jobs', { job: { ...job, user: at('alice') } });
     assert.equal(inFile.status, 403, inFile.text);
     const foreign = await call(at('mallory'), 'POST', '/v1/jobs', { job });
     assert.match(String(foreign.body['detail']), /may not submit to 'vision'/);
+    refusedCalls.push(foreign.headers.get('x-request-id') ?? assert.fail());
     const byService = await call(at('launcher'), 'POST', '/v1/jobs', { job, user: at('alice') });
     assert.equal(byService.status, 201, byService.text);
     const { body } = await call(at('alice'), 'GET', `/v1/jobs/${String(byService.body['id'])}`);
@@ -224,6 +275,18 @@ export function decisionSuite(stackOf: () => ServerStack): void {
     assert.equal(of('vera', 'stop')[0]?.['as'], 'admin');
     assert.equal(of('launcher', 'logs')[0]?.['kind'], 'service');
     assert.equal(of('mallory', 'status').length, 0, 'looks that everybody has are not recorded');
+    assert.deepEqual(
+      ['outputs', 'logs', 'describe'].map((verb) => of('mallory', verb).length),
+      // By the places of objects, and the routes of logs and description.
+      [3, 4, 5],
+    );
+    const whole = await call(at('olga'), 'GET', '/v1/audit?limit=10000');
+    const ids = (whole.body['lines'] as Record<string, unknown>[])
+      .filter(({ decision }) => decision === 'refused')
+      .map((line) => String(line['requestId']));
+    assert.ok(refusedCalls.length > 150, String(refusedCalls.length));
+    for (const id of refusedCalls)
+      assert.equal(ids.filter((each) => each === id).length, 1, 'one line for each refused call');
   });
 
   it('what a job left behind is deleted by its owner, an admin or an operator', async () => {

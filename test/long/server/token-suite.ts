@@ -69,11 +69,24 @@ export function tokenSuite(stackOf: () => ServerStack): void {
     });
 
   it('none at all is a problem that says what to do, on every route but the open ones', async () => {
-    const answer = await fetch(`${stackOf().url}/v1/jobs`);
-    assert.equal(answer.status, 401);
-    assert.match(answer.headers.get('content-type') ?? '', /application\/problem\+json/);
-    assert.match(String(((await answer.json()) as { remedy: string }).remedy), /jobctl login/);
-    for (const path of ['/healthz', '/readyz', '/v1/login', '/openapi.json'])
+    const { paths } = (await (await fetch(`${stackOf().url}/openapi.json`)).json()) as {
+      paths: Record<string, object>;
+    };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
+    );
+    assert.ok(operations.length >= 30, String(operations.length));
+    for (const [method, path] of operations) {
+      if (path === '/v1/login') continue;
+      const url = `${stackOf().url}${path.replace('{id}', 'some-job').replace('{pool}', 'default')}`;
+      const answer = await fetch(url, { method });
+      assert.equal(answer.status, 401, `${method} ${path}`);
+      assert.match(answer.headers.get('content-type') ?? '', /application\/problem\+json/);
+      const { code, remedy } = (await answer.json()) as { code: string; remedy: string };
+      assert.equal(code, 'unauthenticated');
+      assert.match(remedy, /jobctl login/);
+    }
+    for (const path of ['/healthz', '/readyz', '/metrics', '/v1/login', '/openapi.json'])
       assert.equal((await fetch(`${stackOf().url}${path}`)).status, 200, path);
   });
 

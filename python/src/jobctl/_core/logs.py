@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Dict, Mapping, Optional, Set, Tuple
 from urllib.parse import quote
 
-from ..errors import ApiError, ConnectionLost, Unavailable, UnexpectedAnswer
+from ..errors import ApiError, ConnectionLost, Unauthenticated, Unavailable, UnexpectedAnswer
 from ..models import AttemptEnd, LogEvent, LogStretch, Problem
 from .calls import Calls, pairs
 from .decode import decode
-from .effects import Answer, ConnectionCut, Emit, Operation, Request, now, read
+from .effects import Answer, ConnectionCut, Emit, Operation, Request, now, read, token
 from .problem import error_of
 from .sse import EventParser, ServerEvent
 
@@ -40,13 +40,15 @@ def follow(calls: Calls, request: Request) -> Operation[None]:
     Emits LogEvents until the log is complete.
 
     Of each attempt and host the stretches are an exact prefix of its output: of what comes again after a cut, only what is new
-    is emitted. Raises ConnectionLost after `Retry.for_s` without anything new.
+    is emitted. Where the server ends a log because the token has expired, it goes on with a new one. Raises ConnectionLost after
+    `Retry.for_s` without anything new, of which a connection that lasted as long is some.
     """
     place = Place()
     tries = 0
     began = yield from now()
     while True:
         known = place.moves
+        opened = yield from now()
         try:
             if (yield from _follow_once(calls, place.resumed(request), place)):
                 return
@@ -55,8 +57,13 @@ def follow(calls: Calls, request: Request) -> Operation[None]:
             failure = ConnectionLost(f"GET {request.path}: {cut}")
         except Unavailable as error:
             failure = error
-        if place.moves > known:
-            tries, began = 0, (yield from now())
+        except LoginEnded as ended:
+            failure = ended.problem
+            if (yield from token(True)) is None:
+                raise failure from None
+        ended_at = yield from now()
+        if place.moves > known or ended_at - opened > calls.retry.for_s:
+            tries, began = 0, ended_at
         yield from calls.pause_or_raise(began, tries, failure)
         tries += 1
 
@@ -81,6 +88,14 @@ def _must_be_events(request: Request, answer: Answer) -> None:
         raise UnexpectedAnswer(f"GET {request.path}: {EVENT_STREAM} is wanted, and {kind} came")
 
 
+class LoginEnded(Exception):
+    """In the middle of a log. A token that is refused before its first byte is another matter."""
+
+    def __init__(self, problem: ApiError) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
 @dataclass
 class Place:
     """How far the output of each attempt and host was given."""
@@ -100,14 +115,15 @@ class Place:
         return replace(request, headers={**request.headers, "last-event-id": self.event_id})
 
     def take(self, event: ServerEvent) -> Optional[LogEvent]:
-        """What is new of an event, if anything is. Raises ApiError for `problem`."""
+        """What is new of an event, if anything is. Raises for `problem`: LoginEnded, else ApiError."""
         item: Optional[LogEvent] = None
         if event.name == "stretch":
             item = self._stretch(decode(LogStretch, _json(event), "event stretch"))
         elif event.name == "attempt-end":
             item = self._attempt_end(decode(AttemptEnd, _json(event), "event attempt-end"))
         elif event.name == "problem":
-            raise _problem(event)
+            problem = _problem(event)
+            raise LoginEnded(problem) if isinstance(problem, Unauthenticated) else problem
         self.event_id = event.id
         self.moves += item is not None
         return item

@@ -15,6 +15,7 @@ from ..models import (
     AuditLine,
     AuditLines,
     Message,
+    QuotaPlan,
     SecretName,
     SecretNames,
     WhoAmI,
@@ -40,11 +41,23 @@ def show(calls: Calls, pool: str) -> Operation[PoolState]:
 def apply(calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Optional[PathName]) -> Operation[Message]:
     if quota_file is None and pool_file is None:
         raise ConfigurationError("quota_apply: neither quota_file nor pool_file is given")
+    body = yield from _files(quota_file, pool_file)
+    return (yield from calls.post(pool_path(pool, "/apply"), body, Message, is_repeatable=True))
+
+
+def plan(
+    calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Optional[PathName]
+) -> Operation[QuotaPlan]:
+    body = yield from _files(quota_file, pool_file)
+    return (yield from calls.post(pool_path(pool, "/quota/plan"), body, QuotaPlan, is_repeatable=True))
+
+
+def _files(quota_file: Optional[PathName], pool_file: Optional[PathName]) -> Operation[Dict[str, Any]]:
     body: Dict[str, Any] = {}
     for key, file in (("quotaFile", quota_file), ("poolFile", pool_file)):
         if file is not None:
             body[key] = yield from do(lambda file=file: _text_of(file))  # type: ignore[misc]
-    return (yield from calls.post(pool_path(pool, "/apply"), body, Message, is_repeatable=True))
+    return body
 
 
 def admission(calls: Calls, pool: str, state: Admission, reason: Optional[str]) -> Operation[Message]:

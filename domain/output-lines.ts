@@ -1,0 +1,49 @@
+import type { Outcome } from './job-state.js';
+
+/** What stands before the lines of a step's output in the words of its failure. */
+export const LAST_LINES = '; its last lines:\n';
+/** Instead of them. */
+export const OUTPUT_HIDDEN = ' (the rest is for those who may read its logs)';
+
+/** A build whose end is not its own tells the last line of its output in the same sentence (cloud/builds/observation.ts). */
+const BUILD_LINE = /(BuildKit ended with (?:code -?\d+|\w+)): .*/;
+
+/**
+ * A failure's words without lines that a program of the job printed: what failed, where, and with which code. Output stands behind
+ * the first line, always; so whatever else has more lines is cut too, rather than shown by mistake.
+ */
+export function withoutOutput(text: string): string {
+  const end = text.indexOf('\n');
+  const first = (end === -1 ? text : text.slice(0, end)).replace(BUILD_LINE, '$1');
+  const told =
+    end === -1 || !text.slice(0, end + 1).endsWith(LAST_LINES) ? first : first.slice(0, 1 - LAST_LINES.length);
+  return told === text ? text : `${told}${OUTPUT_HIDDEN}`;
+}
+
+interface Told {
+  readonly why?: string;
+  readonly outcome?: Outcome;
+}
+
+/** Of a job's row, its view, or how it ended; the very same where there is nothing to hide. */
+export function toldWithoutOutput<T extends Told>(told: T): T {
+  const why = told.why === undefined ? undefined : withoutOutput(told.why);
+  const outcome = told.outcome && outcomeWithoutOutput(told.outcome);
+  if (why === told.why && outcome === told.outcome) return told;
+  return { ...told, ...(why === undefined ? {} : { why }), ...(outcome === undefined ? {} : { outcome }) };
+}
+
+function outcomeWithoutOutput(outcome: Outcome): Outcome {
+  const { cause, hooks } = outcome;
+  const message = cause && withoutOutput(cause.message);
+  const shown = hooks?.map((hook) =>
+    hook.message === undefined ? hook : { ...hook, message: withoutOutput(hook.message) },
+  );
+  const isSame = message === cause?.message && (hooks ?? []).every((hook, at) => hook.message === shown?.[at]?.message);
+  if (isSame) return outcome;
+  return {
+    ...outcome,
+    ...(cause === undefined || message === undefined ? {} : { cause: { ...cause, message } }),
+    ...(shown === undefined ? {} : { hooks: shown }),
+  };
+}

@@ -1,0 +1,118 @@
+/** Of an issuer's configuration (server/config.ts): what two of them could be confused by, and who is let in. */
+export interface IssuerRules {
+  readonly issuer: string;
+  readonly user: 'email' | 'email-local-part' | 'sub';
+  readonly hostedDomains?: readonly string[] | undefined;
+  readonly emailDomains?: readonly string[] | undefined;
+  readonly groupsClaim: string | null;
+  readonly groupPrefix?: string | undefined;
+  readonly allowedGroups?: readonly string[] | undefined;
+  readonly anyAccount: boolean;
+}
+
+export interface IssuerProblem {
+  /** Below the configuration. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Issuers at which anybody in the world has an account, or makes one in a minute: a valid token of one says nothing about whether
+ * its subject belongs here. By what `iss` says, without a slash at its end.
+ */
+const OF_EVERYBODY: ReadonlySet<string> = new Set([
+  'https://accounts.google.com',
+  'https://appleid.apple.com',
+  'https://gitlab.com',
+  // Accounts of persons at Microsoft; a company's tenant has an id of its own.
+  'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+  // Any workflow of any repository gets a token for any audience.
+  'https://token.actions.githubusercontent.com',
+]);
+
+/** What is wrong with issuers that each have the right form (docs/serve.md, "Identity"). Pure. */
+export function issuerProblems(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
+  const alone = issuers.flatMap((issuer, at) => ownProblems(issuer).map((problem) => below(at, problem)));
+  const isTwice = new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length;
+  return [
+    ...alone,
+    ...(isTwice ? [{ path: ['issuers'], message: 'an issuer is named twice' }] : []),
+    ...(issuers.length > 1 ? [...sameUsers(issuers), ...sameGroups(issuers)] : []),
+  ];
+}
+
+const below = (at: number, { path, message }: IssuerProblem): IssuerProblem => ({
+  path: ['issuers', at, ...path],
+  message,
+});
+
+function ownProblems(issuer: IssuerRules): readonly IssuerProblem[] {
+  const { user, emailDomains, groupPrefix, groupsClaim, allowedGroups } = issuer;
+  const problems: IssuerProblem[] = [];
+  if (user === 'email-local-part' && emailDomains?.length !== 1)
+    problems.push({
+      path: ['user'],
+      message: 'email-local-part needs exactly one of emailDomains: in two domains a name would be two people',
+    });
+  if (isOfEverybody(issuer))
+    problems.push({
+      path: [],
+      message:
+        `everybody in the world who has an account at ${issuer.issuer} would be let in; name hostedDomains (Google ` +
+        'Workspace), emailDomains or allowedGroups; if everybody is meant: "anyAccount": true',
+    });
+  if (groupsClaim === null && (groupPrefix !== undefined || allowedGroups !== undefined))
+    problems.push({
+      path: ['groupsClaim'],
+      message: 'null takes no groups: groupPrefix and allowedGroups need a claim',
+    });
+  return problems;
+}
+
+function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, anyAccount }: IssuerRules): boolean {
+  if (!OF_EVERYBODY.has(issuer.replace(/\/+$/, ''))) return false;
+  return !anyAccount && hostedDomains === undefined && emailDomains === undefined && allowedGroups === undefined;
+}
+
+/** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
+function sameUsers(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
+  return issuers.flatMap(({ user, emailDomains }, at) => {
+    const problem = (message: string): readonly IssuerProblem[] => [{ path: ['issuers', at], message }];
+    if (user === 'sub')
+      return problem('user sub: beside another issuer its names may be those of other people; use email');
+    if (user === 'email-local-part' && issuers.findIndex((each) => each.user === user) !== at)
+      return problem('user email-local-part: one issuer alone may, or a name would be two people');
+    if (emailDomains === undefined)
+      return problem('emailDomains: is missing; one of several issuers must not name people of another');
+    return [];
+  });
+}
+
+/**
+ * A group is known by its name alone (`group:tpu-operators`), so no two issuers may be able to give one name: one of them gives
+ * groups under their own names, each other one under a prefix that is its alone, or none.
+ */
+function sameGroups(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
+  const bare = issuers.findIndex(({ groupsClaim, groupPrefix }) => groupsClaim !== null && groupPrefix === undefined);
+  return issuers.flatMap(({ groupsClaim, groupPrefix }, at) => {
+    if (groupsClaim === null || at === bare) return [];
+    if (groupPrefix === undefined)
+      return [
+        {
+          path: ['issuers', at, 'groupPrefix'],
+          message:
+            `is missing: issuers.${bare} gives groups under their own names too, so whoever makes groups at one issuer would ` +
+            'be in a group of the other, such as its operators; name a prefix, such as "partner/", which the pool file then ' +
+            'says (group:partner/NAME), or take no groups of it: "groupsClaim": null',
+        },
+      ];
+    const twin = issuers.findIndex(
+      (other, place) => place < at && other.groupPrefix !== undefined && overlap(other.groupPrefix, groupPrefix),
+    );
+    if (twin === -1) return [];
+    const message = `'${groupPrefix}' and '${issuers[twin]?.groupPrefix}' of issuers.${twin} can make one name: neither may begin with the other`;
+    return [{ path: ['issuers', at, 'groupPrefix'], message }];
+  });
+}
+
+const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);

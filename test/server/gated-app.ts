@@ -1,0 +1,216 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { poolSource } from '../../activities/pool-source.js';
+import { quotaSource } from '../../activities/quota-source.js';
+import { JobNotFound } from '../../client/errors.js';
+import type { JobRow } from '../../client/job-rows.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { AuditLine } from '../../contract/api/callers.js';
+import { jobOwnerObject } from '../../domain/store-layout.js';
+import { Gate } from '../../server/access/gate.js';
+import { JobFactsSource } from '../../server/access/job-facts.js';
+import { PoolRules } from '../../server/access/pool-rules.js';
+import { StandingRights } from '../../server/access/standing-rights.js';
+import { createApp } from '../../server/app.js';
+import { AuditLog } from '../../server/audit/audit-log.js';
+import type { App } from '../../server/bare-app.js';
+import { loadServerConfig, type ServerConfig } from '../../server/config.js';
+import { DirectUploads } from '../../server/direct-uploads.js';
+import { TokenVerifier } from '../../server/identity/verifier.js';
+import { LogFeeds } from '../../server/log-feeds.js';
+import { ServerMetrics } from '../../server/metrics.js';
+import type { Services } from '../../server/services.js';
+import { SubmissionSigner } from '../../server/signer.js';
+import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
+import { CLIENT_ID, TestIssuer } from './issuer.js';
+import { ACCESS, type Answer, QUOTA } from './server-stack.js';
+
+const RIGHTS_LOOK_MS = 100;
+
+export interface GatedAppOptions {
+  readonly limits?: Partial<ServerConfig['limits']>;
+  readonly replicas?: number;
+  /** Of an issuer, beside what it must have. */
+  readonly issuer?: object;
+  /** Before it listens. */
+  readonly more?: (app: App) => void;
+}
+
+/**
+ * All of `jobctl serve` but Temporal: issuer, tokens, gate, pool files, audit log and store are real. Of jobs it knows those of
+ * `rows`; what asks Temporal for more fails.
+ */
+export class GatedApp {
+  readonly issuer: TestIssuer;
+  readonly store: StorePort;
+  readonly rows = new Map<string, JobRow>();
+  /** How often each object was read, by all replicas. */
+  readonly reads = new Map<string, number>();
+  readonly apps: App[] = [];
+  /** Of the replica that was started last. */
+  rights: StandingRights | undefined;
+  readonly urls: string[] = [];
+  readonly #cloud: RehearsedCloud;
+  readonly #folder: string;
+
+  private constructor(issuer: TestIssuer, cloud: RehearsedCloud, store: StorePort) {
+    this.issuer = issuer;
+    this.#cloud = cloud;
+    this.store = store;
+    this.#folder = mkdtempSync(join(tmpdir(), 'gated-app-'));
+  }
+
+  static async start(seed: number, options: GatedAppOptions = {}): Promise<GatedApp> {
+    const [issuer, cloud] = await Promise.all([TestIssuer.start(), startRehearsedCloud(seed)]);
+    const place = { endpoint: cloud.storeEndpoint, bucket: 'gated', projectId: 'p' };
+    await ensureBucket(place);
+    const gated = new GatedApp(issuer, cloud, createStore(place));
+    gated.writeFiles(QUOTA, ACCESS);
+    for (let replica = 0; replica < (options.replicas ?? 1); replica++) await gated.#startReplica(options);
+    return gated;
+  }
+
+  writeFiles(quota: string, pool: string): void {
+    writeFileSync(this.#file('quota.toml'), quota);
+    writeFileSync(this.#file('pool.toml'), pool);
+  }
+
+  editQuota(edit: (text: string) => string): void {
+    this.writeFiles(
+      edit(readFileSync(this.#file('quota.toml'), 'utf8')),
+      readFileSync(this.#file('pool.toml'), 'utf8'),
+    );
+  }
+
+  #file = (name: string): string => join(this.#folder, name);
+
+  async #startReplica({ limits = {}, issuer, more }: GatedAppOptions): Promise<void> {
+    writeFileSync(
+      this.#file('serve.json'),
+      JSON.stringify({
+        store: { bucket: 'gated' },
+        googleProject: 'p',
+        signingKey: { id: 'k', key: 'env:NONE' },
+        issuers: [{ issuer: this.issuer.url, audiences: [CLIENT_ID], services: ['launcher@example.org'], ...issuer }],
+        limits,
+      }),
+    );
+    const config = loadServerConfig(this.#file('serve.json'));
+    const app = await createApp(config, this.#services(config), pino({ level: 'silent' }));
+    more?.(app);
+    this.apps.push(app);
+    this.urls.push(await app.listen({ host: '127.0.0.1', port: 0 }));
+  }
+
+  /** The store, with its readings counted. */
+  #counted(): StorePort {
+    const { store, reads } = this;
+    return new Proxy(store, {
+      get: (_, key) => {
+        const value: unknown = Reflect.get(store, key);
+        if (typeof value !== 'function') return value;
+        return (...words: readonly unknown[]): unknown => {
+          if (key === 'read') reads.set(String(words[0]), (reads.get(String(words[0])) ?? 0) + 1);
+          return Reflect.apply(value, store, words);
+        };
+      },
+    });
+  }
+
+  #services(config: ServerConfig): Services {
+    const store = this.#counted();
+    const places = { default: { quotaFile: this.#file('quota.toml'), poolFile: this.#file('pool.toml') } };
+    const files = new PoolFileReader({ places, store, openBucket: () => store });
+    const rules = new PoolRules(poolSource(files), quotaSource(files, store));
+    const client = {
+      row: async (id: string): Promise<JobRow> => {
+        const row = this.rows.get(id);
+        if (row === undefined) throw new JobNotFound(id, 'here');
+        return row;
+      },
+      wait: async (id: string) => this.rows.get(id)?.outcome,
+      describe: async (id: string) => ({ ...this.rows.get(id), attempt: 1, slices: [], events: [] }),
+      find: async () => [...this.rows.values()],
+      count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
+      openSlices: async () => [],
+      polls: async (taskQueue = 'jobctl') => ({ taskQueue }),
+    } as unknown as Services['client'];
+    const facts = new JobFactsSource(client, store);
+    const audit = new AuditLog(store);
+    const metrics = new ServerMetrics();
+    const gate = new Gate({ rules, facts, audit, decided: (verb, decision) => metrics.decided(verb, decision) });
+    return {
+      ...{ client, store, facts, rules, audit, metrics, gate },
+      rights: (this.rights = new StandingRights(gate, RIGHTS_LOOK_MS)),
+      secrets: undefined,
+      verifier: new TokenVerifier(config.issuers),
+      signer: new SubmissionSigner('k', generateKeyPairSync('ed25519').privateKey),
+      jobKeys: { secretIds: [], find: () => undefined } as unknown as Services['jobKeys'],
+      feeds: new LogFeeds(client, store, {
+        perSubject: config.limits.followedLogs,
+        changed: (count) => metrics.followers(count),
+      }),
+      uploads: new DirectUploads(store),
+      notReady: async () => undefined,
+    };
+  }
+
+  /** As a worker that accepted the job leaves it. */
+  async addJob(id: string, owner: string, project: string, more: Partial<JobRow> = {}): Promise<void> {
+    const row = { id, user: owner, project, pool: 'default', slice: 'v5litepod-1', phase: 'running' as const };
+    const times = { phaseSince: 1, submittedAt: 1, attempts: 1 };
+    this.rows.set(id, { ...row, ...times, ...more });
+    await this.store.replace(
+      jobOwnerObject(id),
+      JSON.stringify({ user: owner, project, pool: 'default' }),
+      'application/json',
+    );
+  }
+
+  async call(name: string, method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
+    const {
+      groups = [],
+      replica = 0,
+      token = await this.issuer.token({ email: `${name}@example.org`, groups }),
+    } = options;
+    const json = body === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await fetch(`${this.urls[replica]}${path}`, {
+      method,
+      headers: { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), ...json },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get('content-type') ?? '');
+    const { status, headers } = response;
+    return { status, headers, text, body: isJson ? (JSON.parse(text) as Answer['body']) : {} };
+  }
+
+  /** What the audit log has of a call, or of all. */
+  async lines(of?: Answer): Promise<readonly AuditLine[]> {
+    const id = of?.headers.get('x-request-id');
+    const query = { since: 0, until: Date.now() + 1_000, limit: 10_000 };
+    return new AuditLog(this.store).read({
+      ...query,
+      matches: ({ requestId }) => of === undefined || requestId === id,
+    });
+  }
+
+  async stop(): Promise<void> {
+    for (const app of this.apps) await app.close();
+    await this.issuer.stop();
+    await this.#cloud.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export interface CallOptions {
+  readonly groups?: readonly string[];
+  readonly replica?: number;
+  /** Empty: none. */
+  readonly token?: string;
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { GatedApp } from './gated-app.js';
+import { ApiError } from '../../server/problem.js';
+import type { Answer } from './server-stack.js';
+
+const JOB = { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } };
+const HEX = 'a'.repeat(64);
+/** Calls that zoe, who is nobody's member, may make. By hand: all others are refused to her. */
+const OF_EVERYBODY: ReadonlySet<string> = new Set([
+  ...['GET /v1/jobs', 'GET /v1/jobs/count', 'GET /v1/polls', 'GET /v1/login', 'GET /v1/whoami'],
+  ...['GET /v1/jobs/{id}', 'GET /v1/jobs/{id}/wait', 'GET /v1/jobs/{id}/why', 'GET /v1/jobs/{id}/open-slices'],
+  ...['POST /v1/uploads', 'POST /v1/uploads/complete', 'PUT /v1/uploads/content', 'GET /v1/pools/{pool}'],
+  'POST /v1/pools/{pool}/quota/plan',
+]);
+/** How each call is made so that its form is right; without a body, and with this query. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'GET /v1/objects': 'prefix=jobs/theirs/logs/',
+  'GET /v1/objects/stat': 'name=jobs/theirs/spec.yaml',
+  'GET /v1/objects/content': 'name=jobs/theirs/outputs/a',
+  'GET /v1/access/explain': 'user=alice@example.org',
+  'GET /v1/secrets': 'project=vision',
+  'GET /v1/jobs/{id}/wait': 'timeoutMs=0',
+  'PUT /v1/uploads/content': `path=a&sha256=${HEX}`,
+};
+const BODIES: Readonly<Record<string, object>> = {
+  'POST /v1/jobs': { job: JOB },
+  'POST /v1/jobs/{id}/priority': { priority: 3 },
+  'POST /v1/pools/{pool}/apply': { poolFile: { name: 'p', text: '' } },
+  'POST /v1/pools/{pool}/admission': { admission: 'frozen' },
+  'POST /v1/uploads': { files: [{ path: 'a', sha256: HEX, size: 1 }] },
+  'POST /v1/uploads/complete': { path: 'a', sha256: HEX, upload: HEX.slice(32) },
+};
+
+describe('what a call is refused by is in the audit log', () => {
+  let app: GatedApp;
+  before(async () => {
+    app = await GatedApp.start(113);
+    await app.addJob('theirs', 'alice@example.org', 'vision');
+  });
+  after(() => app?.stop());
+
+  const made = async (who: string, operation: string): Promise<Answer> => {
+    const [method = '', path = ''] = operation.split(' ');
+    const query = QUERIES[operation];
+    const place = path.replace('{id}', 'theirs').replace('{pool}', 'default');
+    const body = method === 'POST' ? (BODIES[operation] ?? {}) : undefined;
+    return app.call(who, method, query === undefined ? place : `${place}?${query}`, body);
+  };
+
+  it('each route of the OpenAPI document, refused, leaves exactly one line: who, from where, what, on what, why, of which input', async () => {
+    const { paths } = (await app.call('zoe', 'GET', '/openapi.json')).body as { paths: Record<string, object> };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const refused = operations.filter((operation) => !OF_EVERYBODY.has(operation));
+    assert.ok(refused.length >= 20, `${refused.length} of ${operations.length}`);
+    for (const operation of refused) {
+      const answer = await made('zoe', operation);
+      assert.equal(answer.status, 403, `${operation}: ${answer.text}`);
+      const lines = await app.lines(answer);
+      assert.equal(lines.length, 1, `${operation}: ${JSON.stringify(lines)}`);
+      const [line] = lines;
+      assert.deepEqual(
+        [line?.subject, line?.kind, line?.from, line?.decision, line?.pool, line?.why],
+        ['zoe@example.org', 'user', '127.0.0.1', 'refused', 'default', answer.body['detail']],
+        operation,
+      );
+      assert.equal(line?.as, undefined);
+      if (operation.includes('{id}')) assert.deepEqual([line?.job, line?.owner], ['theirs', 'alice@example.org']);
+      const body = operation.startsWith('POST') ? JSON.stringify(BODIES[operation] ?? {}) : undefined;
+      assert.equal(line?.inputSha256, body && createHash('sha256').update(body).digest('hex'), operation);
+    }
+    for (const operation of OF_EVERYBODY) {
+      const answer = await made('zoe', operation);
+      assert.notEqual(answer.status, 403, `${operation}: ${answer.text}`);
+      assert.deepEqual(await app.lines(answer), [], operation);
+    }
+  });
+
+  const submits: Readonly<Record<string, readonly [who: string, body: object, why: RegExp, on: object]>> = {
+    'for somebody else': [
+      'mallory',
+      { job: JOB, user: 'alice@example.org' },
+      /mallory@example\.org may not submit for 'alice@example\.org'/,
+      { owner: 'alice@example.org', project: 'vision', job: undefined },
+    ],
+    'for somebody else, by the job file, under a name': [
+      'mallory',
+      { job: { ...JOB, user: 'alice@example.org' }, name: 'evil-1' },
+      /may not submit for 'alice@example\.org'/,
+      { owner: 'alice@example.org', project: 'vision', job: 'evil-1' },
+    ],
+    'to a project of others': [
+      'mallory',
+      { job: JOB },
+      /may not submit to 'vision'/,
+      { owner: 'mallory@example.org', project: 'vision', job: undefined },
+    ],
+    'of a service, for whom it may not': [
+      'launcher',
+      { job: JOB, user: 'someone@partner.com' },
+      /may not submit for 'someone@partner\.com'/,
+      { owner: 'someone@partner.com', project: 'vision', job: undefined },
+    ],
+  };
+  for (const [name, [who, body, why, on]] of Object.entries(submits))
+    it(`a submit ${name}`, async () => {
+      const answer = await app.call(who, 'POST', '/v1/jobs', body);
+      assert.equal(answer.status, 403, answer.text);
+      const [line, ...more] = await app.lines(answer);
+      assert.deepEqual(more, []);
+      assert.match(line?.why ?? 'no line', why);
+      const { verb, decision, owner, project, job, inputSha256 } = line ?? {};
+      assert.deepEqual([verb, decision, { owner, project, job }], ['submit', 'refused', on]);
+      assert.equal(inputSha256, createHash('sha256').update(JSON.stringify(body)).digest('hex'));
+    });
+
+  it('a restart with another job file by an admin is refused as that, and does not stand there as allowed', async () => {
+    const answer = await app.call('vera', 'POST', '/v1/jobs/theirs/restart', { job: { command: { run: 'id' } } });
+    assert.equal(answer.status, 403, answer.text);
+    assert.deepEqual(
+      (await app.lines(answer)).map(({ verb, decision }) => [verb, decision]),
+      [['edit', 'refused']],
+    );
+  });
+
+  it('an object that is shown to nobody, such as the audit log itself', async () => {
+    for (const name of ['audit/2026-11-24/x.jsonl', 'system/owner', 'quota/default/../x', 'jobs/']) {
+      const answer = await app.call('olga', 'GET', `/v1/objects/content?name=${encodeURIComponent(name)}`);
+      assert.equal(answer.status, 404, answer.text);
+      assert.deepEqual(
+        (await app.lines(answer)).map(({ verb, decision, why }) => [verb, decision, why]),
+        [['objects', 'refused', `there is no object '${name}'`]],
+      );
+    }
+  });
+
+  it('a call that was allowed and then failed stands there as what was decided', async () => {
+    const answer = await app.call('alice', 'POST', '/v1/jobs/theirs/host-access', {});
+    assert.ok(answer.status >= 400 && answer.status !== 403, answer.text);
+    assert.deepEqual(
+      (await app.lines(answer)).map(({ verb, decision, as }) => [verb, decision, as]),
+      [['login', 'allowed', 'owner']],
+    );
+  });
+});
+
+describe('a route that forgets the gate', () => {
+  it('cannot be registered without the verb that its refusals are recorded by; with it they are', async () => {
+    const forgetful = await GatedApp.start(114, {
+      more: (app) => {
+        const refuse = (): never => {
+          throw new ApiError('forbidden', 'not you');
+        };
+        assert.throws(() => app.get('/v1/forgotten', refuse), /does not say what its call is to the access table/);
+        app.get('/v1/jobs/:id/secretly', { config: { verb: 'describe' } }, refuse);
+      },
+    });
+    try {
+      const answer = await forgetful.call('zoe', 'GET', '/v1/jobs/theirs/secretly?pool=other');
+      assert.equal(answer.status, 403, answer.text);
+      assert.deepEqual(
+        (await forgetful.lines(answer)).map(({ verb, decision, why, pool, job }) => [verb, decision, why, pool, job]),
+        [['describe', 'refused', 'not you', 'default', 'theirs']],
+      );
+    } finally {
+      await forgetful.stop();
+    }
+  });
+});
