@@ -85,9 +85,9 @@ export class Gate {
   }
 
   /** What `decide` refuses beside the table, such as a project that a submit's user is not in, is recorded like its answers. */
-  async within<T>(call: Call, verb: RouteVerb, object: AccessObject, decide: () => T): Promise<T> {
+  async within<T>(call: Call, verb: RouteVerb, object: AccessObject, decide: () => T | Promise<T>): Promise<T> {
     try {
-      return decide();
+      return await decide();
     } catch (error) {
       if (this.isUnrecorded(error)) return this.refuse(call, verb, object, error);
       throw error;

@@ -65,9 +65,14 @@ export function registerPools(
   app.post('/v1/pools/:pool/apply', route('quota-apply', apply), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
-    await gate.about(call, 'quota-apply', { pool });
     const { quotaFile, poolFile } = request.body;
-    if (quotaFile) await refuseForeignProjects(rules, call.caller, pool, quotaFile);
+    // Only who may apply files here is told what other pools have; and what is refused has no line that allows it.
+    const { isAllowed } = await gate.ask(call.caller, 'quota-apply', { pool });
+    if (isAllowed && quotaFile)
+      await gate.within(call, 'quota-apply', { pool }, () =>
+        refuseForeignProjects(rules, call.caller, pool, quotaFile),
+      );
+    await gate.about(call, 'quota-apply', { pool });
     const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
     return { message: await client.quota(pool).apply(files, call.caller.id) };
   });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AuditLine } from '../../../contract/api/callers.js';
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { openSecretStore } from '../../../cloud/secrets/open-secret-store.js';
@@ -130,6 +131,15 @@ describe('H1, H2: through the server, a pool that a job makes up, or that is tru
       assert.match(String(taken.body['remedy']), /operator of both pools/);
     }
     assert.equal(await stack.store.stat(appliedFileObject(OTHER, 'quota')), undefined);
+    const { body: audit } = await stack.call(MALLORY, 'GET', `/v1/audit?pool=${OTHER}&user=${MALLORY}`);
+    const applied = (audit['lines'] as readonly AuditLine[]).filter(({ verb }) => verb === 'quota-apply');
+    assert.deepEqual(
+      applied.map(({ decision, pool }) => [decision, pool]),
+      [
+        ['refused', OTHER],
+        ['refused', OTHER],
+      ],
+    );
     const own = await apply(MALLORY, { mine: MALLORY });
     assert.equal(own.status, 200, own.text);
     assert.equal((await submit({ pool: OTHER, project: 'vision' })).status, 403);
