@@ -10,6 +10,7 @@ import { JobNotFound } from '../../client/errors.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
+import { splitStore } from '../../cloud/store/split-store.js';
 import type { AuditLine } from '../../contract/api/callers.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Gate } from '../../server/access/gate.js';
@@ -31,6 +32,7 @@ import { CLIENT_ID, TestIssuer } from './issuer.js';
 import { ACCESS, type Answer, QUOTA } from './server-stack.js';
 
 const RIGHTS_LOOK_MS = 100;
+const BUCKETS = { bucket: 'gated', systemBucket: 'gated-system' };
 
 export interface GatedAppOptions {
   readonly limits?: Partial<ServerConfig['limits']>;
@@ -67,9 +69,13 @@ export class GatedApp {
 
   static async start(seed: number, options: GatedAppOptions = {}): Promise<GatedApp> {
     const [issuer, cloud] = await Promise.all([TestIssuer.start(), startRehearsedCloud(seed)]);
-    const place = { endpoint: cloud.storeEndpoint, bucket: 'gated', projectId: 'p' };
-    await ensureBucket(place);
-    const gated = new GatedApp(issuer, cloud, createStore(place));
+    const open = async (bucket: string): Promise<StorePort> => {
+      const place = { endpoint: cloud.storeEndpoint, bucket, projectId: 'p' };
+      await ensureBucket(place);
+      return createStore(place);
+    };
+    const [jobs, system] = await Promise.all([open(BUCKETS.bucket), open(BUCKETS.systemBucket)]);
+    const gated = new GatedApp(issuer, cloud, splitStore(jobs, system));
     gated.writeFiles(QUOTA, ACCESS);
     for (let replica = 0; replica < (options.replicas ?? 1); replica++) await gated.#startReplica(options);
     return gated;
@@ -93,7 +99,7 @@ export class GatedApp {
     writeFileSync(
       this.#file('serve.json'),
       JSON.stringify({
-        store: { bucket: 'gated' },
+        store: BUCKETS,
         googleProject: 'p',
         signingKey: { id: 'k', key: 'env:NONE' },
         issuers: [{ issuer: this.issuer.url, audiences: [CLIENT_ID], services: ['launcher@example.org'], ...issuer }],

@@ -24,7 +24,12 @@ describe('whom an issuer’s rules let in', () => {
 
   const verifierOf = (...rules: readonly object[]): TokenVerifier => {
     const issuers = rules.map((rule, at) => ({ issuer: [issuer, partner][at]?.url, audiences: [CLIENT_ID], ...rule }));
-    const config = { store: { bucket: 'jobs' }, googleProject: 'p', signingKey: { id: 'k', key: 'env:K' }, issuers };
+    const config = {
+      store: { bucket: 'jobs', systemBucket: 'jobs-system' },
+      googleProject: 'p',
+      signingKey: { id: 'k', key: 'env:K' },
+      issuers,
+    };
     writeFileSync(join(folder, 'serve.json'), JSON.stringify(config));
     return new TokenVerifier(loadServerConfig(join(folder, 'serve.json')).issuers);
   };
