@@ -14,6 +14,7 @@ import type { AttemptEnd, AttemptInput, ReadySlice } from '../../../contract/job
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
+import { jobKeysOf } from '../../../cloud/job-keys/job-keys.js';
 import { GOOGLE_PROJECT, ownership, slicePlan } from '../../cloud/cloud-tpu-plan.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../../cloud/rehearsed-cloud.js';
 import { jobFile } from '../../end-to-end/job-files.js';
@@ -85,7 +86,8 @@ describe('the end of an attempt', function () {
       slices: ready,
       files: {},
     } as unknown as AttemptInput;
-    const installation = { sshKey: { privateKey: key.private }, publicKey: key.public, keys: keyReader };
+    const jobKeys = jobKeysOf({ former: [] });
+    const installation = { sshKey: { privateKey: key.private }, publicKey: key.public, keys: keyReader, jobKeys };
     const meter = { logLag: () => undefined };
     const dependencies = { machinesOf: () => machines, store, hosts, installation, meter } as unknown;
     const end = new MockActivityEnvironment().run<
