@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
 import type { Call, RouteVerb } from './access/gate.js';
@@ -28,7 +28,7 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
   return fastify({
     loggerInstance: log,
     // The name of a secret may stand in a query: paths alone are logged (`onResponse`).
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytes,
     trustProxy: listen.trustProxies.length === 0 ? false : [...listen.trustProxies],
