@@ -128,9 +128,13 @@ function endOf(folder: string): ContainerEnd {
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined;
 }
 
+/** Characters of what a boot says that fails. */
+const MOST_ERRORS = 8_192;
+
 async function becomesReady(outer: ChildProcess): Promise<void> {
   let errors = '';
-  outer.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  // The end of it: a boot that repeats an error for ever must not take all memory.
+  outer.stderr?.on('data', (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(-MOST_ERRORS)));
   try {
     await new Promise<void>((resolve, reject) => {
       outer.stdout?.once('data', () => resolve());

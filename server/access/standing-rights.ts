@@ -27,6 +27,8 @@ export class StandingRights {
   readonly #gate: Gate;
   readonly #lookMs: number;
   readonly #held = new Set<Held>();
+  /** Those whose look is not over: a slow one is not overtaken by the next, which would record one loss twice. */
+  readonly #asked = new Set<Held>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(gate: Gate, lookMs = LOOK_MS) {
@@ -55,7 +57,11 @@ export class StandingRights {
   }
 
   #look(): void {
-    for (const held of this.#held) void this.#check(held);
+    for (const held of this.#held) {
+      if (this.#asked.has(held)) continue;
+      this.#asked.add(held);
+      void this.#check(held).finally(() => this.#asked.delete(held));
+    }
   }
 
   async #check(held: Held): Promise<void> {
