@@ -4,7 +4,7 @@ import { splitReferences } from '../cloud/codec/codec-key.js';
 import { issueWords } from '../contract/issue-words.js';
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
-import { SYSTEM_BUCKET_MISSING, systemBucketProblem } from '../domain/system-bucket.js';
+import { systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { issuerProblems } from './identity/issuer-rules.js';
 
@@ -137,7 +137,7 @@ const schema = z
   })
   .superRefine((config, context) => {
     const { bucket, systemBucket, auditBucket } = config.store;
-    const ofSystem = systemBucket === '' ? SYSTEM_BUCKET_MISSING : systemBucketProblem(bucket, systemBucket);
+    const ofSystem = systemBucketProblem(bucket, systemBucket === '' ? undefined : systemBucket);
     if (ofSystem !== undefined)
       context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofSystem });
     if (auditBucket === bucket)

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ApiProblem } from '../contract/api/failures.js';
 import type { logEndSchema } from '../contract/api/stored.js';
 import type { LogStretch } from '../client/job-logs.js';
+import { type LogPosition, positionText } from '../contract/api/log-position.js';
 import type { LogSink } from '../client/log-follower.js';
 
 /** Proxies close what is silent for longer than about a minute. */
@@ -95,21 +96,4 @@ export class LogEvents implements LogSink {
       if (this.#stop.aborted) done();
     });
   }
-}
-
-/** How much of an attempt's log somebody has: bytes by host. */
-export interface LogPosition {
-  readonly attempt: number;
-  readonly given: ReadonlyMap<number, number>;
-}
-
-const positionText = ({ attempt, given }: LogPosition): string =>
-  `${attempt};${[...given].map(([host, offset]) => `${host}:${offset}`).join(',')}`;
-
-/** Undefined for what `positionText` does not make. */
-export function parsePosition(text: string): LogPosition | undefined {
-  const [, attempt, rest = ''] = /^(\d{1,9});((?:\d{1,6}:\d{1,15}(?:,\d{1,6}:\d{1,15})*)?)$/.exec(text) ?? [];
-  if (attempt === undefined) return undefined;
-  const pairs = rest === '' ? [] : rest.split(',').map((pair) => pair.split(':').map(Number) as [number, number]);
-  return { attempt: Number(attempt), given: new Map(pairs) };
 }

@@ -8,7 +8,7 @@ import { issueWords } from '../contract/issue-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
-import { SYSTEM_BUCKET_MISSING, systemBucketProblem } from '../domain/system-bucket.js';
+import { systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
@@ -200,8 +200,7 @@ const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools
       path: ['pools', pool],
       message: 'its files are named twice: keep quotaFile and poolFile, or this',
     });
-  const { bucket, systemBucket } = store;
-  const ofSystem = systemBucket === undefined ? SYSTEM_BUCKET_MISSING : systemBucketProblem(bucket, systemBucket);
+  const ofSystem = systemBucketProblem(store.bucket, store.systemBucket);
   if (verified !== undefined && ofSystem !== undefined)
     context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofSystem });
 });

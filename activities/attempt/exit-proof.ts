@@ -7,17 +7,21 @@ import { runIdOf } from './attempt-hosts.js';
 /** Keeps what is made from a job's key for this use apart from its other uses. */
 const PURPOSE = 'jobctl exit record 1';
 
+/** What the record of a host must bear. Undefined: the job has no key of its own. */
+export type ExitProofOf = (target: Pick<HostTarget, 'uid' | 'index'>) => string | undefined;
+
 /**
- * What the exit record of a host must bear: HMAC-SHA256, by the job's own private key, of `PURPOSE`, run id, node id and host
+ * What the exit records of an attempt's hosts must bear: HMAC-SHA256, by the job's own private key, of `PURPOSE`, run id, node id and host
  * with a NUL byte between each two; 64 hexadecimal digits. The host gets it with its run. Hosts of other jobs may write into the same
- * bucket, under the record's name too, and cannot make it (docs/adr/0091). Undefined: the job has no key of its own.
+ * bucket, under the record's name too, and cannot make it (docs/adr/0091). The job's key is made here, once for all hosts: it takes
+ * milliseconds.
  */
 export function exitProofs(
   { jobKeys }: Pick<Installation, 'jobKeys'>,
   input: Pick<AttemptInput, 'job' | 'attempt' | 'settings'>,
-): ((target: Pick<HostTarget, 'uid' | 'index'>) => string) | undefined {
+): ExitProofOf {
   const key = jobKeys.find(input.job, input.settings.publicKey);
-  if (key === undefined) return undefined;
+  if (key === undefined) return () => undefined;
   const run = runIdOf(input);
   return ({ uid, index }) =>
     createHmac('sha256', key.privateKey).update([PURPOSE, run, uid, index].join('\0')).digest('hex');

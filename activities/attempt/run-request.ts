@@ -6,7 +6,7 @@ import { commandContainer } from '../../domain/modules/command.js';
 import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
-import { exitProofs } from './exit-proof.js';
+import type { ExitProofOf } from './exit-proof.js';
 import { outputsOf } from './outputs.js';
 import { ownEnds } from './own-ends.js';
 import { hasBegun } from './run-end.js';
@@ -16,12 +16,13 @@ import { hostUpload, signOf } from './watched-hosts.js';
 
 interface RequestSources {
   readonly store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>;
-  readonly installation: Pick<Installation, 'owner' | 'sshKey' | 'jobKeys'>;
+  readonly installation: Pick<Installation, 'owner' | 'sshKey'>;
+  readonly proofOf: ExitProofOf;
 }
 
 /** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
 export function runRequest(
-  { store, installation }: RequestSources,
+  { store, installation, proofOf }: RequestSources,
   input: AttemptInput,
   host: AttemptHost,
   script: string,
@@ -41,7 +42,7 @@ export function runRequest(
     sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
     exitRecord: {
       ...hostUpload(store, exitRecordOf(input, host), 'absent'),
-      proof: exitProofs(installation, input)?.(host.target),
+      proof: proofOf(host.target),
     },
     outputs: outputsOf(store, input, host),
     ...ownEnds(spec, index),

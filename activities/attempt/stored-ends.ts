@@ -4,22 +4,21 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
-import type { Installation } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { type AttemptHost, runIdOf } from './attempt-hosts.js';
-import { exitProofs } from './exit-proof.js';
+import type { ExitProofOf } from './exit-proof.js';
 import { endOf } from './run-end.js';
 
-type Of = Pick<AttemptInput, 'job' | 'attempt' | 'settings'>;
+type Of = Pick<AttemptInput, 'job' | 'attempt'>;
 
 interface Sources {
   readonly store: Pick<StorePort, 'list' | 'read'>;
   readonly hosts: Pick<HostsPort, 'readExitRecord'>;
-  readonly installation: Pick<Installation, 'jobKeys'>;
+  readonly proofOf: ExitProofOf;
 }
 
 /** The object that a host puts its exit record into. */
-export const exitRecordOf = ({ job, attempt }: Pick<Of, 'job' | 'attempt'>, { target }: AttemptHost): string =>
+export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
   exitRecordObject(job.id, attempt, target.uid, target.index);
 
 /**
@@ -28,7 +27,7 @@ export const exitRecordOf = ({ job, attempt }: Pick<Of, 'job' | 'attempt'>, { ta
  * got with its run may be anybody's who can write into the bucket: it counts as none.
  */
 export async function storedEnds(
-  { store, hosts: port, installation }: Sources,
+  { store, hosts: port, proofOf }: Sources,
   of: Of,
   hosts: readonly AttemptHost[],
 ): Promise<readonly HostEnd[]> {
@@ -38,9 +37,8 @@ export async function storedEnds(
     const objects = hosts.map((host) => exitRecordOf(of, host));
     if (!objects.every((name) => names.has(name))) return [];
     const contents = await Promise.all(objects.map((name) => store.read(name)));
-    const proofOf = exitProofs(installation, of);
     const ends = hosts.flatMap(({ target }, index) => {
-      const record = { runId: runIdOf(of), proof: proofOf?.(target) };
+      const record = { runId: runIdOf(of), proof: proofOf(target) };
       const status = port.readExitRecord(contents[index]?.toString() ?? '', record);
       if (status === undefined) log.warn(`${objects[index]} is no exit record of that host, and is not believed`);
       return (status && endOf(status, { slice: target.slice, host: target.index })) ?? [];

@@ -15,6 +15,7 @@ import { ofJob } from '../job-secrets.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
+import { type ExitProofOf, exitProofs } from './exit-proof.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
@@ -94,6 +95,7 @@ class Supervision {
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
+  readonly #proofOf: ExitProofOf;
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   /** Whose end is the attempt's; all of them, unless one leads the others. */
@@ -119,6 +121,7 @@ class Supervision {
     this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
+    this.#proofOf = exitProofs(dependencies.installation, input);
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
     this.#shipping = {
@@ -181,7 +184,7 @@ class Supervision {
     const others = this.#deciding.filter((host) => this.#running.has(host) && !this.#ended.has(host));
     if (others.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
-    return Promise.race([storedEnds(this.#dependencies, this.#input, others), none]);
+    return Promise.race([storedEnds({ ...this.#dependencies, proofOf: this.#proofOf }, this.#input, others), none]);
   }
 
   /** Of an end that hosts or slices decided. */
@@ -289,7 +292,8 @@ class Supervision {
       }),
       this.#caller.on(target, (connection) => {
         known.asked();
-        const request = runRequest(this.#dependencies, this.#input, host, script);
+        const sources = { ...this.#dependencies, proofOf: this.#proofOf };
+        const request = runRequest(sources, this.#input, host, script);
         return startRun(connection, request, this.#input.spec.secrets && this.#secretsOnce);
       }),
     ]);

@@ -2,6 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { z } from 'zod';
 import type { ApiProblem } from '../../contract/api/failures.js';
 import type { logAttemptEndSchema, logStretchSchema } from '../../contract/api/stored.js';
+import { positionText } from '../../contract/api/log-position.js';
 import { TooManyRequests } from '../errors.js';
 import { CATCH_UP_MS, type FollowedLog, type LogSelection, type LogSink, PATIENCE_MS } from '../log-follower.js';
 import { isOver } from '../job-rows.js';
@@ -35,8 +36,8 @@ export class ServedLog implements FollowedLog {
     this.#calls = new ServerCalls(options);
     this.#selection = selection;
     this.#sink = sink;
-    const { firstAttempt, starts = new Map() } = selection;
-    this.#position = `${firstAttempt};${[...starts].map(([host, { offset }]) => `${host}:${offset}`).join(',')}`;
+    const { firstAttempt: attempt, starts = new Map() } = selection;
+    this.#position = positionText({ attempt, given: new Map([...starts].map(([host, { offset }]) => [host, offset])) });
   }
 
   reached(row: Parameters<FollowedLog['reached']>[0]): void {
@@ -72,15 +73,13 @@ export class ServedLog implements FollowedLog {
     const messages: EventSourceMessage[] = [];
     const parser = createParser({ onEvent: (message) => void messages.push(message) });
     const decoder = new TextDecoder();
-    const chunks = this.#calls.stream(
-      {
-        path: `v1/jobs/${encodeURIComponent(job)}/logs`,
-        query: { follow: true, stream, host: hosts?.join(','), attempt: lastAttempt },
-        headers: { 'last-event-id': this.#position },
-        timeoutMs: SILENCE_MS,
-      },
+    const chunks = this.#calls.stream({
+      path: `v1/jobs/${encodeURIComponent(job)}/logs`,
+      query: { follow: true, stream, host: hosts?.join(','), attempt: lastAttempt },
+      headers: { 'last-event-id': this.#position },
+      timeoutMs: SILENCE_MS,
       signal,
-    );
+    });
     for await (const chunk of chunks) {
       this.#isOpened = true;
       parser.feed(decoder.decode(chunk, { stream: true }));

@@ -18,6 +18,8 @@ export interface Ask {
   /** It may be sent again where its answer was lost. Absent: a GET may. */
   readonly isRepeatable?: boolean;
   readonly meanings?: Meanings;
+  /** Breaks it off, and is not followed by another try. */
+  readonly signal?: AbortSignal;
 }
 
 const TIMEOUT_MS = 45_000;
@@ -56,14 +58,14 @@ export class ServerCalls {
   }
 
   /**
-   * As `send`, for a body that goes on: its chunks as they come, until `signal`. @throws ServerUnreachable where it breaks off
+   * As `send`, for a body that goes on: its chunks as they come. @throws ServerUnreachable where it breaks off
    */
-  async *stream(ask: Ask, signal: AbortSignal): AsyncGenerator<Buffer> {
-    const { chunks } = await this.#answer({ ...ask, signal }, async (answer) => answer);
+  async *stream(ask: Ask): AsyncGenerator<Buffer> {
+    const { chunks } = await this.#answer(ask, async (answer) => answer);
     try {
       yield* chunks;
     } catch (error) {
-      throw error instanceof ConnectionLost && !signal.aborted ? this.#unreachable(error, true) : error;
+      throw error instanceof ConnectionLost && ask.signal?.aborted !== true ? this.#unreachable(error, true) : error;
     }
   }
 
@@ -73,7 +75,7 @@ export class ServerCalls {
   }
 
   /** @param read what is made of an answer that grants what was asked */
-  async #answer<A>(ask: Ask & { readonly signal?: AbortSignal }, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
+  async #answer<A>(ask: Ask, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
     const { method = 'GET', isRepeatable = method === 'GET' } = ask;
     const began = Date.now();
     let busyLeft = this.#options.busyPatienceMs ?? 0;
@@ -107,7 +109,7 @@ export class ServerCalls {
 
   async #once<A>(
     method: string,
-    { path, query = {}, body, bytes, headers, timeoutMs, signal }: Ask & { readonly signal?: AbortSignal },
+    { path, query = {}, body, bytes, headers, timeoutMs, signal }: Ask,
     token: string,
     read: (answer: OpenAnswer) => Promise<A>,
   ): Promise<{ readonly granted: A } | HttpAnswer> {

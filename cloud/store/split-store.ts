@@ -63,7 +63,8 @@ async function listBoth(
 const JOB_DEPTH = 3;
 
 /** What `isSystemObject` says, as globs of Cloud Storage. */
-const SYSTEM_GLOBS = ['system/**', 'quota/**', 'audit/**'];
+const SYSTEM_FOLDERS = ['system/', 'quota/', 'audit/'];
+const SYSTEM_GLOBS = SYSTEM_FOLDERS.map((folder) => `${folder}**`);
 const JOB_GLOBS = ['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'];
 /** The first three of those in one search: each looks through the names of all jobs. */
 const JOB_SEARCHES = ['jobs/*/{run,owner.json,outcome.json}', 'jobs/*/job-keys/**'];
@@ -98,7 +99,7 @@ const COPIES_AT_ONCE = 16;
  * @returns objects that were copied
  */
 export async function copySystemObjects(jobs: StoreReader, system: StorePort): Promise<number> {
-  const listed = await Promise.all(['system/', 'quota/', 'audit/', 'jobs/'].map((prefix) => jobs.list(prefix)));
+  const listed = await Promise.all([...SYSTEM_FOLDERS, 'jobs/'].map((prefix) => jobs.list(prefix)));
   const names = listed
     .flat()
     .map(({ name }) => name)

@@ -231,6 +231,8 @@ outside=$(readlink /proc/self/ns/user)
   echo '0 0 4294967295' > /proc/1/gid_map
 ) &
 exec unshare --user --mount bash --norc --noprofile -c "
-  until read -r _ < /proc/self/uid_map && read -r _ < /proc/self/gid_map; do :; done
+  until read -r _ < /proc/self/uid_map && read -r _ < /proc/self/gid_map; do
+    [ \$SECONDS -lt 60 ] || { echo 'its ids were not given within 60 s' >&2; exit 1; }
+  done
   echo ready
   $init" init "$@"

@@ -43,19 +43,29 @@ export class Gate {
   }
 
   /** @throws ApiError `forbidden`; JobNotFound */
-  async job(call: Call, verbs: AccessVerb | readonly AccessVerb[], job: string): Promise<JobFacts> {
+  async job(call: Call, verbs: AccessVerb | OneOrMore, job: string): Promise<JobFacts> {
     const facts = await this.#parts.facts.of(job);
     await this.about(call, verbs, facts);
     return facts;
   }
 
-  /** @param verbs of several, the first that is refused is the decision @throws ApiError `forbidden` with who may */
-  async about(call: Call, verbs: AccessVerb | readonly AccessVerb[], object: AccessObject): Promise<void> {
-    const asked = typeof verbs === 'string' ? [verbs] : verbs;
+  /**
+   * @param verbs of several, the first that is refused is the decision
+   * @param beside asked where the table allows it: what it refuses too is recorded in place of that
+   * @throws ApiError `forbidden` with who may
+   */
+  async about(
+    call: Call,
+    verbs: AccessVerb | OneOrMore,
+    object: AccessObject,
+    beside?: () => Promise<void>,
+  ): Promise<void> {
+    const asked: OneOrMore = typeof verbs === 'string' ? [verbs] : verbs;
     const files = await this.#parts.rules.of(object.pool);
-    const answers = asked.map((verb) => ({ verb, answer: this.decide(call.caller, verb, object, files) }));
+    const answers = asked.map((verb) => ({ verb, answer: answerTo(call.caller, verb, object, files) }));
     for (const { verb, answer } of answers)
       if (!answer.isAllowed) await this.refuse(call, verb, object, refusal(answer, object));
+    if (beside !== undefined) await this.within(call, asked[0], object, beside);
     await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
   }
 
@@ -68,13 +78,7 @@ export class Gate {
 
   /** The decision alone: nothing is recorded. */
   async ask(caller: Caller, verb: AccessVerb, object: AccessObject): Promise<AccessAnswer> {
-    return this.decide(caller, verb, object, await this.#parts.rules.of(object.pool));
-  }
-
-  /** The same by rules that are known: pure. */
-  decide(caller: Caller, verb: AccessVerb, object: AccessObject, files: PoolAccess): AccessAnswer {
-    const roles = rolesOf(caller, object, files);
-    return decideAccess({ verb, subject: caller.id, roles, readers: files.rules.readers, object });
+    return answerTo(caller, verb, object, await this.#parts.rules.of(object.pool));
   }
 
   /** Records and throws `error`. */
@@ -121,6 +125,13 @@ export class Gate {
       ...(inputSha256 === undefined ? {} : { inputSha256 }),
     });
   }
+}
+
+type OneOrMore = readonly [AccessVerb, ...AccessVerb[]];
+
+function answerTo(caller: Caller, verb: AccessVerb, object: AccessObject, files: PoolAccess): AccessAnswer {
+  const roles = rolesOf(caller, object, files);
+  return decideAccess({ verb, subject: caller.id, roles, readers: files.rules.readers, object });
 }
 
 const refusal = ({ why }: { readonly why: string }, { job }: AccessObject): ApiError =>

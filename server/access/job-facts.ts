@@ -2,6 +2,7 @@ import type { JobClient } from '../../client/job-client.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import type { AccessObject } from '../../domain/access/table.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
+import { Readings } from './readings.js';
 
 /** Whose a job is. Fixed when it was submitted, until it is deleted. */
 export type JobFacts = Required<Pick<AccessObject, 'job' | 'owner' | 'project' | 'pool'>>;
@@ -24,7 +25,7 @@ const NOT_KNOWN_YET = '-';
 export class JobFactsSource {
   readonly #client: Pick<JobClient, 'row'>;
   readonly #store: Pick<StoreReader, 'read'>;
-  readonly #reading = new Map<string, Promise<JobFacts>>();
+  readonly #readings = new Readings<JobFacts>();
 
   constructor(client: Pick<JobClient, 'row'>, store: Pick<StoreReader, 'read'>) {
     this.#client = client;
@@ -41,9 +42,7 @@ export class JobFactsSource {
 
   /** For many who look at the same time, and again later: one reading that has begun is enough for all. */
   shared(job: string): Promise<JobFacts> {
-    const reading = this.#reading.get(job) ?? this.of(job).finally(() => this.#reading.delete(job));
-    this.#reading.set(job, reading);
-    return reading;
+    return this.#readings.of(job, () => this.of(job));
   }
 
   async #stored(job: string): Promise<JobFacts | undefined> {

@@ -3,6 +3,7 @@ import type { QuotaSource } from '../../activities/quota-source.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { ApiError } from '../problem.js';
+import { Readings } from './readings.js';
 
 /** What decides in one pool: its files in force, read as a worker reads them. */
 export interface PoolAccess {
@@ -14,8 +15,7 @@ export interface PoolAccess {
 export class PoolRules {
   readonly #pools: PoolSource;
   readonly #quota: QuotaSource;
-  /** Who asks meanwhile gets the same reading. */
-  readonly #reading = new Map<string, Promise<PoolAccess>>();
+  readonly #readings = new Readings<PoolAccess>();
 
   constructor(pools: PoolSource, quota: QuotaSource) {
     this.#pools = pools;
@@ -33,9 +33,7 @@ export class PoolRules {
 
   /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */
   of(pool: string): Promise<PoolAccess> {
-    const reading = this.#reading.get(pool) ?? this.#read(pool).finally(() => this.#reading.delete(pool));
-    this.#reading.set(pool, reading);
-    return reading;
+    return this.#readings.of(pool, () => this.#read(pool));
   }
 
   async #read(pool: string): Promise<PoolAccess> {

@@ -17,6 +17,8 @@ interface Held {
   readonly verb: AccessVerb;
   readonly job: string;
   readonly lost: AbortController;
+  /** Under way: a slow look is not overtaken by the next, which would record one loss twice. */
+  look?: Promise<void> | undefined;
 }
 
 /**
@@ -27,8 +29,6 @@ export class StandingRights {
   readonly #gate: Gate;
   readonly #lookMs: number;
   readonly #held = new Set<Held>();
-  /** Those whose look is not over: a slow one is not overtaken by the next, which would record one loss twice. */
-  readonly #asked = new Set<Held>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(gate: Gate, lookMs = LOOK_MS) {
@@ -43,7 +43,7 @@ export class StandingRights {
 
   /** Of a call that the gate has just allowed. */
   hold(call: Call, verb: AccessVerb, job: string): StandingRight {
-    const held = { call, verb, job, lost: new AbortController() };
+    const held: Held = { call, verb, job, lost: new AbortController() };
     this.#held.add(held);
     this.#timer ??= setInterval(() => this.#look(), this.#lookMs).unref();
     return { lost: held.lost.signal, end: () => this.#end(held) };
@@ -57,11 +57,7 @@ export class StandingRights {
   }
 
   #look(): void {
-    for (const held of this.#held) {
-      if (this.#asked.has(held)) continue;
-      this.#asked.add(held);
-      void this.#check(held).finally(() => this.#asked.delete(held));
-    }
+    for (const held of this.#held) held.look ??= this.#check(held).finally(() => (held.look = undefined));
   }
 
   async #check(held: Held): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RouteVerb } from '../access/gate.js';
+import type { ServerConfig } from '../config.js';
 import { problemSchema } from '../../contract/api/failures.js';
 
 const problem = (description: string) => ({
@@ -9,6 +10,13 @@ const problem = (description: string) => ({
 
 /** A route's options: what its call is to the access table and the audit log, and its form. */
 export const route = <Schema>(verb: RouteVerb, schema: Schema) => ({ config: { verb }, schema });
+
+/** The same of a call that takes a server more than others: as many of one subject as submits. */
+export const dearRoute = <Schema>(
+  verb: RouteVerb,
+  schema: Schema,
+  { submitsPerMinute: max }: Pick<ServerConfig['limits'], 'submitsPerMinute'>,
+) => ({ config: { verb, rateLimit: { max, timeWindow: 60_000 } }, schema });
 
 /** What every call can be answered with, for the OpenAPI document. */
 export const PROBLEMS = {

@@ -23,7 +23,7 @@ import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { submitFor } from '../submit.js';
-import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
+import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 
 /** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
 const MOST_BEHIND = 10_000;
@@ -40,8 +40,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     headers: idempotencyHeaders,
     response: { ...CHANGE_PROBLEMS, 200: submittedSchema.describe('It was submitted before.'), 201: submittedSchema },
   };
-  const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
-  app.post('/v1/jobs', { schema: submit, config: { verb: 'submit', rateLimit } }, async (request, reply) => {
+  app.post('/v1/jobs', dearRoute('submit', submit, limits), async (request, reply) => {
     const { 'idempotency-key': key } = request.headers;
     if (key !== undefined && request.body.name !== undefined)
       throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');

@@ -8,7 +8,7 @@ import { quotaPlan } from '../quota-plan.js';
 import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { refuseForeignProjects } from '../shared-projects.js';
-import { CHANGE_PROBLEMS, PROBLEMS, route } from './answers.js';
+import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 
 /** Looking at pools, and what operators tell them. */
 export function registerPools(
@@ -43,17 +43,12 @@ export function registerPools(
     body: applyBody.nullish(),
     response: { ...CHANGE_PROBLEMS, 200: quotaPlanSchema },
   };
-  // A decision on thousands of jobs takes the server more than any other call.
-  const rateLimit = { max: limits.submitsPerMinute, timeWindow: 60_000 };
-  app.post(
-    '/v1/pools/:pool/quota/plan',
-    { schema: plan, config: { verb: 'quota-plan', rateLimit } },
-    async (request) => {
-      const { pool } = request.params;
-      await gate.about(callOf(request), 'quota-plan', { pool });
-      return (await quotaPlan(store, pool, request.body ?? {})) as never;
-    },
-  );
+  // A decision on thousands of jobs.
+  app.post('/v1/pools/:pool/quota/plan', dearRoute('quota-plan', plan, limits), async (request) => {
+    const { pool } = request.params;
+    await gate.about(callOf(request), 'quota-plan', { pool });
+    return (await quotaPlan(store, pool, request.body ?? {})) as never;
+  });
 
   const apply = {
     tags: ['pools'],
@@ -66,13 +61,10 @@ export function registerPools(
     const call = callOf(request);
     const { pool } = request.params;
     const { quotaFile, poolFile } = request.body;
-    // Only who may apply files here is told what other pools have; and what is refused has no line that allows it.
-    const { isAllowed } = await gate.ask(call.caller, 'quota-apply', { pool });
-    if (isAllowed && quotaFile)
-      await gate.within(call, 'quota-apply', { pool }, () =>
-        refuseForeignProjects(rules, call.caller, pool, quotaFile),
-      );
-    await gate.about(call, 'quota-apply', { pool });
+    // Only who may apply files here is told what other pools have.
+    await gate.about(call, 'quota-apply', { pool }, async () => {
+      if (quotaFile) await refuseForeignProjects(rules, call.caller, pool, quotaFile);
+    });
     const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
     return { message: await client.quota(pool).apply(files, call.caller.id) };
   });

@@ -43,7 +43,7 @@ async function endsOf(
     },
   };
   return new MockActivityEnvironment().run(() =>
-    storedEnds({ store, hosts: { readExitRecord: parseExitRecord }, installation }, OF, HOSTS),
+    storedEnds({ store, hosts: { readExitRecord: parseExitRecord }, proofOf: exitProofs(installation, OF) }, OF, HOSTS),
   );
 }
 
@@ -83,7 +83,6 @@ describe('ends that hosts stored themselves', () => {
     const exited = 'exited 0 - 1000 2000 12 - 5 up -';
     const proven = (of = OF): readonly string[] => {
       const proofOf = exitProofs(KEYED, of);
-      assert.ok(proofOf);
       return HOSTS.map(({ target }) => record(exited, 'train-a2', proofOf(target)));
     };
     const keyed = { installation: KEYED };

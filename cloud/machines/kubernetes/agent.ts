@@ -47,8 +47,8 @@ copy() {
   while kill -0 $copier 2> /dev/null; do wait $copier; done
 }
 
-# The run whose output is copied: of those that have begun and were not copied yet the first to start, once the rest of the one
-# before is. A run begins when the one before has ended, so none is left while it prints.
+# The next run to copy: the first to start of those that have begun and were not copied yet. What is left of the one before is
+# copied first. A run begins when the one before has ended, so none is left that still prints.
 next_run() {
   next= first=
   for begun in "$base"/runs/*/begun; do

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { JobClient } from '../../../client/job-client.js';
 import {
@@ -16,51 +16,20 @@ import {
   ServerUnreachable,
   TooManyRequests,
 } from '../../../client/errors.js';
+import { type Reply, ScriptedServer } from './scripted-server.js';
 
 const JOB = { name: 'j', tpu: { accelerator: 'v5litepod-1' }, command: { run: 'true' } };
-
-interface Seen {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-type Reply = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void;
 
 /** Of the wire alone: what a server may answer, break off or refuse. Whole ones are in test/server. */
 describe('JobClient over HTTP', function () {
   this.timeout(20_000);
-  let server: Server;
-  let address: string;
-  let seen: Seen[];
-  let replies: Reply[];
-
-  before(async () => {
-    server = createServer((request, response) => {
-      const parts: Buffer[] = [];
-      request.on('data', (part: Buffer) => parts.push(part));
-      request.on('end', () => {
-        const { method = '', url = '', headers } = request;
-        const one = { method, url, headers, body: Buffer.concat(parts).toString('utf8') };
-        seen.push(one);
-        const reply = replies.length > 1 ? replies.shift() : replies[0];
-        reply?.(one, response, request);
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  beforeEach(() => {
-    seen = [];
-    replies = [];
-  });
+  const server = new ScriptedServer();
+  before(() => server.start());
+  after(() => server.stop());
+  beforeEach(() => server.forget());
 
   const connect = (more: object = {}): Promise<JobClient> =>
-    JobClient.connect({ server: address, token: async () => 'a.b.c', ...more });
+    JobClient.connect({ server: server.address, token: async () => 'a.b.c', ...more });
   const answers =
     (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Reply =>
     (_, response) => {
@@ -81,30 +50,30 @@ describe('JobClient over HTTP', function () {
 
   describe('a submit', () => {
     it('whose answer is lost is sent again under the same key, and is one job that is new', async () => {
-      replies = [breaksOff, refuses(503, 'unavailable'), answers({ id: 'j-1', isNew: false, spec: {} })];
+      server.replies = [breaksOff, refuses(503, 'unavailable'), answers({ id: 'j-1', isNew: false, spec: {} })];
       const { id, isNew } = await (await connect()).submit({ job: JOB });
       assert.deepEqual([id, isNew], ['j-1', true]);
-      const keys = seen.map(({ headers }) => headers['idempotency-key']);
+      const keys = server.seen.map(({ headers }) => headers['idempotency-key']);
       assert.equal(keys.length, 3);
       assert.match(String(keys[0]), /^[0-9a-f-]{36}$/);
       assert.equal(new Set(keys).size, 1);
-      assert.equal(new Set(seen.map(({ body }) => body)).size, 1);
+      assert.equal(new Set(server.seen.map(({ body }) => body)).size, 1);
     });
 
     it('of another call has another key', async () => {
-      replies = [submitted];
+      server.replies = [submitted];
       const client = await connect();
       await client.submit({ job: JOB });
       await client.submit({ job: JOB });
-      assert.equal(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size, 2);
+      assert.equal(new Set(server.seen.map(({ headers }) => headers['idempotency-key'])).size, 2);
     });
 
     it('with a name has the name for a key, and what the server says of it', async () => {
-      replies = [answers({ id: 'j-1', isNew: false, spec: {} })];
+      server.replies = [answers({ id: 'j-1', isNew: false, spec: {} })];
       const { isNew } = await (await connect()).submit({ job: JOB, name: 'j-1' });
       assert.equal(isNew, false);
       assert.deepEqual(
-        [seen[0]?.headers['idempotency-key'], (JSON.parse(seen[0]?.body ?? '') as { name: string }).name],
+        [server.seen[0]?.headers['idempotency-key'], (JSON.parse(server.seen[0]?.body ?? '') as { name: string }).name],
         [undefined, 'j-1'],
       );
     });
@@ -126,12 +95,12 @@ describe('JobClient over HTTP', function () {
   });
 
   it('what may not be repeated is not: a restart whose answer is lost says that it may have been done', async () => {
-    replies = [breaksOff];
+    server.replies = [breaksOff];
     await assert.rejects(
       (await connect()).restart('j-1', ''),
       (error) => error instanceof ServerUnreachable && error.message.endsWith('; it may have been done'),
     );
-    assert.equal(seen.length, 1);
+    assert.equal(server.seen.length, 1);
   });
 
   it('no token leaves for an address that is not safe, and none follows a redirect', async () => {
@@ -139,16 +108,16 @@ describe('JobClient over HTTP', function () {
       connect({ server: 'http://jobctl.example.com' }),
       (error) => error instanceof ServerRefused && /clear text/.test(error.message),
     );
-    replies = [answers({}, 302, { location: 'http://127.0.0.1:1/elsewhere' })];
+    server.replies = [answers({}, 302, { location: 'http://127.0.0.1:1/elsewhere' })];
     await assert.rejects(
       (await connect()).row('j-1'),
       (error) => error instanceof ServerRefused && /leads to http:\/\/127\.0\.0\.1:1\/elsewhere/.test(error.message),
     );
-    assert.equal(seen.length, 1);
+    assert.equal(server.seen.length, 1);
   });
 
   it('a refused token is asked for once more, and another one is sent', async () => {
-    replies = [refuses(401, 'unauthenticated'), answers({ id: 'j-1' })];
+    server.replies = [refuses(401, 'unauthenticated'), answers({ id: 'j-1' })];
     const refused: (string | undefined)[] = [];
     const token = async (before?: string): Promise<string> => {
       refused.push(before);
@@ -157,28 +126,28 @@ describe('JobClient over HTTP', function () {
     await (await connect({ token })).row('j-1');
     assert.deepEqual(refused, [undefined, 'old.a.b']);
     assert.deepEqual(
-      seen.map(({ headers }) => headers.authorization),
+      server.seen.map(({ headers }) => headers.authorization),
       ['Bearer old.a.b', 'Bearer new.a.b'],
     );
   });
 
   describe('too many calls', () => {
     it('are the caller’s to know, with when to ask again', async () => {
-      replies = [refuses(429, 'too-many-requests', { 'retry-after': '7' })];
+      server.replies = [refuses(429, 'too-many-requests', { 'retry-after': '7' })];
       await assert.rejects(
         (await connect()).row('j-1'),
         (error) => error instanceof TooManyRequests && error.retryAfterMs === 7_000 && error.remedy === 'do this',
       );
-      assert.equal(seen.length, 1);
+      assert.equal(server.seen.length, 1);
     });
 
     it('are waited for, as long as was agreed in all', async () => {
-      replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' }), answers({ id: 'j-1' })];
+      server.replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' }), answers({ id: 'j-1' })];
       const told: number[] = [];
       const busy = { busyPatienceMs: 1_500, onBusy: (_: string, ms: number) => told.push(ms) };
       assert.equal((await (await connect(busy)).row('j-1')).id, 'j-1');
       assert.deepEqual(told, [1_000]);
-      replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' })];
+      server.replies = [refuses(429, 'too-many-requests', { 'retry-after': '1' })];
       await assert.rejects((await connect(busy)).row('j-1'), TooManyRequests);
       assert.deepEqual(told, [1_000, 1_000]);
     });
@@ -204,12 +173,12 @@ describe('JobClient over HTTP', function () {
     ];
   for (const [what, status, code, call, error] of REFUSALS)
     it(`${what} is ${error.name}`, async () => {
-      replies = [refuses(status, code)];
+      server.replies = [refuses(status, code)];
       await assert.rejects(call(await connect()), error);
     });
 
   it('what is no jobctl serve is said to be none', async () => {
-    replies = [
+    server.replies = [
       (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hi</html>'),
       (_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<html>no</html>'),
     ];
@@ -222,7 +191,7 @@ describe('JobClient over HTTP', function () {
   });
 
   it('find reads page after page, a filter of many ids in parts, and no row twice', async () => {
-    replies = [
+    server.replies = [
       answers({ rows: [{ id: 'a' }, { id: 'b' }], total: 3, open: 3, nextPageToken: 'next' }),
       answers({ rows: [{ id: 'b' }, { id: 'c' }], total: 3, open: 3 }),
     ];
@@ -233,17 +202,17 @@ describe('JobClient over HTTP', function () {
       ['a', 'b', 'c'],
     );
     assert.deepEqual(
-      seen.map(({ url }) => url),
+      server.seen.map(({ url }) => url),
       [
         '/v1/jobs?user=alice%40example.org&phase=queued%2Crunning&limit=1000',
         '/v1/jobs?user=alice%40example.org&phase=queued%2Crunning&limit=1000&pageToken=next',
       ],
     );
-    seen = [];
-    replies = [answers({ rows: [], total: 0, open: 0 })];
+    server.seen = [];
+    server.replies = [answers({ rows: [], total: 0, open: 0 })];
     await client.find({ ids: Array.from({ length: 401 }, (_, at) => `job-${at}`) });
     assert.deepEqual(
-      seen.map(({ url }) => new URL(url, address).searchParams.get('ids')?.split(',').length),
+      server.seen.map(({ url }) => new URL(url, server.address).searchParams.get('ids')?.split(',').length),
       [200, 200, 1],
     );
     assert.deepEqual(await client.find({ ids: [] }), []);
@@ -254,7 +223,7 @@ describe('JobClient over HTTP', function () {
     const answerAll: Reply = ({ method, url, body, headers }, response) => {
       if (url === '/v1/uploads') {
         const answered = [
-          { path: 'a', object: 'x', state: 'wanted', url: `${address}/session?upload_id=1`, upload },
+          { path: 'a', object: 'x', state: 'wanted', url: `${server.address}/session?upload_id=1`, upload },
           { path: 'b', object: 'y', state: 'wanted' },
           { path: 'c', object: 'z', state: 'exists' },
         ];
@@ -262,10 +231,10 @@ describe('JobClient over HTTP', function () {
       } else if (url === '/v1/jobs') submitted({ method, url, body, headers }, response, response.req);
       else response.writeHead(headers['content-range'] === 'bytes */1' ? 308 : 204).end();
     };
-    replies = Array.from({ length: 6 }, () => answerAll);
+    server.replies = Array.from({ length: 6 }, () => answerAll);
     const [a, b, c] = ['a', 'bb', 'ccc'].map((text) => Buffer.from(text));
     await (await connect()).submit({ job: JOB, files: { a: a as Buffer, b: b as Buffer, c: c as Buffer } });
-    const calls = seen
+    const calls = server.seen
       .slice(1, -1)
       .map(({ method, url, body, headers }) => [method, url.split('?')[0], body, headers.authorization]);
     assert.deepEqual(
@@ -280,7 +249,7 @@ describe('JobClient over HTTP', function () {
       calls.filter(([, url]) => url === '/v1/uploads/content'),
       [['PUT', '/v1/uploads/content', 'bb', 'Bearer a.b.c']],
     );
-    const job = JSON.parse(seen.at(-1)?.body ?? '') as { files: Record<string, string> };
+    const job = JSON.parse(server.seen.at(-1)?.body ?? '') as { files: Record<string, string> };
     assert.deepEqual(Object.keys(job.files), ['a', 'b', 'c']);
   });
 
@@ -290,14 +259,14 @@ describe('JobClient over HTTP', function () {
       const file = { path: 'a', object: 'x', state: 'wanted', url: away, upload: '0'.repeat(32) };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: [file] }));
     };
-    replies = [plan, (_, response) => response.writeHead(204).end(), submitted];
+    server.replies = [plan, (_, response) => response.writeHead(204).end(), submitted];
     const files = { a: Buffer.from('a') };
     await (await connect()).submit({ job: JOB, files });
     assert.deepEqual(
-      seen.map(({ method, url }) => `${method} ${url.split('?')[0]}`),
+      server.seen.map(({ method, url }) => `${method} ${url.split('?')[0]}`),
       ['POST /v1/uploads', 'PUT /v1/uploads/content', 'POST /v1/jobs'],
     );
-    replies = [plan, refuses(413, 'too-large')];
+    server.replies = [plan, refuses(413, 'too-large')];
     await assert.rejects((await connect()).submit({ job: JOB, files }), {
       name: 'JobInvalid',
       message: /^a: the store cannot be reached from here \(.*127\.0\.0\.1:\d+.*\), and through the server: because$/,
@@ -305,9 +274,9 @@ describe('JobClient over HTTP', function () {
   });
 
   it('a store that refuses a file is named, and nothing is submitted', async () => {
-    replies = [
+    server.replies = [
       (_, response) => {
-        const file = { path: 'a', object: 'x', state: 'wanted', url: `${address}/s`, upload: '0'.repeat(32) };
+        const file = { path: 'a', object: 'x', state: 'wanted', url: `${server.address}/s`, upload: '0'.repeat(32) };
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ files: [file] }));
       },
       (_, response) => response.writeHead(308).end(),
@@ -318,7 +287,7 @@ describe('JobClient over HTTP', function () {
       name: 'ServerRefused',
       message: /^the store at 127\.0\.0\.1:\d+ refuses a file: no quota$/,
     });
-    assert.ok(!seen.some(({ url }) => url === '/v1/jobs'));
+    assert.ok(!server.seen.some(({ url }) => url === '/v1/jobs'));
   });
 });
 

@@ -42,7 +42,7 @@ function configurationOf(files: ServerFiles, place: ServerPlace): object {
     log: { stdout: true, level: 'warn' },
     persistence: persistenceOf(place.databaseFile),
     global: {
-      // Members of a server that was killed count for 20 s or so; to wait for them longer helps nobody.
+      // The members that a killed server left do not answer: each try to join waits this long for them.
       membership: { maxJoinDuration: '10s', broadcastAddress: '127.0.0.1' },
       tls: tlsOf(files),
       authorization: authorizationOf(place.keysUrl),
@@ -86,8 +86,8 @@ function authorizationOf(keysUrl: string): object {
 }
 
 /**
- * The ports of the start before. A server that was killed left its members in the database, and one with other ports would wait
- * for them: for most of a minute it answers calls of its frontend alone ("Not enough hosts to serve the request").
+ * The ports of the start before. A server that was killed left its members in the database, and one with other ports waits for
+ * them: for 24 s and more, seen with 1.29.1, its frontend alone answers ("Not enough hosts to serve the request").
  * @returns none where there was no such start
  */
 export function portsBefore({ configuration }: ServerFiles): readonly number[] {

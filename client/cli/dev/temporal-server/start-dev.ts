@@ -54,7 +54,7 @@ const ifThere = (error: { readonly code?: unknown }): void => {
 
 /**
  * One try: whether the server answers real calls, each of its services one. Its health service says yes before the rest is there,
- * and its frontend answers before the others are found, for most of a minute after a server that was killed.
+ * and after a kill its frontend answers long before the others are found (portsBefore in ../guarded-server/configuration.ts).
  * @param login of a server that asks who calls. A new one of those has no namespace yet, and says so: an answer too
  */
 export async function answersCalls(
