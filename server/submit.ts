@@ -74,7 +74,7 @@ function refuseForOthers({ caller }: Call, user: string, { rules }: PoolAccess):
 }
 
 function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): string {
-  const choice = resolveProject(config, user, project, 'verified');
+  const choice = resolveProject(config, { user, project, mode: 'verified' });
   if (choice.ok) return choice.project;
   throw new ApiError('forbidden', choice.message, choice.hint);
 }

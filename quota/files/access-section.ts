@@ -4,12 +4,12 @@ import { oneOf, section, text, texts } from '../../domain/job-file/fields.js';
 import type { Report } from '../../domain/job-file/report.js';
 import type { Path } from '../../domain/problem.js';
 import type { AccessRules, ServiceRule } from '../access-roles.js';
-import { patternProblem } from '../membership.js';
+import { patternProblem } from '../name-pattern.js';
 import { isSameProject } from '../quota-config.js';
 
 const service = section({
   subject: text().describe("Id of the service's account, as its token has it."),
-  submit_for: texts().describe('Patterns (RE2, full match) of the users that it may submit for.'),
+  submit_for: texts().describe('Users that it may submit for: names, or patterns (RE2, full match).'),
 });
 
 const access = section({

@@ -5,7 +5,7 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem, showValue } from '../../domain/problem.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { patternProblem } from '../membership.js';
+import { looseName, patternProblem } from '../name-pattern.js';
 import { nominalQuota } from '../nominal-quota.js';
 import { isSameProject } from '../quota-config.js';
 import { MOST_UNITS, unitsOf } from '../../domain/units.js';
@@ -167,9 +167,10 @@ class QuotaFileReader {
 
   #warn(
     tiers: readonly QuotaUnits[],
-    members: ReadonlyMap<string, unknown>,
+    members: ReadonlyMap<string, readonly string[]>,
     shares: ReadonlyMap<string, QuotaUnits>,
   ): void {
+    this.warnings.push(...looseMembers(members));
     const pooled = new Set(tiers.flatMap((tier) => Object.keys(tier)));
     const sums = new Map<string, number>();
     for (const [project, byType] of shares) {
@@ -230,6 +231,22 @@ function projectsOf(
     members: members.get(name) ?? [],
     nominal: nominal.map((byProject) => byProject.get(name) ?? {}),
   }));
+}
+
+/** Of a long file the first ones say enough: each costs a match with every name. */
+export const MOST_LOOSE = 20;
+const MOST_NAMES = 1000;
+
+/** Members that match more people than the one who is written there (docs/adr/0105). */
+function looseMembers(members: ReadonlyMap<string, readonly string[]>): Problem[] {
+  const names = [...members.values()].flat().slice(0, MOST_NAMES);
+  const found: Problem[] = [];
+  for (const [project, entries] of members)
+    for (const [index, value] of entries.entries()) {
+      const loose = found.length < MOST_LOOSE ? looseName(value, names) : undefined;
+      if (loose !== undefined) found.push({ path: ['project_membership', project, index], value, ...loose });
+    }
+  return found;
 }
 
 /** Whole units of one tier, by project and type. */
