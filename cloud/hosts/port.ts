@@ -262,6 +262,12 @@ export interface PutFileOptions {
   readonly signal: AbortSignal;
 }
 
+export interface GetFileOptions {
+  /** Bytes that are taken, as the file was listed: of one that has grown, its beginning. More than that is refused. */
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
 /** A host's file as it was copied from there: `sha256` was compared with what arrived. */
 export interface ReceivedFile {
   readonly size: number;
@@ -329,8 +335,12 @@ export interface HostConnection {
    * @param path absolute, or under the login user's home (`~/x` and `x` are the same)
    */
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'>;
-  /** A file's bytes in order, each once, also over cuts. @throws HostFileError where there is none, or it changed meanwhile. */
-  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile>;
+  /** A file's bytes in order, each once, also over cuts. @throws HostFileError if there is none, or it changed meanwhile. */
+  getFile(
+    path: string,
+    onChunk: (chunk: Buffer) => void | Promise<void>,
+    options: GetFileOptions,
+  ): Promise<ReceivedFile>;
   close(): void;
 }
 

@@ -52,6 +52,8 @@ export interface ResolveOptions {
   readonly pool?: PoolDefaults;
   /** Whoever asks builds images: `build` needs no digest yet. */
   readonly mayBuild?: true;
+  /** As `RequestContext`. */
+  readonly isZoneStrict?: true;
 }
 
 /** Retry budgets of a file that names none. */
@@ -81,7 +83,8 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const mayBeUnbuilt = options.mayBuild === true && build?.remote.commit === undefined;
   if (build !== undefined && !mayBeUnbuilt) refuseUnbuilt(build, report);
   const size = resolveSize(form, report);
-  const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool: options.pool }, report);
+  const { pool, isZoneStrict = false } = options;
+  const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
   const isOfPods = found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod';
   if (isOfPods) refuseForPods(form, report);

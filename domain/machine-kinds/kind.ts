@@ -125,6 +125,8 @@ export interface RequestContext extends Slices {
   /** The job's pool. */
   readonly poolName: string;
   readonly pool: PoolDefaults | undefined;
+  /** Also while the pool is not known, a zone that jobctl does not know is refused. */
+  readonly isZoneStrict?: boolean;
 }
 
 export interface ResolvedRequest<Request> {

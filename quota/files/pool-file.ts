@@ -3,7 +3,7 @@ import { Report } from '../../domain/job-file/report.js';
 import { checkForm } from '../../domain/job-file/schema-problems.js';
 import { resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
-import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-keys.js';
+import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-zones.js';
 import { checkPoolDefaults } from '../../domain/machine-kinds/cloud-tpu/section.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
@@ -74,12 +74,15 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   };
 }
 
-function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {
+function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefaults {
+  const { google_project, zones, tpu } = form;
+  const listedZones = [...new Set([...(zones ?? []), ...Object.keys(form.largest_slice ?? {})])];
   return {
     pool,
     file,
     ...(google_project !== undefined && { googleProject: google_project }),
     ...(zones && zones.length > 0 && { zones }),
+    ...(listedZones.length > 0 && { listedZones }),
     ...(tpu && { tpu }),
   };
 }

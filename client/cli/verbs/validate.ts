@@ -62,7 +62,8 @@ function kindOf(file: string): FileKind {
 
 async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
   const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
-  const job = await readJobFile(file, { set, ...(pool && { pool: pool.defaults }), isDry: true });
+  const known = pool === undefined ? { isZoneStrict: true as const } : { pool: pool.defaults };
+  const job = await readJobFile(file, { set, ...known, isDry: true });
   const { spec, warnings, leftToPool } = job;
   if (pool !== undefined) refuseByPool(pool, job, { file, set, source: job.source });
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);

@@ -129,6 +129,7 @@ async function undo(
   answer: CreateAnswer,
 ): Promise<CreateAnswer> {
   if (answer.kind === 'unanswered') return answer;
-  await Promise.all(made.map(({ what, uid }) => deleteOnly(cluster, what, { ...place, uid })));
-  return answer;
+  const undone = await Promise.all(made.map(({ what, uid }) => deleteOnly(cluster, what, { ...place, uid })));
+  const isUndone = undone.every(({ kind }) => kind === 'accepted' || kind === 'gone');
+  return isUndone || answer.kind !== 'refused' ? answer : { ...answer, isPartial: true };
 }
