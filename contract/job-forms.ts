@@ -49,6 +49,7 @@ export const attemptTroubleForm: Form<AttemptTrouble> = form(
     v: z.literal(1),
     attempt: z.int().min(1),
     what: text().exactOptional(),
+    hasEnded: z.literal(true).exactOptional(),
     isStoringOutputs: z.literal(true).exactOptional(),
   }),
 );

@@ -253,8 +253,11 @@ export type RunStatus =
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
-  /** The host was rebooted or the run was killed with its supervisor: evidence, never an exit code. */
-  | { readonly kind: 'lost'; readonly outputBytes: number };
+  /**
+   * The run is over, and no exit record is on the host: evidence, never an exit code. `isRestarted`: by its boot id the host, or its
+   * pod, was started anew; absent: it was not, so the supervisor was killed with the run, or the disk did not keep the record.
+   */
+  | { readonly kind: 'lost'; readonly outputBytes: number; readonly isRestarted?: true };
 
 export interface PutFileOptions {
   /** Permissions, such as 0o644. */
@@ -349,6 +352,8 @@ export interface HostsPort {
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads what a host put into the store at the end of a run (`RunRequest.exitRecord`). Undefined: it is no record of that run. */
   readExitRecord(content: string, of: ExitRecordOf): Extract<RunStatus, { kind: 'exited' }> | undefined;
+  /** What the host would put there, for an end that it has told and may yet lose. */
+  exitRecord(status: Extract<RunStatus, { kind: 'exited' }>, of: ExitRecordOf): string;
   /** Closes the connections to these hosts, or all. */
   release(targets?: readonly HostTarget[]): void;
 }
