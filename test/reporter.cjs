@@ -69,6 +69,8 @@ class Counts extends reporters.Base {
     process.stdout.write('\n');
     super.epilogue();
     this.logs.show(this.failed);
+    console.log(`CPU seconds of files: ${this.logs.dearest().join(' · ')}`);
+    this.logs.close(this.failed.size > 0);
     printClosingLine(this.stats);
   }
 }
@@ -79,8 +81,10 @@ const fileOf = (test) => {
 };
 
 const SHOWN_LINES = 40;
+/** Files whose cost is shown, unless JOBCTL_TEST_COSTS says how many. */
+const DEAREST = Number(process.env['JOBCTL_TEST_COSTS'] ?? 10);
 
-/** What each of mocha's processes and its children print. test/log-sections.ts writes a heading as each file begins. */
+/** What each of mocha's processes and its children print. test/root-hooks.ts writes a heading as each file begins, and its cost. */
 class Logs {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'jobctl-test-logs-'));
@@ -93,7 +97,7 @@ class Logs {
     };
   }
 
-  /** The last lines of each failed file. The logs stay if there is one. */
+  /** The last lines of each failed file. */
   show(failed) {
     for (const file of failed) {
       const section = this.sectionOf(file);
@@ -103,15 +107,31 @@ class Logs {
       console.log(`${own}, its end:`);
       for (const line of section.trimEnd().split('\n').slice(-SHOWN_LINES)) console.log(`  | ${line}`);
     }
-    if (failed.size === 0) rmSync(this.folder, { recursive: true, force: true });
   }
 
   sectionOf(file) {
-    if (!existsSync(this.folder)) return '';
-    for (const name of readdirSync(this.folder)) {
-      const [, section] = readFileSync(join(this.folder, name), 'utf8').split(`\n=== ${file}\n`);
+    for (const text of this.texts()) {
+      const [, section] = text.split(`\n=== ${file}\n`);
       if (section !== undefined) return section.split('\n=== ')[0];
     }
     return '';
+  }
+
+  dearest() {
+    const costs = this.texts().flatMap((text) => [...text.matchAll(/^=== CPU ([\d.]+) s (.+)$/gm)]);
+    const sorted = costs.map(([, seconds, file]) => ({ seconds: Number(seconds), file }));
+    sorted.sort((a, b) => b.seconds - a.seconds);
+    const sum = sorted.reduce((total, { seconds }) => total + seconds, 0);
+    return [`all ${sum.toFixed(0)}`, ...sorted.slice(0, DEAREST).map(({ seconds, file }) => `${file} ${seconds}`)];
+  }
+
+  texts() {
+    if (!existsSync(this.folder)) return [];
+    const names = readdirSync(this.folder).filter((name) => name.startsWith('process-'));
+    return names.map((name) => readFileSync(join(this.folder, name), 'utf8'));
+  }
+
+  close(isKept) {
+    if (!isKept) rmSync(this.folder, { recursive: true, force: true });
   }
 }
