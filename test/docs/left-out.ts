@@ -89,7 +89,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
       ['npx cloud-tpu-rehearsal --state-dir \\S+ --auth|curl .*/admin/access', 'rehearsal/test/authentication.test.ts'],
       ['curl .*/admin/kubernetes', 'rehearsal/test/kubernetes.test.ts'],
       ['curl .*/admin/project', 'rehearsal/test/neighbours.test.ts'],
-      ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.test.ts'],
+      ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.live.test.ts'],
     ] as const
   ).map(([begins, by]) => ({ page: /rehearsal\/README/u, begins: new RegExp(`^(${begins})`, 'u'), by })),
 ];

@@ -13,13 +13,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Ended, jobctl } from '../cli/command-line.js';
+import { type Ended, jobctlProcess as jobctl } from '../cli/command-line.js';
 import { ended, type Started, started } from '../cli/running-command.js';
 import { until } from '../until.js';
 import { type LoginServer, startLoginServer } from './login-server.js';
 import { Person } from './person.js';
 import { CLIENT_ID, PersonIssuer, SCOPES } from './person-issuer.js';
 
+/** Each command line in a process: one that has a login keeps its token in memory. */
 describe('jobctl login, logout and whoami, at a real OpenID provider', function () {
   this.timeout(60_000);
   let issuer: PersonIssuer;
