@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { programArguments } from '../built.js';
+import { makeComposeFolders } from './compose-folders.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = ['docker-compose.yml', 'docker-compose.verified.yml'];
@@ -25,15 +25,6 @@ function foldersOf(service: string): readonly string[] {
   return folders.filter((folder) => folder.startsWith('./'));
 }
 
-/** The commands of docs/deployment.md before the first start, but `docker compose` and what is written into .env. */
-function documentedCommands(): string {
-  const page = readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8');
-  const [, chapter = ''] = /^## Verified mode\n([\s\S]*?)^## /mu.exec(page) ?? [];
-  const blocks = [...chapter.matchAll(/^```sh\n([\s\S]*?)^```$/gmu)].map(([, block = '']) => block);
-  const lines = blocks.join('').split('\n');
-  return lines.filter((line) => !/^(docker compose|echo) /u.test(line)).join('\n');
-}
-
 /**
  * The folders as an operator makes them by the page, read as a container's account reads them. That compose starts with them is
  * test/long/compose/verified.test.ts.
@@ -46,19 +37,7 @@ describe('H13: docker-compose.verified.yml, by the commands of docs/deployment.m
     // Root alone gives files away; `.ci/run` is root, and fails what is skipped.
     if (process.getuid?.() !== 0) this.skip();
     folder = mkdtempSync(join(tmpdir(), 'jobctl-compose-folders-'));
-    chmodSync(folder, 0o755);
-    cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
-    mkdirSync(join(folder, 'bin'));
-    const program = [process.execPath, ...programArguments('client/cli/main')].map((word) => `'${word}'`).join(' ');
-    writeFileSync(join(folder, 'bin/jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
-    writeFileSync(join(folder, 'bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
-    const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };
-    const typed = spawnSync('bash', ['-euc', `umask 077\n${documentedCommands()}`], {
-      cwd: folder,
-      env,
-      encoding: 'utf8',
-    });
-    assert.equal(typed.status, 0, typed.stderr);
+    makeComposeFolders(folder, 'worker');
     writeFileSync(join(folder, 'server-config/serve.json'), '{}');
   });
   after(() => folder === undefined || rmSync(folder, { recursive: true }));
