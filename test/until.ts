@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const REFERENCE_MS = 2.5;
 const WORK = Buffer.alloc(4_000_000);
 const MOST = 20;
+/** Between two looks: many of them cost a call to a server each. */
+const MOST_PAUSE_MS = 200;
 
 function cpuMsOfWork(): number {
   const before = process.cpuUsage();
@@ -36,6 +38,7 @@ export async function until<T>(
   withinMs = 30_000,
 ): Promise<T> {
   const began = Date.now();
+  let pauseMs = 20;
   let patienceMs = withinMs * slowness();
   for (;;) {
     let last: unknown;
@@ -50,7 +53,8 @@ export async function until<T>(
       if (now <= patienceMs) throw new Error(overdue(claim, patienceMs, last));
       patienceMs = now;
     }
-    await sleep(50);
+    await sleep(pauseMs);
+    pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5);
   }
 }
 

@@ -13,6 +13,9 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** Where mocha was started. */
+const ROOT = process.cwd();
+
 type Variables = Readonly<Record<string, string>>;
 
 /** `env` stands alone beside PATH: nothing of the developer's own stack reaches jobctl. */
@@ -24,11 +27,11 @@ const environmentOf = (env: Variables): Variables => ({
 });
 
 /**
- * Runs a command line in this process, with an environment and streams of its own: no terminal, nothing to read. A claim about the
- * process itself needs `jobctlProcess`.
+ * Runs a command line in this process, with an environment, a folder and streams of its own: no terminal, nothing to read. A claim
+ * about the process itself needs `jobctlProcess`.
  */
-export async function jobctl(args: readonly string[], env: Variables = {}): Promise<Ended> {
-  const leave = await enter(environmentOf(env));
+export async function jobctl(args: readonly string[], env: Variables = {}, folder = ROOT): Promise<Ended> {
+  const leave = await enter(environmentOf(env), folder);
   const [stdout, stderr] = [new Capture(), new Capture()];
   try {
     const exitCode = await OWN_STREAMS.run({ stdout, stderr, stdin: Readable.from([]) }, () => exitCodeOf(args));
@@ -71,21 +74,23 @@ for (const name of ['stdin', 'stdout', 'stderr'] as const) {
   Object.defineProperty(process, name, { get, configurable: true, enumerable: true });
 }
 
-/** The environment belongs to the process: command lines with the same one run side by side, any other waits for their end. */
-const inside = { environment: '', count: 0, before: {} as NodeJS.ProcessEnv, ends: Promise.resolve(), end: () => {} };
+/** Environment and folder belong to the process: command lines with the same run side by side, any other waits for their end. */
+const inside = { place: '', count: 0, before: {} as NodeJS.ProcessEnv, ends: Promise.resolve(), end: () => {} };
 
-async function enter(env: Variables): Promise<() => void> {
-  const environment = JSON.stringify(env);
-  while (inside.count > 0 && inside.environment !== environment) await inside.ends;
+async function enter(env: Variables, folder: string): Promise<() => void> {
+  const place = JSON.stringify([env, folder]);
+  while (inside.count > 0 && inside.place !== place) await inside.ends;
   if (inside.count === 0) {
-    Object.assign(inside, { environment, before: { ...process.env } });
+    Object.assign(inside, { place, before: { ...process.env } });
     inside.ends = new Promise((resolve) => (inside.end = resolve));
     become(env);
+    process.chdir(folder);
   }
   inside.count++;
   return () => {
     if (--inside.count > 0) return;
     become(inside.before);
+    process.chdir(ROOT);
     inside.end();
   };
 }
