@@ -4,6 +4,7 @@ import type { Finding } from './finding.js';
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
   readonly kubernetes?: true;
+  readonly server?: true;
   readonly kubeconfig?: string;
   readonly kubeContext?: string;
   readonly kubeNamespace?: string;
