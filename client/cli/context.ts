@@ -106,7 +106,8 @@ export interface CliContext {
 
 /**
  * The place that a verb talks to, from the first source that names one: flags, `--context`, the environment (TEMPORAL_*, JOBCTL_*),
- * JOBCTL_CONTEXT or the current context, Temporal's own profile, the local stack of JOBCTL_HOME (docs/adr/0062).
+ * JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context, Temporal's own profile, the local stack
+ * (docs/adr/0062, 0104).
  * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
  */
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {

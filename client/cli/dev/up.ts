@@ -108,9 +108,8 @@ async function bringUp(
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
     const context = contextOf(home, record);
-    const isOwnServer = record.temporalAddress === null;
-    await provisionTemporal(context, isOwnServer);
-    await provisionStore(context);
+    const owner = await provisionStore(context);
+    await provisionTemporal(context, { isOwnServer: record.temporalAddress === null, owner });
     await provisionSshKey(context.ssh, home.sshDir);
     provisionJobKeySecret(home);
     writeJson(home.workerConfigFile, workerConfigOf(home, record));

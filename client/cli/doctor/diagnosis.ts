@@ -6,6 +6,7 @@ export interface DoctorFlags extends OutputFlag {
   readonly kubernetes?: true;
   /** A quota file; alone, or beside others. */
   readonly quota?: string;
+  readonly server?: true;
   readonly kubeconfig?: string;
   readonly kubeContext?: string;
   readonly kubeNamespace?: string;

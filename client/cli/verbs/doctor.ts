@@ -3,14 +3,15 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Diagnosis, DoctorFlags } from '../doctor/diagnosis.js';
 import { ok as good, warning } from '../doctor/finding.js';
+import { diagnoseServer } from '../doctor/server.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
-import { cliKinds } from '../machine-kinds.js';
+import { type CliKind, cliKinds } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { renderFindings } from '../render/findings.js';
 import { terminalWidth } from '../render/columns.js';
 import { printOut } from '../print.js';
 
-/** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Needs nothing of Temporal. */
+/** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Only `--server` needs Temporal. */
 export async function doctor(
   file: string | undefined,
   flags: DoctorFlags,
@@ -38,7 +39,13 @@ function diagnoseQuotaFile(file: string): Diagnosis {
   return { account: { quotaFile: file }, findings: findings.length === 0 ? [good('quota file', file)] : findings };
 }
 
-const doctors = () => cliKinds().flatMap(({ doctor: own }) => own ?? []);
+const SERVER: NonNullable<CliKind['doctor']> = {
+  flag: 'server',
+  looksAt: 'the Temporal server: whose its task queue is, and its workers',
+  diagnose: diagnoseServer,
+};
+
+const doctors = () => [...cliKinds().flatMap(({ doctor: own }) => own ?? []), SERVER];
 
 function nothingToLookAt(): CliError {
   return new CliError(
