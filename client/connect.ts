@@ -95,7 +95,8 @@ async function fromEnvironment(
   return {
     ...(address === undefined ? {} : { address }),
     ...(namespace === undefined ? {} : { namespace }),
-    options: connectionOptions,
+    // It gives `apiKey: undefined` where no variable has one, which would take away the one of the caller.
+    options: Object.fromEntries(Object.entries(connectionOptions).filter(([, value]) => value !== undefined)),
   };
 }
 

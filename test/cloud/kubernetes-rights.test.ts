@@ -38,7 +38,7 @@ describe('deploy/kubernetes/rbac.yaml', () => {
     const subjects = all.flatMap(({ subjects: of = [] }) => of).map(({ name, namespace }) => ({ name, namespace }));
     assert.deepEqual(subjects, accounts);
     // `kubectl apply -n NAMESPACE` puts what names no namespace into that one.
-    const roles = all.filter(({ kind }) => /^Role/u.test(kind)).map(({ metadata }) => metadata.namespace);
+    const roles = all.filter(({ kind }) => kind.startsWith('Role')).map(({ metadata }) => metadata.namespace);
     assert.deepEqual(roles, [undefined, undefined]);
   });
 });

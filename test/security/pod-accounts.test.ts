@@ -34,7 +34,7 @@ function ray(more: object) {
     ray_cluster: { image: 'train:1', ray_version: '2.60.0', workers: { min: 2, max: 2 }, ...more },
   });
   assert.ok('ray_cluster' in spec);
-  return rayClusterManifest(KINDS['ray-cluster'].plan(spec, PLACE)).cluster.spec;
+  return rayClusterManifest(KINDS['ray-cluster'].plan(spec, PLACE)).cluster.spec ?? assert.fail();
 }
 const build = (): V1PodSpec | undefined =>
   buildJob(
@@ -44,7 +44,7 @@ const build = (): V1PodSpec | undefined =>
         ...{ hash: 'a'.repeat(16), repository: 'https://git.example.org/a.git', commit: 'a'.repeat(40), context: '' },
         ...{ dockerfile: 'Dockerfile', args: {}, platform: 'linux/amd64', image: 'own/image', namespace: 'ml' },
       },
-    } as unknown as Parameters<typeof buildJob>[0],
+    },
     DEFAULT_BUILD_SETTINGS,
   ).spec?.template.spec;
 

@@ -82,10 +82,12 @@ export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = 
 
 /** As its token says, which the API server has signed: nobody but its holder is asked. */
 function ownAccountOf(config: KubeConfig): OwnAccount | undefined {
-  const { token, authProvider } = config.getCurrentUser() ?? {};
-  const file = (authProvider?.config as { readonly tokenFile?: string } | undefined)?.tokenFile;
+  const user: { readonly token?: string; readonly authProvider?: { config?: { readonly tokenFile?: string } } } | null =
+    config.getCurrentUser();
   try {
-    const [, payload = ''] = (token ?? readFileSync(file ?? '', 'utf8')).split('.');
+    const [, payload = ''] = (user?.token ?? readFileSync(user?.authProvider?.config?.tokenFile ?? '', 'utf8')).split(
+      '.',
+    );
     const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { readonly sub?: unknown };
     const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? [];
     return namespace === undefined || name === undefined ? undefined : { namespace, name };

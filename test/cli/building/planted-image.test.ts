@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtDigest } from '../../../client/cli/building/build-image.js';
+import type { GitLeave } from '../../../client/cli/building/git-rules.js';
 import { removeScratchFolder } from '../../../client/cli/packing/scratch-folder.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 
@@ -13,7 +14,7 @@ const BUILD: BuildSpec = {
 };
 const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const [PLANTED, OWN, NEWER] = ['e', 'a', 'b'].map(digestOf) as [string, string, string];
-const LEAVE = { allowDirty: false, allowUnpushed: true };
+const LEAVE: GitLeave = { allowUnpushed: true };
 
 /**
  * What docker, podman and buildah say and do with a registry that is a folder: a file for each reference, with a digest. The tools

@@ -161,12 +161,14 @@ function configure(folder: string): void {
   writeFileSync(file, JSON.stringify(merged(JSON.parse(readFileSync(file, 'utf8')) as Json, ofWorker)));
 }
 
+type SigningKey = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
+
 /** The least that an issuer is: its discovery document and its keys, over HTTP in the network of the server. */
 class Issuer {
   readonly #process: BackgroundProcess;
-  readonly #key: CryptoKey;
+  readonly #key: SigningKey;
 
-  private constructor(process: BackgroundProcess, key: CryptoKey) {
+  private constructor(process: BackgroundProcess, key: SigningKey) {
     this.#process = process;
     this.#key = key;
   }
