@@ -3,10 +3,9 @@ import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
-import { resolveJob } from '../domain/job-file/resolve.js';
+import { inputSizeProblem } from '../domain/job-input-size.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
-import { formatProblems } from '../domain/problem.js';
 import { maySubmitFor } from '../quota/access-roles.js';
 import { resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
@@ -25,7 +24,7 @@ export async function submitFor(
   idempotencyKey: string | undefined,
 ): Promise<Submitted> {
   const { client, gate, rules, signer } = services;
-  const spec = specOf(body);
+  const spec = await specOf(services, call, body);
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
@@ -42,6 +41,7 @@ export async function submitFor(
   const submitted = await client.submit({
     ...body,
     user,
+    spec,
     files: {},
     uploaded: body.files ?? {},
     name,
@@ -51,11 +51,13 @@ export async function submitFor(
   return submitted;
 }
 
-/** @throws JobInvalid with every problem, as `jobctl validate` prints it */
-function specOf({ job }: ApiSubmission): JobSpec {
-  const resolved = resolveJob(job);
-  if (resolved.ok) return resolved.spec;
-  throw new JobInvalid(formatProblems(resolved.problems));
+/** By size first, before it is signed too. @throws JobInvalid with every problem, as `jobctl validate` prints it */
+async function specOf({ dear }: Services, { caller }: Call, body: ApiSubmission): Promise<JobSpec> {
+  const size = inputSizeProblem({ v: 1, ...body });
+  if (size !== undefined) throw new JobInvalid(size);
+  const resolved = await dear.run('resolve', { job: body.job }, caller.id);
+  if ('spec' in resolved) return resolved.spec;
+  throw new JobInvalid(resolved.problems);
 }
 
 function userOf({ caller }: Call, { user }: ApiSubmission, { user: named }: JobSpec): string {
