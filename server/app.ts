@@ -12,7 +12,7 @@ import {
 } from 'fastify-type-provider-zod';
 import { type App, bareApp, callOf } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { refuseDeepBody } from './deep-bodies.js';
+import { refuseLargeBody } from './large-bodies.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
@@ -78,7 +78,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       throw isRefusal ? await refusedLogin(request, reply, error) : error;
     }
   });
-  app.addHook('preValidation', refuseDeepBody);
+  app.addHook('preValidation', refuseLargeBody);
   await app.register(rateLimit, {
     hook: 'preHandler',
     max: config.limits.requestsPerMinute,

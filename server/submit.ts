@@ -4,10 +4,9 @@ import { JobInvalid, JobNameTaken } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
-import { resolveJob } from '../domain/job-file/resolve.js';
+import { inputSizeProblem } from '../domain/job-input-size.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
-import { formatProblems } from '../domain/problem.js';
 import { maySubmitFor } from '../quota/access-roles.js';
 import { resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
@@ -26,11 +25,11 @@ export async function submitFor(
   idempotencyKey: string | undefined,
 ): Promise<Submitted> {
   const { client, gate, rules, signer } = services;
-  const spec = specOf(body);
+  const spec = await specOf(services, call, body);
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
-  specOf(body, files.defaults);
+  await specOf(services, call, body, files.defaults);
   const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
   const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
     refuseForOthers(call, user, files);
@@ -44,6 +43,7 @@ export async function submitFor(
   const submitted = await client.submit({
     ...body,
     user,
+    spec,
     files: {},
     uploaded: body.files ?? {},
     name,
@@ -54,13 +54,21 @@ export async function submitFor(
 }
 
 /**
+ * By size first, before it is signed too.
  * @param pool what its file gives, once that is known: then the job is judged as a worker does
  * @throws JobInvalid with every problem, as `jobctl validate` prints it
  */
-function specOf({ job }: ApiSubmission, pool?: PoolDefaults): JobSpec {
-  const resolved = resolveJob(job, pool && { pool });
-  if (resolved.ok) return resolved.spec;
-  throw new JobInvalid(formatProblems(resolved.problems));
+async function specOf(
+  { dear }: Services,
+  { caller }: Call,
+  body: ApiSubmission,
+  pool?: PoolDefaults,
+): Promise<JobSpec> {
+  const size = inputSizeProblem({ v: 1, ...body });
+  if (size !== undefined) throw new JobInvalid(size);
+  const resolved = await dear.run('resolve', { job: body.job, ...(pool && { pool }) }, caller.id);
+  if ('spec' in resolved) return resolved.spec;
+  throw new JobInvalid(resolved.problems);
 }
 
 function userOf({ caller }: Call, { user }: ApiSubmission, { user: named }: JobSpec): string {

@@ -10,6 +10,7 @@ import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
 import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
 import { accessRulesOf } from './access-section.js';
+import { MOST_POOL_FILE } from '../file-sizes.js';
 import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
@@ -38,9 +39,6 @@ export type ParsedPoolFile =
       readonly form: PoolFileForm;
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
-
-/** Of a pool file, in characters: thousands of machines. */
-export const MOST_POOL_FILE = 512 * 2 ** 10;
 
 /**
  * Reads a pool file: what Bastion's quota file cannot say of a pool, as TOML beside it (docs/pool-file.md).

@@ -10,6 +10,7 @@ import { nominalQuota } from '../nominal-quota.js';
 import { projectKey, twinsOf } from '../quota-config.js';
 import { MOST_UNITS, unitsOf } from '../../domain/units.js';
 import type { LimitedQuota, QuotaProject } from '../quota-config.js';
+import { MOST_QUOTA_FILE } from '../file-sizes.js';
 import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 
 export type ParsedQuotaFile =
@@ -39,8 +40,6 @@ export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
 const TABLES = ['toml-schema', 'total_resources', 'project_membership', 'project_resources'] as const;
 const VERSION = '1';
 
-/** Of a quota file, in characters: thousands of projects, or of members. */
-export const MOST_QUOTA_FILE = 256 * 2 ** 10;
 const MOST_PROJECTS = 2_000;
 const MOST_PATTERNS = 10_000;
 const MOST_TIERS = 20;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { MOST_POOL_FILE, parsePoolFile } from '../../quota/files/pool-file.js';
-import { MOST_QUOTA_FILE, parseQuotaFile } from '../../quota/files/quota-file.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
+import { parsePoolFile } from '../../quota/files/pool-file.js';
+import { parseQuotaFile } from '../../quota/files/quota-file.js';
 import { findProject } from '../../quota/quota-config.js';
 
 const HEAD = '[toml-schema]\nversion = "1"\n';
