@@ -117,7 +117,7 @@ function settingsWords({ message }: Error): string {
     return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;
   const profile = /^Profile '(.*)' not found/.exec(message)?.[1];
   if (profile !== undefined) return `no profile '${profile}' is in temporal.toml`;
-  const [, code, path] = /^(E[A-Z]+): .*'(.+)'$/.exec(message) ?? [];
+  const [, code, path] = /^(E[A-Z]+): [^']*'([^']+)'$/.exec(message) ?? [];
   return path === undefined ? message : `${path}: ${fileErrorWords({ code })}`;
 }
 

@@ -25,6 +25,7 @@ const sliceCarry: z.ZodType<SliceCarry> = z.object({
   leaseEpoch: epoch(),
   isLeaseHeld: z.boolean().exactOptional(),
   unansweredUntil: z.number(),
+  isNeverAccepted: z.literal(true).exactOptional(),
   kept: z.array(z.object({ signal: text(), value: z.unknown() })).exactOptional(),
 });
 

@@ -43,6 +43,8 @@ export interface SliceCarry {
   readonly leaseEpoch: number;
   readonly isLeaseHeld?: boolean;
   readonly unansweredUntil: EpochMs;
+  /** As `DeleteSliceInput`. Absent: not known, as of a run before this was kept. */
+  readonly isNeverAccepted?: true;
   /** Messages of a version that the worker did not know. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
@@ -78,6 +80,8 @@ export interface DeleteSliceInput {
   /** NOT_FOUND before this time proves nothing: an unanswered create may still take effect. */
   readonly notBefore: EpochMs;
   readonly timings: Timings;
+  /** No create call for it was ever accepted or left in doubt: each was refused as a whole, or none was sent. */
+  readonly isNeverAccepted?: true;
 }
 
 export interface SliceActivities {

@@ -143,6 +143,8 @@ export interface CreateRefused {
   readonly scope: RefusalScope;
   /** The provider's own text, or jobctl's for rights and credentials. */
   readonly message: string;
+  /** Of a request for several things one was refused, and others may exist. Absent: nothing was made. */
+  readonly isPartial?: true;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
+import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
@@ -29,6 +30,7 @@ export async function submitFor(
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
+  specOf(body, files.defaults);
   const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
   const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
     refuseForOthers(call, user, files);
@@ -51,9 +53,12 @@ export async function submitFor(
   return submitted;
 }
 
-/** @throws JobInvalid with every problem, as `jobctl validate` prints it */
-function specOf({ job }: ApiSubmission): JobSpec {
-  const resolved = resolveJob(job);
+/**
+ * @param pool what its file gives, once that is known: then the job is judged as a worker does
+ * @throws JobInvalid with every problem, as `jobctl validate` prints it
+ */
+function specOf({ job }: ApiSubmission, pool?: PoolDefaults): JobSpec {
+  const resolved = resolveJob(job, pool && { pool });
   if (resolved.ok) return resolved.spec;
   throw new JobInvalid(formatProblems(resolved.problems));
 }
@@ -74,7 +79,7 @@ function refuseForOthers({ caller }: Call, user: string, { rules }: PoolAccess):
 }
 
 function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): string {
-  const choice = resolveProject(config, user, project, 'verified');
+  const choice = resolveProject(config, { user, project, mode: 'verified' });
   if (choice.ok) return choice.project;
   throw new ApiError('forbidden', choice.message, choice.hint);
 }

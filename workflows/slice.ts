@@ -52,6 +52,8 @@ class SliceOwner {
   #isLeaseHeld: boolean | undefined;
   /** End of the time in which a create call without an answer may still take effect. */
   #unansweredUntil = 0;
+  /** Registered before each create call, and taken back if that was refused as a whole (docs/adr/0099). */
+  #mayExist: boolean;
   #operation: string | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
@@ -69,6 +71,7 @@ class SliceOwner {
     this.#leaseEpoch = carry?.leaseEpoch ?? 0;
     this.#isLeaseHeld = carry?.isLeaseHeld;
     this.#unansweredUntil = carry?.unansweredUntil ?? 0;
+    this.#mayExist = input.task.kind === 'reclaim' || (carry !== undefined && carry.isNeverAccepted !== true);
     this.#inbox = new Inbox(carry?.kept)
       .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
       .onBare(attachSignal, () => void this.#mail.repeatNews())
@@ -96,6 +99,7 @@ class SliceOwner {
     return {
       leaseEpoch: this.#leaseEpoch,
       unansweredUntil: this.#unansweredUntil,
+      ...(this.#mayExist ? {} : { isNeverAccepted: true }),
       ...(this.#isLeaseHeld === undefined ? {} : { isLeaseHeld: this.#isLeaseHeld }),
       ...(kept.length === 0 ? {} : { kept }),
     };
@@ -195,9 +199,12 @@ class SliceOwner {
   }
 
   async #callCreate(plan: MachinePlan): Promise<CreateAnswer> {
+    const mightExist = this.#mayExist;
+    this.#mayExist = true;
     try {
       const answer = await createOnce(createSummary(plan)).createSlice(plan);
       if (answer.kind === 'unanswered') this.#noteUnanswered();
+      if (answer.kind === 'refused' && answer.isPartial !== true) this.#mayExist = mightExist;
       return answer;
     } catch (error) {
       // The worker died or was too slow: its call may still take effect.
@@ -265,6 +272,7 @@ class SliceOwner {
       owner: this.#owner,
       notBefore: this.#unansweredUntil,
       timings: this.#input.timings,
+      ...(this.#mayExist ? {} : { isNeverAccepted: true }),
     });
   }
 

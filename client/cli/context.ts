@@ -60,6 +60,8 @@ export interface ServerPlace {
   readonly url: string;
   /** Of the context that names it. */
   readonly name?: string;
+  /** Of the context: whom tokens for it are made for. */
+  readonly audience?: string;
   /** Certificates of its authority, beside those that Node.js trusts. */
   readonly caFile?: string;
 }
@@ -153,7 +155,10 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   const place =
     url === undefined
       ? undefined
-      : { url, ...present({ name: contextNameOf(server, flags), caFile: login?.tls_ca_file }) };
+      : {
+          url,
+          ...present({ name: contextNameOf(server, flags), caFile: login?.tls_ca_file, audience: login?.audience }),
+        };
   return {
     temporal: {
       ...present({ address: value('address'), namespace: value('namespace'), codec: codecOf(used) }),

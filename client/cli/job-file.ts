@@ -37,6 +37,8 @@ export interface JobFileOptions {
   readonly tree?: Mapping;
   /** The defaults of the job's pool, where they are known. */
   readonly pool?: PoolDefaults;
+  /** As `RequestContext`. */
+  readonly isZoneStrict?: true;
   /** Files and folders that are copied are looked at and not read, and are not among the files. */
   readonly isDry?: true;
 }

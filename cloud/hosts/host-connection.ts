@@ -7,6 +7,7 @@ import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
   CommandOptions,
+  GetFileOptions,
   HostConnection,
   HostTarget,
   ModuleOutcome,
@@ -135,8 +136,12 @@ export class RunnerHostConnection implements HostConnection {
     return putFile(this.#link, source, path, options);
   }
 
-  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile> {
-    return getFile(this.#link, path, onChunk, signal);
+  getFile(
+    path: string,
+    onChunk: (chunk: Buffer) => void | Promise<void>,
+    options: GetFileOptions,
+  ): Promise<ReceivedFile> {
+    return getFile(this.#link, path, onChunk, options);
   }
 
   close(): void {

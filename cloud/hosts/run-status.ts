@@ -28,8 +28,11 @@ export function lastWord(text: string): string | undefined {
 export function parseState(line: string): StartAnswer {
   const [kind, ...fields] = line.split(' ');
   const number = (position: number): number => {
-    const value = Number(fields[position]);
-    if (!Number.isFinite(value)) throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
+    const word = fields[position] ?? '';
+    const value = Number(word);
+    // An empty word would be 0, and so a good exit code.
+    if (word === '' || !Number.isFinite(value))
+      throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
     return value;
   };
   // A run that an earlier version of the runner has begun does not know it; nothing stands where a tool of the host's failed.
@@ -63,8 +66,9 @@ export function parseState(line: string): StartAnswer {
       };
     }
     case 'orphaned':
-    case 'lost':
       return { kind, outputBytes: number(0) };
+    case 'lost':
+      return { kind, outputBytes: number(0), ...(fields[1] === 'restarted' && { isRestarted: true }) };
     case 'fenced':
       return { kind, epoch: number(0) };
     default:
@@ -89,6 +93,19 @@ export function parseExitRecord(
     // Not of this version's form, or not of a host's making.
     return undefined;
   }
+}
+
+/** The same record, by a worker that the host has told of its end. */
+export function formatExitRecord(
+  status: Extract<RunStatus, { kind: 'exited' }>,
+  { runId, proof = '' }: ExitRecordOf,
+): string {
+  const { code, signal, startedAt, endedAt, outputBytes, isStopped, host, endedBy: by, killedForMemory } = status;
+  // How long ago it ended is true when it is said, and not when it is read.
+  const quietMs = '-';
+  const words = [code, signal, startedAt, endedAt, outputBytes, isStopped ? 'stopped' : undefined, quietMs];
+  const state = [...words, host, by, killedForMemory].map((word) => word ?? '-').join(' ');
+  return JSON.stringify({ v: 1, run: runId, state: `exited ${state}`, ...(proof !== '' && { proof }) });
 }
 
 /** What `verb_outputs` of the runner says. @throws Error for what no runner of this version says */

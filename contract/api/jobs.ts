@@ -85,6 +85,8 @@ export const jobRowSchema = z
   .meta({ id: 'Job' });
 
 export const MOST_LISTED = 1000;
+/** Of a pattern of ids. */
+export const MOST_STARS = 10;
 export const jobFilterSchema = z.object({
   project: quotaName.optional(),
   user: quotaName.optional(),
@@ -95,6 +97,7 @@ export const jobFilterSchema = z.object({
     .min(1)
     .max(100)
     .regex(...noControl)
+    .refine((name) => name.split('*').length - 1 <= MOST_STARS, `has more than ${MOST_STARS} *`)
     .optional()
     .describe('A pattern for ids, with * and ?; else the id, or this name and a suffix.'),
   since: epochMsQuery().optional().describe('Submitted or ended then or later; milliseconds since 1970.'),

@@ -20,11 +20,13 @@ export interface ParseOptions {
   readonly tree?: Mapping;
   /** The defaults of the job's pool, where they are known. */
   readonly pool?: PoolDefaults;
+  /** As `RequestContext`. */
+  readonly isZoneStrict?: true;
 }
 
 /** Reads a job file: YAML, then flags, then `resolveJob`. Problems carry file, line and column, and are in file order. */
 export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
-  const { file, env, set = [], overrides = {}, pool } = options;
+  const { file, env, set = [], overrides = {}, pool, isZoneStrict } = options;
   const source = new YamlSource(text);
   if (source.problems.length > 0)
     return (
@@ -39,6 +41,7 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
     env,
     mayBuild: true,
     ...(pool && { pool }),
+    ...(isZoneStrict && { isZoneStrict }),
   });
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);

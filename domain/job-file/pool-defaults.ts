@@ -49,6 +49,8 @@ export interface PoolDefaults {
   readonly googleProject?: string;
   /** In order of preference. */
   readonly zones?: readonly string[];
+  /** All that the file names: they exist, whatever jobctl knows of Google's. */
+  readonly listedZones?: readonly string[];
   readonly tpu?: z.infer<typeof schema>;
 }
 

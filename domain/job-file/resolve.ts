@@ -11,6 +11,7 @@ import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
+import { jsonBytes, MOST_INPUT_BYTES, TOO_LARGE_HINT } from '../job-input-size.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { MOST_LEVELS } from './yaml-words.js';
@@ -52,6 +53,8 @@ export interface ResolveOptions {
   readonly pool?: PoolDefaults;
   /** Whoever asks builds images: `build` needs no digest yet. */
   readonly mayBuild?: true;
+  /** As `RequestContext`. */
+  readonly isZoneStrict?: true;
 }
 
 /** Retry budgets of a file that names none. */
@@ -71,6 +74,9 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const tooDeep = deeperThan(raw, MOST_LEVELS);
   if (tooDeep !== undefined) return { ok: false, problems: [tooDeepProblem(raw, tooDeep)] };
   if (hasMoreThan(raw, MOST_VALUES)) return { ok: false, problems: [TOO_MANY] };
+  // Before anything is looked up, compared or replaced in it.
+  const bytes = jsonBytes(raw);
+  if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
@@ -81,7 +87,8 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const mayBeUnbuilt = options.mayBuild === true && build?.remote.commit === undefined;
   if (build !== undefined && !mayBeUnbuilt) refuseUnbuilt(build, report);
   const size = resolveSize(form, report);
-  const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool: options.pool }, report);
+  const { pool, isZoneStrict = false } = options;
+  const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
   const isOfPods = found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod';
   if (isOfPods) refuseForPods(form, report);
@@ -107,6 +114,12 @@ const TOO_MANY: Problem = {
   message: `the job file has more than ${MOST_VALUES} values`,
   hint: 'put long lists into a file of the job (files:, bundle:)',
 };
+
+const tooLargeProblem = (bytes: number): Problem => ({
+  path: ['input'],
+  message: `the job is ${bytes} bytes of JSON, and ${MOST_INPUT_BYTES} are the most`,
+  hint: TOO_LARGE_HINT,
+});
 
 /** Named by its first keys: 31 of them would say no more. */
 function tooDeepProblem(raw: unknown, path: Path): Problem {

@@ -3,19 +3,19 @@ import { Report } from '../../domain/job-file/report.js';
 import { checkForm } from '../../domain/job-file/schema-problems.js';
 import { resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
-import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-keys.js';
+import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-zones.js';
 import { checkPoolDefaults } from '../../domain/machine-kinds/cloud-tpu/section.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
 import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
 import { accessRulesOf } from './access-section.js';
-import { located, readToml, TomlPositions } from './toml-text.js';
+import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
 import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { DEFAULT_RULES, isSameProject } from '../quota-config.js';
+import { DEFAULT_RULES, twinsOf } from '../quota-config.js';
 import { checkAllow, poolChoicesOf } from './pool-allow.js';
 import { poolLimitsOf, priorityFloorsOf } from './pool-limits-form.js';
 import type { PoolChoices } from '../allow/allowed.js';
@@ -39,12 +39,17 @@ export type ParsedPoolFile =
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
+/** Of a pool file, in characters: thousands of machines. */
+export const MOST_POOL_FILE = 512 * 2 ** 10;
+
 /**
  * Reads a pool file: what Bastion's quota file cannot say of a pool, as TOML beside it (docs/pool-file.md).
  * @param file its name, for messages, those about jobs too
  * @param pool whose file it is
  */
 export function parsePoolFile(source: string, file: string, pool: string): ParsedPoolFile {
+  const size = sizeProblem(source, MOST_POOL_FILE);
+  if (size !== undefined) return { ok: false, problems: [{ file, path: [], ...size }] };
   const positions = new TomlPositions(source);
   const tree = readToml(source, positions);
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
@@ -74,12 +79,15 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   };
 }
 
-function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {
+function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefaults {
+  const { google_project, zones, tpu } = form;
+  const listedZones = [...new Set([...(zones ?? []), ...Object.keys(form.largest_slice ?? {})])];
   return {
     pool,
     file,
     ...(google_project !== undefined && { googleProject: google_project }),
     ...(zones && zones.length > 0 && { zones }),
+    ...(listedZones.length > 0 && { listedZones }),
     ...(tpu && { tpu }),
   };
 }
@@ -180,10 +188,10 @@ function limitsOf(
   path: Path,
   report: Report,
 ): PoolRules['lendingLimits'] {
-  const names = Object.keys(byProject);
+  const twins = twinsOf(Object.keys(byProject));
   return Object.fromEntries(
-    Object.entries(byProject).map(([name, units], index) => {
-      const twin = names.slice(0, index).find((other) => isSameProject(other, name));
+    Object.entries(byProject).map(([name, units]) => {
+      const twin = twins.get(name);
       if (twin !== undefined)
         report.problem([...path, name], units, `'${name}' and '${twin}' differ by case only`, 'keep one');
       return [name.toLowerCase(), unitsByType(units, [...path, name], report)];

@@ -1,3 +1,4 @@
+import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { PoolSource } from '../../activities/pool-source.js';
 import type { QuotaSource } from '../../activities/quota-source.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
@@ -9,6 +10,8 @@ import { Readings } from './readings.js';
 export interface PoolAccess {
   readonly rules: AccessRules;
   readonly config: QuotaConfig;
+  /** What the pool file gives to jobs. */
+  readonly defaults: PoolDefaults;
 }
 
 /** The rules of each pool. A file that went wrong changes nothing: the last good one decides. */
@@ -46,6 +49,6 @@ export class PoolRules {
         'an operator mends them',
       );
     }
-    return { rules: loaded.access ?? NO_ACCESS_RULES, config };
+    return { rules: loaded.access ?? NO_ACCESS_RULES, config, defaults: loaded.defaults ?? { pool } };
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { awaitSlice, deleteUntilGone } from '../../activities/slice.js';
+import { deleteUntilGone } from '../../activities/giving-back.js';
+import { awaitSlice } from '../../activities/slice.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';

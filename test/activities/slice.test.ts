@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { awaitSlice, deleteUntilGone, sliceActivities } from '../../activities/slice.js';
-import { CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
+import { deleteUntilGone } from '../../activities/giving-back.js';
+import { awaitSlice, sliceActivities } from '../../activities/slice.js';
+import { CloudRefused, CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
 import type { Installation } from '../../activities/dependencies.js';
 import type { Condition, Owner } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -231,6 +232,22 @@ describe('deleting a slice until it is gone', function () {
     const machines: Scripted = await deleteWith(new Scripted(Array.from({ length: 500 }, () => MISSING)), notBefore);
     assert.ok(Date.now() >= notBefore);
     assert.ok(machines.left < 498);
+  });
+
+  const NO_PLACE = new CloudRefused('zone us-centrl1-a does not exist, or this project may not use it');
+  it('a provider that refuses to look has nothing of a slice that it never accepted', async () => {
+    const machines = new Scripted([NO_PLACE, NO_PLACE]);
+    await inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore: 0, timings, isNeverAccepted: true }));
+    assert.deepEqual([machines.left, machines.removed], [0, []]);
+  });
+  it('an outage says nothing of one that was never accepted', async () => {
+    const machines = new Scripted([AWAY, AWAY, MISSING, MISSING]);
+    await inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore: 0, timings, isNeverAccepted: true }));
+    assert.equal(machines.left, 0);
+  });
+  it('a provider that refuses to look says nothing of a slice that may exist', async () => {
+    const { left } = await deleteWith(new Scripted([NO_PLACE, NO_PLACE, NO_PLACE, MISSING, MISSING]));
+    assert.equal(left, 0);
   });
 
   it('a refused or unanswered removal is asked again', async () => {

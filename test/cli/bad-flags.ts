@@ -70,7 +70,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: [...SUBMIT, '--zone', 'us-east1'],
     wants: [
       "--zone: tpu.zones[0]: 'us-east1' is no zone",
-      '  us-east1 is a region: its zones end in a letter, such as us-east1-a',
+      '  us-east1 is a region: its zones end in a letter, such as us-east1-b',
     ].join('\n'),
   },
   'a bundle that is not there, without a file': {

@@ -135,6 +135,7 @@ describe('VMs of the rehearsed Compute Engine', function () {
       kind: 'refused',
       scope: 'installation',
       message: 'x',
+      isPartial: true,
     });
     await cloud.takeBack('refuse');
     await makeGone(under, vmsPlan('mixed'));

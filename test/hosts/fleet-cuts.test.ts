@@ -132,7 +132,7 @@ describe('a connection', () => {
       const content = randomBytes(3_000_000);
       assert.equal(await connection.putFile(content, 'data/big', { mode: 0o600, signal: never }), 'done');
       assert.ok(readFileSync(join(home, 'data/big')).equals(content));
-      const { size } = await connection.getFile('data/big', () => undefined, never);
+      const { size } = await connection.getFile('data/big', () => undefined, { most: content.length, signal: never });
       assert.equal(size, content.length);
       await connection.startRun({ runId: 'train-a1', epoch: 1, script: 'echo hello; exit 3', env: {} });
       let printed = '';

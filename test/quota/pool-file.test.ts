@@ -111,6 +111,7 @@ describe('pool file', () => {
       file: 'pool.toml',
       googleProject: 'my-project',
       zones: ['us-east5-a'],
+      listedZones: ['us-east5-a'],
       tpu: { external_ips: false, pricing: 'Spot', reservation: 'r', labels: { a: 1 } },
     };
     assert.deepEqual(JSON.parse(JSON.stringify(parsed.defaults)), want);

@@ -72,7 +72,7 @@ export class Command {
     const { attempt, story } = this.#parts;
     const { graceSeconds } = input.spec;
     const command = input.spec.command === undefined ? 'none' : 'given';
-    story.move(phase, `${why}${command === 'none' ? '' : `; its command has ${graceSeconds} s to save`}`);
+    story.move(phase, command === 'none' ? why : `${why}; ${attempt.saveText(graceSeconds)}`);
     const isSaved = decide('command interrupted', { by, command, end: 'not awaited' }).do === 'save';
     const end = isSaved ? await this.#stop(input, watching, notice) : undefined;
     attempt.stopped();

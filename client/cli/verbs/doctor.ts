@@ -2,6 +2,8 @@ import type { Environment } from '../dev/home.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Diagnosis, DoctorFlags } from '../doctor/diagnosis.js';
+import { ok as good, warning } from '../doctor/finding.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { cliKinds } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { renderFindings } from '../render/findings.js';
@@ -14,11 +16,26 @@ export async function doctor(
   flags: DoctorFlags,
   env: Environment = process.env,
 ): Promise<number> {
+  if (flags.quota !== undefined) {
+    const diagnosis = diagnoseQuotaFile(flags.quota);
+    print(diagnosis, flags.output);
+    return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
+  }
   const asked = doctors().find(({ flag }) => flags[flag] === true);
   if (asked === undefined) throw nothingToLookAt();
   const diagnosis = await asked.diagnose(file, flags, env);
   print(diagnosis, flags.output);
   return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
+}
+
+/** `jobctl quota validate` of it, as findings: its warnings are of members that mean more people than they seem to. */
+function diagnoseQuotaFile(file: string): Diagnosis {
+  const { warnings } = goodFiles(readFiles(file, undefined, 'jobctl doctor --quota takes the path of a quota file'));
+  const findings = warnings.map((text) => {
+    const [what = '', ...remedy] = text.split('\n');
+    return warning('quota file', what, ...(remedy.length === 0 ? [] : [remedy.map((line) => line.trim()).join('\n')]));
+  });
+  return { account: { quotaFile: file }, findings: findings.length === 0 ? [good('quota file', file)] : findings };
 }
 
 const doctors = () => cliKinds().flatMap(({ doctor: own }) => own ?? []);
@@ -28,6 +45,7 @@ function nothingToLookAt(): CliError {
     ExitCode.Usage,
     'jobctl doctor: what is to be looked at?',
     ...doctors().map(({ flag, looksAt }) => `--${flag}: ${looksAt}`),
+    '--quota FILE: whom the members of a quota file mean',
   );
 }
 

@@ -299,6 +299,8 @@ const refusedBy = (failure: ComputeFailure): VmAnswer => ({
 function answerOfAll(answers: readonly VmAnswer[]): CreateAnswer {
   for (const kind of ['unanswered', 'refused', 'exists'] as const) {
     const found = answers.find((answer) => answer.kind === kind);
+    if (found?.kind === 'refused' && answers.some((answer) => answer.kind !== 'refused'))
+      return { ...found, isPartial: true };
     if (found !== undefined) return found;
   }
   const operations = answers.flatMap((answer) => (answer.kind === 'accepted' ? [answer.operation] : []));

@@ -1,18 +1,15 @@
 import { given, textValues } from '../../job-file/fields.js';
 import { GOOGLE_PROJECT } from '../../job-file/cloud-path.js';
 import type { PoolDefaults } from '../../job-file/pool-defaults.js';
-import type { Report } from '../../job-file/report.js';
 import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../identity.js';
 import type { Path } from '../../problem.js';
 import type { GoogleForm, GooglePlace } from './google-form.js';
-
-/** Google's form of a zone: region, dash, letter. */
-const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
+import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js';
 
 /** Those of the file, in its order, each once. With a pool that is known there must be one. */
 export function resolveZones(
   tpu: Pick<GoogleForm, 'zone' | 'zones'>,
-  pool: PoolDefaults | undefined,
+  context: ZoneContext,
   { section, report }: GooglePlace,
 ): readonly string[] {
   if (typeof tpu.zone === 'string' && Array.isArray(tpu.zones)) {
@@ -23,9 +20,14 @@ export function resolveZones(
       'keep zones, in order of preference',
     );
   }
-  if (typeof tpu.zone === 'string') checkZone([section, 'zone'], tpu.zone, report);
-  tpu.zones?.forEach((zone, index) => checkZone([section, 'zones', index], zone, report));
+  const check = (path: Path, zone: string): void => {
+    checkZone(path, zone, report);
+    checkZoneExists(path, zone, context, report);
+  };
+  if (typeof tpu.zone === 'string') check([section, 'zone'], tpu.zone);
+  tpu.zones?.forEach((zone, index) => check([section, 'zones', index], zone));
   const zones = tpu.zones ?? (typeof tpu.zone === 'string' ? [tpu.zone] : []);
+  const { pool } = context;
   const isDropped = report.wasDropped([section, 'zone']) || report.wasDropped([section, 'zones']);
   if (zones.length === 0 && pool !== undefined && !isDropped) noZone(pool, { section, report });
   return [...new Set(zones)];
@@ -36,15 +38,6 @@ function noZone({ pool, file }: PoolDefaults, { section, report }: GooglePlace):
     file === undefined ? `and pool '${pool}' has no pool file` : `and none in ${file}, the file of pool '${pool}'`;
   const hint = 'write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md';
   report.problem([section, 'zone'], undefined, `no zone in the job file, ${there}`, hint);
-}
-
-/** Reports what is no name of a zone. */
-export function checkZone(path: Path, zone: string, report: Report): void {
-  if (ZONE.test(zone)) return;
-  const hint = /^[a-z]+-[a-z]+\d+$/.test(zone)
-    ? `${zone} is a region: its zones end in a letter, such as ${zone}-a`
-    : 'a zone is a region and a letter, such as us-central1-a';
-  report.wrong(path, zone, 'no zone', hint);
 }
 
 const RESOURCE_PREFIX = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;

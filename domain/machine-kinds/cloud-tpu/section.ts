@@ -34,14 +34,15 @@ const inTpu = (report: Report): GooglePlace => ({ section: 'tpu', report });
 /** The `tpu` section with its defaults; undefined if the accelerator is not known, which is reported. */
 export function resolveTpu(
   form: TpuForm,
-  { slices, atomic, pool }: RequestContext,
+  context: RequestContext,
   report: Report,
 ): ResolvedRequest<CloudTpuSection> | undefined {
+  const { slices, atomic, pool } = context;
   const flagged = applyCreateFlags(form, report);
   const own = atomic ? queued(flagged, report) : flagged;
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
-  const zones = resolveZones(tpu, pool, inTpu(report));
+  const zones = resolveZones(tpu, context, inTpu(report));
   const spec = resolveRest(tpu, zones, report);
   if (type === undefined) return undefined;
   if (atomic) checkMultislice(type, report);
@@ -63,7 +64,7 @@ export function resolveTpu(
 /** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */
 export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
   const { pricing, reservation, ...rest } = tpu;
-  const zones = resolveZones(rest, undefined, inTpu(report));
+  const zones = resolveZones(rest, { pool: undefined }, inTpu(report));
   // A pool may have a reservation beside another pricing: it is for jobs that ask for reserved.
   resolveRest({ ...rest, reservation }, zones, report);
   resolveCapacity({ pricing }, zones, report);

@@ -33,13 +33,14 @@ const POOL_KEYS = ['zone', 'project'] as const;
 /** The `compute_engine` section with its defaults; undefined if the machine type is not usable, which is reported. */
 export function resolveComputeEngine(
   form: ComputeEngineForm,
-  { slices, pool }: RequestContext,
+  context: RequestContext,
   report: Report,
 ): ResolvedRequest<ComputeEngineSection> | undefined {
+  const { slices, pool } = context;
   const place: GooglePlace = { section: 'compute_engine', report };
   const own = pool === undefined ? form : withPool(form, pool);
   const count = given(own.count) ?? 1;
-  const zones = resolveZones(own, pool, place);
+  const zones = resolveZones(own, context, place);
   const machineType = resolveMachineType(own, place);
   const accelerator = resolveAccelerator(own, machineType, place);
   const { network, subnetwork, tags } = resolveNetwork(own, zones, place);

@@ -77,6 +77,14 @@ tpu:
       '  us-central1 is a region: its zones end in a letter, such as us-central1-a',
     ],
   },
+  'a region for a zone that has no zone a': {
+    text: `tpu: {accelerator: v6e-1, zones: [us-east1]}
+`,
+    want: [
+      "train.yaml:1:35: zones[0]: 'us-east1' is no zone",
+      '  us-east1 is a region: its zones end in a letter, such as us-east1-b',
+    ],
+  },
   'zone and zones': {
     text: `tpu: {accelerator: v6e-1, zone: us-central1-a, zones: [us-central1-b]}
 `,

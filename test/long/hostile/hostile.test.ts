@@ -13,6 +13,8 @@ import type { CrowdOrder } from './crowd.js';
 const MINUTES = Number(process.env['JOBCTL_HOSTILE_MINUTES'] ?? 30);
 const MEMBERS = 20;
 const LINES = 20;
+/** Of each honest member. Its VM takes the same processors as the server that is judged. */
+const JOB_EVERY_MS = 90_000;
 /** A deadline, no measure. */
 const CALL_MS = 90_000;
 const SEED = Number(process.env['JOBCTL_HOSTILE_SEED'] ?? 1);
@@ -87,10 +89,14 @@ async function honest(stack: ServerStack, minutes: number, phase: string): Promi
   const end = Date.now() + minutes * 60_000;
   await Promise.all(
     Array.from({ length: MEMBERS }, async (_, index) => {
-      for (let round = 0; Date.now() < end; round += 1)
+      await pause((index * JOB_EVERY_MS) / MEMBERS);
+      for (let round = 0; Date.now() < end || round === 0; round += 1) {
+        const next = pause(JOB_EVERY_MS);
         await oneJob(stack, seen, index, `${phase}-${index}-${round}`).catch((error: unknown) => {
           seen.wrong.push(`${phase}-${index}-${round}: ${String(error)}`);
         });
+        await next;
+      }
     }),
   );
   return seen;

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
+import { resolveJob, type ResolveOptions } from '../../domain/job-file/resolve.js';
+import { formatProblems } from '../../domain/problem.js';
+import { parsePoolFile } from '../../quota/files/pool-file.js';
+import { TPU_ZONES } from '../../rehearsal/tpu/zones.js';
+
+const SECTIONS = {
+  tpu: { accelerator: 'v5litepod-8' },
+  compute_engine: { machine_type: 'n2-standard-8' },
+};
+type Section = keyof typeof SECTIONS;
+
+/** What is wrong with a job of that zone, and what it is warned of. */
+function said(section: Section, zone: string, options: ResolveOptions): { refused: string; warned: string } {
+  const resolved = resolveJob({ [section]: { ...SECTIONS[section], zone }, command: { run: 'true' } }, options);
+  return resolved.ok
+    ? { refused: '', warned: resolved.warnings.join('\n') }
+    : { refused: formatProblems(resolved.problems), warned: '' };
+}
+
+function poolOf(text: string): PoolDefaults {
+  const parsed = parsePoolFile(text, 'pool.toml', 'research');
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return parsed.defaults;
+}
+
+const NO_FILE: PoolDefaults = { pool: 'research' };
+
+describe('a zone that does not exist', () => {
+  /** What was typed, and what is meant. */
+  const typed: Readonly<Record<string, string | undefined>> = {
+    'us-centrl1-a': 'us-central1-a',
+    'us-central1-z': 'us-central1-a',
+    'us-east1-a': 'us-east1-b',
+    'us-eats5-a': 'us-east5-a',
+    'europe-wes4-a': 'europe-west4-a',
+    'mars-tharsis9-q': undefined,
+    [`us-${'a'.repeat(5000)}1-a`]: undefined,
+  };
+  for (const section of Object.keys(SECTIONS) as Section[])
+    for (const [zone, meant] of Object.entries(typed)) {
+      const shown = zone.slice(0, 20);
+      const want = `${section}.zone: zone ${zone} does not exist${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
+      it(`${shown} is refused where the pool is known, and names what is near: ${section}`, () => {
+        const [first, hint] = said(section, zone, { pool: NO_FILE }).refused.split('\n');
+        assert.equal(first, want);
+        assert.match(hint ?? '', /^ {2}a zone that Google opened lately has to be in the pool file: zones = \["/);
+      });
+      it(`${shown} is warned of while nobody knows the pool, and refused by validate: ${section}`, () => {
+        assert.deepEqual(said(section, zone, {}), { refused: '', warned: want });
+        assert.ok(said(section, zone, { isZoneStrict: true }).refused.startsWith(want));
+      });
+    }
+
+  it('is refused in each place of a list', () => {
+    const job = { tpu: { accelerator: 'v6e-8', zones: ['us-east5-a', 'us-east6-a'] } };
+    const resolved = resolveJob(job, { pool: NO_FILE });
+    assert.ok(!resolved.ok);
+    assert.match(formatProblems(resolved.problems), /^tpu\.zones\[1\]: zone us-east6-a does not exist\. Did you mean/);
+  });
+
+  const files: Readonly<Record<string, string>> = {
+    'among the zones of the pool': 'zones = ["us-east6-a"]',
+    'by the largest slice that it holds': '[largest_slice]\nus-east6-a = { v6e = 64 }',
+  };
+  for (const [name, text] of Object.entries(files))
+    it(`is taken if the pool file lists it ${name}`, () => {
+      for (const section of Object.keys(SECTIONS) as Section[])
+        assert.deepEqual(said(section, 'us-east6-a', { pool: poolOf(text) }), { refused: '', warned: '' });
+    });
+
+  it('is none of those in which Google offers TPUs, nor an AI zone', () => {
+    for (const zone of [...TPU_ZONES, 'us-central1-ai1a', 'us-south1-ai1b', 'us-east4-b', 'us-central2-b'])
+      assert.deepEqual(said('tpu', zone, { pool: NO_FILE }), { refused: '', warned: '' }, zone);
+  });
+});
