@@ -40,7 +40,8 @@ describe('the output of tests that run side by side', function () {
     const output = await mocha({ good: '', bad: loud });
     assert.match(output, /\nFAILED \S+bad\.test\.cjs: bad does\n/);
     assert.match(output, /\n {2}1 failing\n\n {2}1\) bad\n {7}does:\n {5}Error: wrong\n/);
-    const [, log = '', shown = ''] = /\n(\S+), its end:\n((?: {2}\| .*\n)+)CPU seconds of files: .*\n1 passed, 1 failed\n$/.exec(output) ?? [];
+    const [, log = '', shown = ''] =
+      /\n(\S+), its end:\n((?: {2}\| .*\n)+)CPU seconds of files: .*\n1 passed, 1 failed\n$/.exec(output) ?? [];
     assert.equal(log, join(dirname(log), `${relative(ROOT, join(folder, 'bad.test.cjs')).replaceAll('/', '-')}.log`));
     assert.deepEqual(
       shown.trimEnd().split('\n'),
