@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
-import type { StorePort } from '../../cloud/store/port.js';
+import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
@@ -37,7 +37,7 @@ export async function storedEnds(
     const names = new Set(listed.map(({ name }) => name));
     const objects = hosts.map((host) => exitRecordOf(of, host));
     if (!objects.every((name) => names.has(name))) return [];
-    const contents = await Promise.all(objects.map((name) => store.read(name)));
+    const contents = await Promise.all(objects.map((name) => store.read(name, { start: 0, end: MOST_RECORD_BYTES })));
     const ends = hosts.flatMap(({ target }, index) => {
       const record = { runId: runIdOf(of), proof: proofOf(target) };
       const status = port.readExitRecord(contents[index]?.toString() ?? '', record);

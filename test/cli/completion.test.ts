@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
 import { programArguments } from '../built.js';
 import { eventually } from '../cloud/eventually.js';
 import { shellWords } from '../../domain/shell-quote.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
-import { slowness } from '../until.js';
 import { jobctl } from './command-line.js';
 
 describe('completion in a real bash', function () {
@@ -87,6 +87,33 @@ describe('completion in a real bash', function () {
     assert.deepEqual(await Promise.race([ids, verb]), []);
     await verb;
     silent.close();
+  });
+
+  it('a workflow whose id a shell would run is not offered', async () => {
+    const { address, namespace } = await testServer();
+    const connection = await Connection.connect({ address });
+    const evil = `${name}-x$(touch${'${IFS}'}${folder}/owned)`;
+    const client = new Client({ connection, namespace });
+    const handle = await client.workflow.start('job', { workflowId: evil, taskQueue: name, args: [{}] });
+    try {
+      const list = ['list', '--output', 'json'];
+      await eventually(
+        'it is listed',
+        async () => (await jobctl(list, temporal)).stdout,
+        (stdout) => stdout.includes(evil),
+      );
+      // Nothing is offered where the server is slow.
+      const ids = await eventually(
+        `${name} is offered`,
+        () => offered(['status', name], temporal),
+        (found) => found.length > 0,
+        30_000,
+      );
+      assert.deepEqual(ids, [name]);
+    } finally {
+      await handle.terminate();
+      await connection.close();
+    }
   });
 
   it('a script for zsh and one for fish, and no other', async () => {
