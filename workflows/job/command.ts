@@ -178,7 +178,7 @@ function withoutSilence(input: AttemptInput): AttemptInput {
 
 /**
  * How long the supervision may take to ship what was printed before the stop. After a silence it is a new one, which connects
- * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.test.ts).
+ * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
  */
 const LAST_LINES_MS = 60_000;
 /** Others wait for the chips of a job that its pool preempts, and its own file does not say for how long (docs/adr/0059). */
