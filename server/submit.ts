@@ -1,6 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
-import { JobInvalid, JobNameTaken } from '../client/errors.js';
+import { JobInvalid, JobNameTaken, JobNotFound } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
@@ -36,7 +36,7 @@ export async function submitFor(
     return projectOf(files, user, spec);
   });
   // Known before anything is done, so that the audit log has it.
-  const name = body.name ?? idFromKey(spec, call.caller.id, idempotencyKey ?? randomUUID());
+  const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
   const service = user === call.caller.id ? {} : { service: call.caller.id };
@@ -111,8 +111,23 @@ async function mustBeUploaded({ store }: Services, files: Readonly<Record<string
   );
 }
 
-/** 45 bits of the caller and their key: a repeated call makes the same id, and another caller's key another one. */
-function idFromKey(spec: JobSpec, caller: string, key: string): string {
-  const digest = createHash('sha256').update(`${caller}\0${key}`).digest();
-  return jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
+/**
+ * 45 bits of the caller and their key, by the server's secret: a repeated call makes the same id, another caller's key another one,
+ * and nobody takes an id beforehand by the words of somebody else.
+ */
+async function idFromKey(
+  { signer, client }: Services,
+  spec: JobSpec,
+  { user, caller, key }: { readonly user: string; readonly caller: string; readonly key: string | undefined },
+): Promise<string> {
+  const idOf = (digest: Buffer): string => jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
+  if (key === undefined) return idOf(randomBytes(SUFFIX_BYTES.ofKey));
+  const text = `${caller}\0${key}`;
+  // A call that was first made to a server before 1.1, and is repeated now.
+  const former = idOf(createHash('sha256').update(text).digest());
+  const row = await client.row(former).catch((error: unknown) => {
+    if (error instanceof JobNotFound) return undefined;
+    throw error;
+  });
+  return row?.user === user ? former : idOf(signer.secretDigest(text));
 }

@@ -23,7 +23,7 @@ describe('a verb that is told to end', function () {
     it(`ends at ${name} also where a call never returns, and removes what is to be removed`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'ending-'));
       const pipe = join(folder, 'pipe');
-      execFileSync('mkfifo', [pipe]);
+      execFileSync('/usr/bin/mkfifo', [pipe]);
       const words = ['--import', 'tsx', '--input-type=module', '--eval', STUCK];
       const child = spawn(process.execPath, words, {
         env: { ...process.env, PIPE: pipe },

@@ -195,6 +195,8 @@ async function startOutside(engine: Engine, folder: string): Promise<BackgroundP
   const { address, port } = ComposeStack.OUTSIDE;
   const serve = `require('node:http').createServer((_, answer) => answer.end('outside')).listen(${port}, () => console.log('up'))`;
   const logFile = join(folder, 'outside.log');
+  // Of the run before, in a folder that is kept.
+  rmSync(logFile, { force: true });
   const outside = BackgroundProcess.start('unshare', ['--net', process.execPath, '-e', serve], { logFile });
   await until('a web server outside', () => outside.tail() === 'up');
   const ip = (network: string, ...words: readonly string[]): unknown =>
