@@ -74,7 +74,8 @@ export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   let bytes = 0;
   for await (const part of chunks) {
     bytes += part.length;
-    if (bytes > MOST_ANSWER_BYTES) throw new ServerRefused(`the server answers with more than ${MOST_ANSWER_BYTES} bytes`);
+    if (bytes > MOST_ANSWER_BYTES)
+      throw new ServerRefused(`the server answers with more than ${MOST_ANSWER_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts);
