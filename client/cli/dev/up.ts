@@ -139,7 +139,7 @@ export async function storeWilling<T>(call: () => Promise<T>, onProgress: (line:
     } catch (error) {
       if (!isOfStore(error)) throw error;
       if (tries === STORE_TRIES) {
-        error.message += '\n  The worker is not started; `jobctl dev up` goes on from here';
+        error.message += asTyped('\n  The worker is not started; `jobctl dev up` goes on from here');
         throw error;
       }
       onProgress(`The store does not answer as it should (${error.message}): trying again`);

@@ -6,6 +6,7 @@ import { TemporalCalls } from '../../temporal-calls.js';
 import { openReader, withTemporal } from '../connect.js';
 import { type CliContext, resolveContext } from '../context.js';
 import { noWorkerRemedy, noWorkerText } from '../render/no-worker.js';
+import { asTyped } from '../typed-command.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { failed, type Finding, ok, warning } from './finding.js';
 
@@ -34,7 +35,7 @@ export async function ownOwner({ store }: Pick<CliContext, 'store'>): Promise<st
 export function queueCheck(polls: TaskQueuePolls, ours: string | undefined): Finding {
   const { taskQueue, owner } = polls;
   if (owner === undefined)
-    return warning('task queue', `'${taskQueue}' is claimed by no installation`, 'jobctl setup server');
+    return warning('task queue', `'${taskQueue}' is claimed by no installation`, asTyped('jobctl setup server'));
   if (ours === undefined)
     return warning('task queue', `'${taskQueue}' is installation '${owner}'; the bucket's owner id cannot be read`);
   if (owner === ours) return ok('task queue', `'${taskQueue}' is this installation, '${ours}'`);
