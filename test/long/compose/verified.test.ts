@@ -129,7 +129,7 @@ describe('docker compose up, in verified mode', function () {
     };
     const shown = jobs.map(({ id, phase, user }) => `${id} ${phase} ${user}`);
     assert.ok(shown.includes('first succeeded alice@example.org'), shown.join('\n'));
-    assert.throws(() => jobctl(alice, 'cancel', 'unsigned'), /may not|not found|no job/u);
+    assert.throws(() => jobctl(alice, 'cancel', 'unsigned', '--yes'), /may not|not found|no job/u);
   });
 
   it('goes on after a restart of each container', async () => {
