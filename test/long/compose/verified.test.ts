@@ -15,6 +15,8 @@ import { ComposeStack, nameOf, VERIFIED_SERVICES } from './stack.js';
 const MINUTE_MS = 60_000;
 const ROOT = join(import.meta.dirname, '../../..');
 const AUDIENCE = 'jobctl-compose-test';
+/** The daemon's processes stand in another folder. */
+const QUICK_START = join(ROOT, 'examples/quick-start.yaml');
 /** In the network of the container `rehearsal`, which the server shares. */
 const ISSUER = 'http://127.0.0.1:7999';
 
@@ -120,14 +122,14 @@ describe('docker compose up, in verified mode', function () {
 
   it('runs the quick start of a user who is logged in, and shows it to them alone as theirs', async () => {
     const alice = await issuer.token('alice@example.org');
-    jobctl(alice, 'submit', '--wait', '--name', 'first', 'examples/quick-start.yaml');
+    jobctl(alice, 'submit', '--wait', '--name', 'first', QUICK_START);
     assert.match(jobctl(alice, 'logs', 'first'), /done: y = [23]\.\d\d x \+ 2\.00/u);
     const { jobs } = JSON.parse(jobctl(alice, 'list', '--output', 'json')) as {
       readonly jobs: readonly { readonly id: string; readonly phase: string; readonly user: string }[];
     };
     const shown = jobs.map(({ id, phase, user }) => `${id} ${phase} ${user}`);
     assert.ok(shown.includes('first succeeded alice@example.org'), shown.join('\n'));
-    assert.throws(() => jobctl(alice, 'cancel', 'unsigned'), /may not|not found|no job/u);
+    assert.throws(() => jobctl(alice, 'cancel', 'unsigned', '--yes'), /may not|not found|no job/u);
   });
 
   it('goes on after a restart of each container', async () => {
@@ -139,7 +141,7 @@ describe('docker compose up, in verified mode', function () {
       assert.notEqual(stack.inspect(service).State.StartedAt, StartedAt, service);
       await until(`${service}: the list is answered`, () => jobctl(alice, 'list').includes('first'), MINUTE_MS);
     }
-    jobctl(alice, 'submit', '--wait', '--name', 'after', 'examples/quick-start.yaml');
+    jobctl(alice, 'submit', '--wait', '--name', 'after', QUICK_START);
   });
 });
 
