@@ -3,7 +3,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { appliedFileObject, lastGoodFilesObject, poolBookObject } from '../../domain/store-layout.js';
 import { admissionUpdate, leaseMessagesSignal, priorityUpdate, releaseUpdate } from '../../contract/quota.js';
 import { deletionSender, jobOfLeaseKey } from '../../domain/lease.js';
-import { quotaWorkflowId } from '../../contract/workflow-ids.js';
+import { quotaWorkflowId, sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { LivePool, POOL_FILE, QUOTA_FILE, REBUILD_BOUND_MS, SOON_MS } from './live-pool.js';
@@ -134,7 +134,7 @@ describe('a pool', function () {
 
   it('frees a lease on an admin’s word, once the deletion of its slices is stuck, and grants its chips', async () => {
     await live.apply(QUOTA_FILE, 'alice', `${POOL_FILE}admins = ["alice"]\n`);
-    const guest = await live.tenant('guest', 'guest', { isStubborn: true });
+    const guest = await live.tenant('undeletable', 'guest');
     await live.becomes(guest, 'holding');
     const release = (by: string, because = 'its project was deleted', job = guest) =>
       live.handle().executeUpdate(releaseUpdate, { args: [{ v: 1, by, job, because }] });
@@ -168,6 +168,7 @@ describe('a pool', function () {
       new RegExp(`${slice} is not waited for any more, and its lease is free`),
     );
     await live.becomes(owner, 'holding');
+    await live.client.workflow.getHandle(sliceWorkflowId(slice)).result();
     assert.match((await release('alice')).message, /it is free already/);
     await live.finish(owner);
   });
