@@ -8,6 +8,8 @@ export interface AuditReport {
   readonly leases: readonly LeakedLease[];
   /** Why the leases could not be read. */
   readonly leasesUnknown?: string;
+  /** Accounts that could not be listed, and why. Absent: all were. */
+  readonly unlisted?: readonly string[];
   /** Resources that carry our owner label; all that there are. */
   readonly ours: number;
   readonly all: number;
@@ -38,6 +40,7 @@ export function renderAudit(report: AuditReport, accounts: readonly string[], wi
     ...(rows.length > 0 ? renderTable([TITLES, ...rows], width) : []),
     ...(leaseRows.length > 0 ? renderTable([['LEASE', 'STATE', 'SLICES', 'WHY'], ...leaseRows], width) : []),
     ...remediesOf(report),
+    ...(report.unlisted ?? []).map((text) => `not listed, so what is there is not known: ${text}`),
     ...(leasesUnknown === undefined ? [] : [`the leases could not be checked: ${leasesUnknown}`]),
     `${count(leaks.length, 'leak')}, ${count(leases.length, 'lease')} without a job: ` +
       `${ours} of ${count(all, 'resource')} in ${accounts.join(', ')} are ours`,
@@ -51,7 +54,7 @@ function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
   return [
     ...(leaks.length > 0
       ? [
-          "a resource of a job that ended: the janitor's next sweep deletes it (jobctl worker runs one every 5 minutes); of one without a job's labels, or where that goes on: delete it in the provider's console",
+          'the janitor deletes these at its next sweep, each 5 minutes; what is there after two of them, delete in the console',
         ]
       : []),
     ...draining.map(
