@@ -1,25 +1,37 @@
 import { activityInfo, heartbeat, log, sleep } from '@temporalio/activity';
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
+import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
+import { DEFAULT_TIMINGS } from '../domain/timings.js';
 import { messageOf } from './failures.js';
+
+/** Tells the pool of a deletion that does not end. */
+export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
 
 /**
  * Nothing is left only when that was seen twice, apart, or once while the provider says that the removal is done (docs/adr/0051);
  * and not before `notBefore`. Machines of another owner stay. A removal looks itself before it deletes, so it is the first look.
- * Of a slice that nobody has ever accepted, a provider that refuses to look has nothing of it (docs/adr/0099).
+ * Of a slice that nobody has ever accepted, a provider that refuses to look has nothing of it. A deletion that lasts goes on, and
+ * is told (docs/adr/0099).
  */
-export async function deleteUntilGone(machines: Machines, input: DeleteSliceInput): Promise<void> {
+export async function deleteUntilGone(
+  machines: Machines,
+  input: DeleteSliceInput,
+  tell: TellStuck = () => Promise.resolve(),
+): Promise<void> {
   const { notBefore, timings } = input;
+  const deletion = new Deletion(machines, input, tell);
   const apartMs = Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS);
   let missing = 0;
   let operation: string | undefined;
   for (let pauseMs = 300, isFirst = true; ; pauseMs = Math.min(pauseMs * 2, 10_000), isFirst = false) {
     heartbeat();
-    let seen = isFirst ? 'present' : await lookBeforeRemoving(machines, input);
+    if (!isFirst) await deletion.tellIfStuck();
+    let seen = isFirst ? 'present' : await deletion.look();
     if (seen === 'foreign') return;
     if (seen === 'refused' && input.isNeverAccepted) return;
     if (seen === 'present') {
-      const answer = await remove(machines, input);
+      const answer = await deletion.remove();
       // Of the last one: an earlier one says nothing of what is there after it.
       operation = answer?.kind === 'accepted' ? answer.operation : undefined;
       if (answer?.kind === 'gone') seen = 'missing';
@@ -54,29 +66,80 @@ async function isRemovedWithin(machines: Machines, operation: string | undefined
   return false;
 }
 
-async function lookBeforeRemoving(
-  machines: Machines,
-  { ref, owner }: DeleteSliceInput,
-): Promise<'missing' | 'present' | 'deleting' | 'foreign' | 'refused' | 'unknown'> {
-  try {
-    const seen = await machines.observe({ ref, ownership: owner });
-    if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
-    return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
-  } catch (error) {
-    // Whatever it is (an expired token, an outage): it says nothing about the slice, and the chips still count as ours.
-    log.warn(`looking for ${ref.name}: ${messageOf(error)}`, { attempt: activityInfo().attempt });
-    return error instanceof CloudRefused ? 'refused' : 'unknown';
+type Seen = 'missing' | 'present' | 'deleting' | 'foreign' | 'refused' | 'unknown';
+
+/** The looks and calls of one deletion, with what was answered last. */
+class Deletion {
+  #last: Pick<StuckDeletion, 'answer' | 'isFinal'> = { answer: 'nothing yet' };
+  #told: { readonly at: number; readonly answer: string } | undefined;
+  readonly #machines: Machines;
+  readonly #input: DeleteSliceInput;
+  readonly #tell: TellStuck;
+
+  constructor(machines: Machines, input: DeleteSliceInput, tell: TellStuck) {
+    this.#machines = machines;
+    this.#input = input;
+    this.#tell = tell;
+  }
+
+  async look(): Promise<Seen> {
+    const { ref, owner } = this.#input;
+    try {
+      const seen = await this.#machines.observe({ ref, ownership: owner });
+      if (seen.kind === 'deleting') this.#last = { answer: 'it is being deleted' };
+      if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
+      return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
+    } catch (error) {
+      // Whatever it is (an expired token, an outage): it says nothing about the slice, and the chips still count as ours.
+      log.warn(`looking for ${ref.name}: ${messageOf(error)}`, { attempt: activityInfo().attempt });
+      const isFinal = error instanceof CloudRefused;
+      this.#last = { answer: messageOf(error), ...(isFinal && { isFinal }) };
+      return isFinal ? 'refused' : 'unknown';
+    }
+  }
+
+  /** Undefined: nobody knows what came of it. */
+  async remove(): Promise<RemoveAnswer | undefined> {
+    const { ref, owner } = this.#input;
+    try {
+      const answer = await this.#machines.remove(ref, owner);
+      if (answer.kind === 'accepted') this.#last = { answer: 'its deletion was accepted, and it is still there' };
+      if (answer.kind !== 'refused' && answer.kind !== 'unanswered') return answer;
+      log.warn(`deleting ${ref.name}: ${answer.message}`);
+      this.#last = { answer: answer.message, ...(answer.kind === 'refused' && { isFinal: true }) };
+      return answer;
+    } catch (error) {
+      log.warn(`deleting ${ref.name}: ${messageOf(error)}`);
+      this.#last = { answer: messageOf(error) };
+      return undefined;
+    }
+  }
+
+  /** Its time began when the workflow asked for the deletion: a worker that takes it over does not begin it again. */
+  async tellIfStuck(): Promise<void> {
+    const { notBefore, timings } = this.#input;
+    const since = Math.max(activityInfo().scheduledTimestampMs, notBefore);
+    const now = Date.now();
+    // An input of an earlier build has no such time.
+    const { giveBackMs = DEFAULT_TIMINGS.giveBackMs } = timings as Partial<typeof timings>;
+    if (now - since < giveBackMs || !this.#isNews(now)) return;
+    // A cut, and a provider too, may leave half a character, which no message of ours may hold.
+    const answer = Buffer.from(this.#last.answer.slice(0, MOST_ANSWER)).toString('utf8');
+    try {
+      await this.#tell({ ...this.#last, answer, since });
+      this.#told = { at: now, answer: this.#last.answer };
+    } catch (error) {
+      log.warn(`telling the pool that ${this.#input.ref.name} is still there: ${messageOf(error)}`);
+    }
+  }
+
+  /** Said again now and then: the pool may have lost its memory since. */
+  #isNews(now: number): boolean {
+    if (this.#told === undefined) return true;
+    return now - this.#told.at >= (this.#told.answer === this.#last.answer ? AGAIN_MS : CHANGED_MS);
   }
 }
 
-/** Undefined: nobody knows what came of it. */
-async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<RemoveAnswer | undefined> {
-  try {
-    const answer = await machines.remove(ref, owner);
-    if (answer.kind === 'refused' || answer.kind === 'unanswered') log.warn(`deleting ${ref.name}: ${answer.message}`);
-    return answer;
-  } catch (error) {
-    log.warn(`deleting ${ref.name}: ${messageOf(error)}`);
-    return undefined;
-  }
-}
+const AGAIN_MS = 5 * 60_000;
+/** An answer may change with each look, and each word is an event of the pool's history. */
+const CHANGED_MS = 60_000;

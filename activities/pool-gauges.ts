@@ -10,7 +10,7 @@ const MOST_OF_TIME = 1 / 20;
 /** A pool in which somebody waits or holds is published each 30 s, but perhaps by another worker. */
 const FORGET_AFTER_MS = 90_000;
 
-export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'leasedUnits'>;
+export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leasedUnits'>;
 
 /**
  * The gauges of one pool, from each state that this worker publishes. Of several workers the one that published last is right:
@@ -36,17 +36,18 @@ export class PoolGauges {
     const isEmpty = state.requests.length + state.leases.length === 0;
     if (!isEmpty && start < this.#notBefore) return;
     const { waiting, leased } = poolCounts(unpackState(state), MOST_PROJECTS);
-    this.#set(waiting, leased);
+    this.#set(waiting, leased, state.stuck?.length ?? 0);
     const end = performance.now();
     this.#notBefore = end + (end - start) / MOST_OF_TIME;
     clearTimeout(this.#forgetting);
-    this.#forgetting = setTimeout(() => this.#set(0, []), this.#forgetAfterMs).unref();
+    this.#forgetting = setTimeout(() => this.#set(0, [], 0), this.#forgetAfterMs).unref();
   }
 
-  #set(waiting: number, leased: readonly LeasedUnits[]): void {
+  #set(waiting: number, leased: readonly LeasedUnits[], stuck: number): void {
     const before = this.#shown;
     this.#shown = new Map(leased.map((series) => [keyOf(series), series]));
     this.#meter.waitingJobs(this.#pool, waiting);
+    this.#meter.stuckDeletions(this.#pool, stuck);
     for (const series of leased) this.#meter.leasedUnits(this.#pool, series);
     // A gauge keeps its last value for ever.
     for (const [key, series] of before)

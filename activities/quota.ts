@@ -4,7 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import type { LeaseId } from '../domain/lease.js';
 import type { MachineRef } from '../domain/machines.js';
 import { grantedSignal, prioritySignal, restateSignal, revokedSignal } from '../contract/job.js';
-import { leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../contract/slice.js';
+import { giveUpSignal, leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../contract/slice.js';
 import { sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import type { Deliveries, DeliveryReport, PoolFacts, QuotaActivities } from '../contract/quota-activities.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
@@ -101,6 +101,9 @@ async function deliver(
       temporal.workflow.getHandle(sliceWorkflowId(slice)).signal(releaseSliceSignal, { reason }),
     );
   });
+  await eachOf(batch.giveUps ?? [], WIDTH, async ({ slice, reason }) => {
+    await signalIfOpen(() => temporal.workflow.getHandle(sliceWorkflowId(slice)).signal(giveUpSignal, { reason }));
+  });
   await eachOf(batch.restate, WIDTH, async ({ id }) => {
     await signalIfOpen(() => temporal.workflow.getHandle(id).signal(restateSignal, { epoch }));
   });
@@ -140,5 +143,5 @@ export async function startReclaim(
   });
 }
 
-const changesPool = ({ grants, revocations, reclaims, restate }: Deliveries): boolean =>
-  grants.length + revocations.length + reclaims.length + restate.length > 0;
+const changesPool = ({ grants, revocations, reclaims, restate, giveUps = [] }: Deliveries): boolean =>
+  grants.length + revocations.length + reclaims.length + restate.length + giveUps.length > 0;

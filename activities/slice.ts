@@ -4,18 +4,21 @@ import { CloudUnavailable, type Machines } from '../cloud/machines/port.js';
 import { sliceNewsSignal } from '../contract/job.js';
 import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
 import type { MachinePlan } from '../domain/machines.js';
+import { deletionSender } from '../domain/lease.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Condition, CreateAnswer } from '../domain/slice.js';
 import { jobTeller } from './attempt/job-teller.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { translated } from './failures.js';
-import { deleteUntilGone } from './giving-back.js';
+import { deleteUntilGone, type TellStuck } from './giving-back.js';
+import { LeaseOutbox } from './lease-outbox.js';
 import { isChainOpen } from './workflow-lookup.js';
 
 export function sliceActivities({
   machinesOf,
   installation,
 }: Pick<ActivityDependencies, 'machinesOf' | 'installation'>): SliceActivities {
+  const outbox = new LeaseOutbox(installation.taskQueue);
   return {
     createSlice: async (plan) =>
       refusalOfOther(installation, plan) ?? translated(() => machinesOf(plan.ref.kind).create(plan)),
@@ -23,10 +26,23 @@ export function sliceActivities({
     awaitSlice: (input) => translated(() => awaitSlice(machinesOf(input.ref.kind), input, tellJob(input))),
     deleteUntilGone: async (input) => {
       refuseOther(installation, input);
-      return deleteUntilGone(machinesOf(input.ref.kind), input);
+      return deleteUntilGone(machinesOf(input.ref.kind), input, tellPool(outbox, input));
     },
     isJobOpen: (job) => isChainOpen(Context.current().client, job),
   };
+}
+
+/** To the pool of the slice's lease; a deletion of an earlier build names none. */
+function tellPool(outbox: LeaseOutbox, { lease, ref: { name } }: DeleteSliceInput): TellStuck | undefined {
+  if (lease === undefined) return undefined;
+  const { client } = Context.current();
+  return (deletion) =>
+    outbox.send(client, {
+      lease,
+      sender: deletionSender(name),
+      sequence: Date.now(),
+      body: { kind: 'stuck', slice: name, ...deletion },
+    });
 }
 
 // The owner of this worker is the one that counts: whoever reaches Temporal can start a slice workflow with any input, and

@@ -7,6 +7,7 @@ export interface WorkMeter {
   setUp(seconds: number, end: SetUpEnd['kind'] | 'error'): void;
   logLag(seconds: number): void;
   waitingJobs(pool: string, count: number): void;
+  stuckDeletions(pool: string, count: number): void;
   leasedUnits(pool: string, leased: LeasedUnits): void;
   swept(report: Pick<JanitorReport, 'reclaimed' | 'unknown' | 'stuck'>): void;
 }

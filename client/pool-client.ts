@@ -7,6 +7,8 @@ import {
   type PriorityCall,
   priorityUpdate,
   quotaStart,
+  type ReleaseCall,
+  releaseUpdate,
 } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused } from './errors.js';
@@ -43,6 +45,11 @@ export interface PoolClient {
    * @param askedBy who asked, of a server that has verified them, for the pool's history; absent: `by`
    */
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string>;
+  /**
+   * Stops waiting for slices of a job whose deletion does not end: `by` vouches that nothing of them is left.
+   * @param because how they know, for the pool's history
+   */
+  release(job: string, because: string, by: string): Promise<string>;
 }
 
 export class TemporalPool implements PoolClient {
@@ -81,6 +88,11 @@ export class TemporalPool implements PoolClient {
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string> {
     const call: PriorityCall = { v: 1, by, job, priority, ...(askedBy === undefined ? {} : { askedBy }) };
     return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [call] }));
+  }
+
+  release(job: string, because: string, by: string): Promise<string> {
+    const call: ReleaseCall = { v: 1, by, job, because };
+    return this.#answer(() => this.#handle().executeUpdate(releaseUpdate, { args: [call] }));
   }
 
   #handle() {

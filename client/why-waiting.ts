@@ -20,11 +20,13 @@ export interface WhyWaiting {
   readonly admissionReason?: string;
   /** What is wrong with the pool's files. */
   readonly problem?: string;
+  /** Slices whose chips do not come free, because their deletion does not end. */
+  readonly stuck?: PoolSnapshot['stuck'];
 }
 
 /** Undefined where the pool, as it was published, has no request of the job's. */
 export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undefined {
-  const { view, at, pool, admission, admissionReason, problem } = state;
+  const { view, at, pool, admission, admissionReason, problem, stuck } = state;
   const request = view.requests.find(({ id }) => jobOfLeaseKey(id) === job);
   const why = request && new Explainer(view, at).of(request.id);
   if (why === undefined) return undefined;
@@ -39,5 +41,6 @@ export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undef
     admission,
     ...(admissionReason === undefined ? {} : { admissionReason }),
     ...(problem === undefined ? {} : { problem }),
+    ...(stuck === undefined ? {} : { stuck }),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Demand, LeaseId, LeaseMessage, LeaseMessageBody } from '../domain/lease.js';
+import { type Demand, type LeaseId, type LeaseMessage, type LeaseMessageBody, MOST_ANSWER } from '../domain/lease.js';
 import { MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
 import { type Pricing, PRICINGS } from '../domain/slice.js';
 
@@ -56,6 +56,13 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
   z.object({ kind: z.literal('release'), slices: z.array(MACHINE_REF) }),
   z.object({ kind: z.literal('slice'), ref: MACHINE_REF }),
   z.object({ kind: z.literal('gone') }),
+  z.object({
+    kind: z.literal('stuck'),
+    slice: TEXT.min(1),
+    since: epochMs,
+    answer: TEXT.max(MOST_ANSWER),
+    isFinal: z.literal(true).exactOptional(),
+  }),
   z.object({ kind: z.literal('chips'), zone: TEXT.exactOptional() }),
   z.object({ kind: z.literal('parked'), isParked: z.boolean() }),
 ]);

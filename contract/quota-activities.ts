@@ -32,6 +32,8 @@ export interface Deliveries {
   /** Slices to be found and deleted by a slice workflow of their own, where none is open. */
   readonly reclaims: readonly { readonly lease: LeaseId; readonly ref: MachineRef }[];
   readonly releases: readonly { readonly slice: string; readonly reason: string }[];
+  /** Slices that a person has given up. Absent: none, of a pool of an earlier build. */
+  readonly giveUps?: readonly { readonly slice: string; readonly reason: string }[];
 }
 
 /** Grants and revocations whose job is closed: the lease comes back. */

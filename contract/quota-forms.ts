@@ -4,7 +4,7 @@ import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../quota/file-sizes.js';
 import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import { leaseMessage, text } from './lease-forms.js';
-import type { AdmissionCall, ApplyCall, PriorityCall, QuotaInput } from './quota.js';
+import type { AdmissionCall, ApplyCall, PriorityCall, QuotaInput, ReleaseCall } from './quota.js';
 
 /** Members of every call that a person makes. */
 export const humanCall = () =>
@@ -37,4 +37,9 @@ export const admissionForm: Form<AdmissionCall> = form(
 );
 export const priorityCallForm: Form<PriorityCall> = form(
   z.object({ ...humanCall(), askedBy: text().min(1).exactOptional(), job: text().min(1), priority }),
+);
+/** Characters of a reason that goes into a pool's history. */
+export const MOST_BECAUSE = 500;
+export const releaseCallForm: Form<ReleaseCall> = form(
+  z.object({ ...humanCall(), job: text().min(1), because: text().regex(/\S/, 'says nothing').max(MOST_BECAUSE) }),
 );

@@ -1,7 +1,7 @@
 /** The quota workflow of a pool: its input, and the signals, queries and updates that it takes. */
 import { type HumanCall, pagedQuery, query, signal, update } from './define.js';
 import { quotaWorkflowId } from './workflow-ids.js';
-import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
+import type { Demand, LeaseId, LeaseMessage, StuckDeletion } from '../domain/lease.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { EpochMs } from '../domain/units.js';
 import type { Rebuilding } from '../quota/published-state.js';
@@ -78,10 +78,17 @@ export interface PriorityCall extends HumanCall {
   /** 1 (first) to 5. */
   readonly priority: number;
 }
+/** An operator vouches that nothing is left of a job's slices whose deletion does not end. */
+export interface ReleaseCall extends HumanCall {
+  readonly job: string;
+  /** How they know. */
+  readonly because: string;
+}
 /** To quota, by people. Each is refused by its validator, or done when it answers; the answer is a sentence. */
 export const applyUpdate = update<ApplyCall>('apply');
 export const admissionUpdate = update<AdmissionCall>('admission');
 export const priorityUpdate = update<PriorityCall>('priority');
+export const releaseUpdate = update<ReleaseCall>('release');
 
 /** Answer of the `state` query: the pool as the quota workflow sees it. */
 export interface PoolState {
@@ -113,4 +120,6 @@ export interface Holder {
   readonly state: 'waiting' | LeaseState;
   /** Not seen gone yet. */
   readonly slices: readonly MachineRef[];
+  /** By the slice's name: deletions that do not end. Absent: none. */
+  readonly stuck?: Readonly<Record<string, StuckDeletion>>;
 }

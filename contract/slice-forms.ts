@@ -42,6 +42,7 @@ export const sliceInputForm: Form<SliceInput> = form(
   }),
 );
 
+export const giveUpForm = form<{ readonly reason: string }>(z.object({ reason: text() }));
 export const releaseForm = form<{ readonly reason: string }>(z.object({ reason: text() }));
 export const leaseAnswerForm = form<{ readonly epoch: number; readonly isHeld: boolean }>(
   z.object({ epoch: epoch(), isHeld: z.boolean() }),

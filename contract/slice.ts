@@ -60,6 +60,8 @@ export interface SliceMemo {
 
 /** To a slice: the job (or quota, or the janitor) no longer wants it. */
 export const releaseSliceSignal = signal<[{ readonly reason: string }]>('release');
+/** quota -> slice: a person vouches that nothing is left, so that its deletion is not waited for any more (docs/adr/0099). */
+export const giveUpSignal = signal<[{ readonly reason: string }]>('giveUp');
 /** job -> slice: a job that was reset, or continued, asks for the slice's news again. */
 export const attachSignal = signal<[]>('attach');
 /** quota -> slice: whether the lease that the slice named stands in this epoch. */
@@ -82,6 +84,8 @@ export interface DeleteSliceInput {
   readonly timings: Timings;
   /** No create call for it was ever accepted or left in doubt: each was refused as a whole, or none was sent. */
   readonly isNeverAccepted?: true;
+  /** Whom to tell of a deletion that does not end. Absent: nobody, as of a run before this was told. */
+  readonly lease?: LeaseId;
 }
 
 export interface SliceActivities {

@@ -44,6 +44,22 @@ export interface LeaseMessage {
   readonly body: LeaseMessageBody;
 }
 
+/** A deletion that has lasted for `giveBackMs`, and goes on. */
+export interface StuckDeletion {
+  /** Since when it was asked for, and since when an answer could be believed. */
+  readonly since: EpochMs;
+  /** What was seen, or was answered, last. */
+  readonly answer: string;
+  /** That answer does not change by itself: a right, a project or a zone that is not there. */
+  readonly isFinal?: true;
+}
+
+/** Characters of a provider's answer that are passed on. */
+export const MOST_ANSWER = 500;
+
+/** Sender of what is told of a slice's deletion: its sequences are not those of the slice's own messages. */
+export const deletionSender = (slice: string): string => `${slice} deletion`;
+
 export type LeaseMessageBody =
   /** The job waits for this lease; or it was granted, `heldSince`, perhaps by an epoch that is lost. */
   | {
@@ -67,6 +83,8 @@ export type LeaseMessageBody =
   | { readonly kind: 'slice'; readonly ref: MachineRef }
   /** The slice was seen gone, or never was. */
   | { readonly kind: 'gone' }
+  /** Of a slice's deletion, by `deletionSender`; said again while it lasts. */
+  | ({ readonly kind: 'stuck'; readonly slice: string } & StuckDeletion)
   /** Of the job: all of its slices are ready, in this zone; or, without `zone`, it has lost chips and asks for them again. */
   | { readonly kind: 'chips'; readonly zone?: string }
   /** Of the job: it is paused, or resumed. Its slices are kept. */

@@ -21,6 +21,8 @@ export const Metric = {
   WaitingJobs: 'jobctl_pool_waiting_jobs',
   /** Gauge {pool, project, type, state}: quota units of leases, over all tiers; of several workers the maximum. */
   LeasedUnits: 'jobctl_pool_leased_units',
+  /** Gauge {pool}: slices whose deletion does not end, so that their chips count on; of several workers the maximum. */
+  StuckDeletions: 'jobctl_stuck_deletions',
   /** Histogram: from a line's arrival at the worker to its being stored. */
   LogLag: 'jobctl_log_lag_seconds',
   /** Counter: resources of ours that no workflow knows, counted at each sweep of the janitor. */

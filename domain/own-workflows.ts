@@ -16,6 +16,7 @@ export const OWN_SIGNALS = [
   'release',
   'attach',
   'leaseAnswer',
+  'giveUp',
   'leaseMessages',
   'wake',
   'cancelNote',

@@ -7,6 +7,8 @@ export interface Timings {
   readonly createSettleMs: number;
   /** How long a slice may be READY without the addresses of all its hosts; a host without one by then never got it (marin#532). */
   readonly incompleteMs: number;
+  /** After how long a deletion that has not ended is stuck: it is told, and a person may give it up (docs/adr/0099). */
+  readonly giveBackMs: number;
   /** How far apart two NOT_FOUND answers must lie to be evidence. */
   readonly notFoundApartMs: number;
   /** Activities that hold a worker's connections are given up after this silence. */
@@ -49,6 +51,7 @@ const MINUTE = 60 * SECOND;
 export const DEFAULT_TIMINGS: Timings = {
   createSettleMs: 15 * MINUTE,
   incompleteMs: 10 * MINUTE,
+  giveBackMs: 15 * MINUTE,
   notFoundApartMs: 5 * SECOND,
   heartbeatTimeoutMs: 60 * SECOND,
   claimTimeoutMs: 15 * SECOND,

@@ -6,7 +6,10 @@ import type { QuotaLease } from './quota-config.js';
 /** One line of a pool's history, with what applies to its kind. A quota workflow writes them (docs/adr/0019). */
 export interface HistoryLine {
   readonly at: EpochMs;
-  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'applied' | 'admission' | 'priority';
+  readonly kind:
+    | ('granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'applied' | 'admission' | 'priority')
+    /** A person gave up waiting for slices of a lease. */
+    | 'released';
   readonly job?: string;
   /** The lease's number; a job may have had several. */
   readonly lease?: number;
@@ -17,7 +20,7 @@ export interface HistoryLine {
   /** Of `revoked`: the request that its chips are for. */
   readonly for?: string;
   readonly reason?: string;
-  /** Who applied, froze, or changed a priority. */
+  /** Who applied, froze, released, or changed a priority. */
   readonly by?: string;
 }
 

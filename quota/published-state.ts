@@ -1,4 +1,4 @@
-import type { Demand } from '../domain/lease.js';
+import type { Demand, StuckDeletion } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
 import { entry, PACKED_RUN_LENGTH, packRunId, Table, unpackRunId } from './packed-values.js';
@@ -19,8 +19,20 @@ export interface PoolSnapshot {
   readonly problem?: string;
   /** Absent: it knows who holds what. Else `view` has only what it has heard so far, and nothing is granted. */
   readonly rebuilding?: Rebuilding;
+  /** Slices whose deletion does not end, `MOST_STUCK` of them. Absent: none. */
+  readonly stuck?: readonly StuckSlice[];
   readonly view: Pool;
 }
+
+/** A slice that a lease goes on counting for, because its deletion does not end (docs/adr/0099). */
+export interface StuckSlice extends StuckDeletion {
+  /** Lease key. */
+  readonly id: string;
+  readonly slice: string;
+}
+
+/** Of those that are published. */
+export const MOST_STUCK = 50;
 
 /** A pool whose workflow lost its memory asks every open job what it holds (docs/adr/0035). */
 export interface Rebuilding {

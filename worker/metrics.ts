@@ -19,6 +19,7 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   const seconds = (name: Metric) => meter.createHistogram(name, 'float');
   const open = meter.createGauge(Metric.OpenJobs);
   const waiting = meter.createGauge(Metric.WaitingJobs);
+  const undeleted = meter.createGauge(Metric.StuckDeletions);
   const leased = meter.createGauge(Metric.LeasedUnits);
   const setUpTime = seconds(Metric.SetUpTime);
   const logLag = seconds(Metric.LogLag);
@@ -33,6 +34,7 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
     setUp: (time, end) => setUpTime.record(time, { end }),
     logLag: (time) => logLag.record(time),
     waitingJobs: (pool, count) => waiting.set(count, { pool }),
+    stuckDeletions: (pool, count) => undeleted.set(count, { pool }),
     leasedUnits: (pool, { units, ...labels }) => leased.set(units, { pool, ...labels }),
     swept: (report) => {
       sweeps.add(1);

@@ -7,10 +7,11 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { leaseAnswerForm, releaseForm } from '../contract/slice-forms.js';
+import { giveUpForm, leaseAnswerForm, releaseForm } from '../contract/slice-forms.js';
 import {
   attachSignal,
   type AwaitSliceInput,
+  giveUpSignal,
   leaseAnswerSignal,
   releaseSliceSignal,
   type SliceCarry,
@@ -48,6 +49,8 @@ export async function slice(input: SliceInput): Promise<void> {
 class SliceOwner {
   /** Why the slice is to be deleted. It is set once. */
   #told: string | undefined;
+  /** Why a person says that nothing is left of what is being deleted. */
+  #givenUp: string | undefined;
   #leaseEpoch = 0;
   #isLeaseHeld: boolean | undefined;
   /** End of the time in which a create call without an answer may still take effect. */
@@ -74,6 +77,10 @@ class SliceOwner {
     this.#mayExist = input.task.kind === 'reclaim' || (carry !== undefined && carry.isNeverAccepted !== true);
     this.#inbox = new Inbox(carry?.kept)
       .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
+      .on(giveUpSignal, giveUpForm, ({ reason }) => {
+        // Of a slice that is not being deleted nobody can have meant it.
+        if (this.#stage.kind === 'deleting') this.#givenUp = reason;
+      })
       .onBare(attachSignal, () => void this.#mail.repeatNews())
       .on(leaseAnswerSignal, ofThisTime(leaseAnswerForm), (answer) => this.#onLeaseAnswer(answer));
   }
@@ -87,7 +94,7 @@ class SliceOwner {
     }
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
-    this.#show({ kind: 'gone' });
+    this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
     await this.#mail.report({ kind: 'gone' });
     await this.#mail.tellQuota({ kind: 'gone' });
     return 'gone';
@@ -267,13 +274,19 @@ class SliceOwner {
     // A reclaimed slice does not know when its last create was sent: as if it were now.
     if (this.#input.task.kind === 'reclaim') this.#noteUnanswered();
     this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
-    await deletion(deleteSummary(this.#ref)).deleteUntilGone({
-      ref: this.#ref,
-      owner: this.#owner,
-      notBefore: this.#unansweredUntil,
-      timings: this.#input.timings,
-      ...(this.#mayExist ? {} : { isNeverAccepted: true }),
-    });
+    const scope = new CancellationScope({ cancellable: true });
+    const gone = scope.run(() =>
+      deletion(deleteSummary(this.#ref)).deleteUntilGone({
+        ref: this.#ref,
+        owner: this.#owner,
+        notBefore: this.#unansweredUntil,
+        timings: this.#input.timings,
+        lease: this.#input.lease,
+        ...(this.#mayExist ? {} : { isNeverAccepted: true }),
+      }),
+    );
+    const isGivenUp = condition(() => this.#givenUp !== undefined).then(() => scope.cancel());
+    await Promise.race([gone, isGivenUp]);
   }
 
   // Showing --------------------------------------------------------------------------------------------------------

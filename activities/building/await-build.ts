@@ -1,7 +1,8 @@
-import { cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
 import type { Builds, OwnedBuild } from '../../cloud/builds/port.js';
 import type { AwaitBuildInput, BuildWaiter, DeleteBuildInput } from '../../contract/build.js';
 import type { BuildCondition, BuildEnd } from '../../domain/build/condition.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { Shipping } from '../attempt/log-stream.js';
 import { messageOf } from '../failures.js';
 import { BuildLog } from './build-log.js';
@@ -79,16 +80,26 @@ export async function lookAtBuild(builds: Builds, owned: OwnedBuild): Promise<Bu
   }
 }
 
-/** Nothing is left when that was seen twice, apart, and not before `notBefore`. What belongs to somebody else stays. */
+/**
+ * Nothing is left when that was seen twice, apart, and not before `notBefore`. What belongs to somebody else stays. A cluster that
+ * lets nobody look is asked for `giveBackMs`: a build holds no chips, its Job has a deadline and is removed by the cluster itself, and
+ * whoever wants the same image next waits for this (docs/adr/0099).
+ */
 export async function deleteBuild(
   builds: Builds,
   owned: OwnedBuild,
   { notBefore, timings }: DeleteBuildInput,
 ): Promise<void> {
   let missing = 0;
+  const { giveBackMs = DEFAULT_TIMINGS.giveBackMs } = timings as Partial<typeof timings>;
+  const giveUpAt = Math.max(activityInfo().scheduledTimestampMs, notBefore) + giveBackMs;
   for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
     heartbeat();
     const seen = await lookBeforeRemoving(builds, owned);
+    if (seen === 'unknown' && Date.now() >= giveUpAt) {
+      log.warn(`the build's Job may be left: nobody could look for ${Math.round(giveBackMs / 1000)} s`);
+      return;
+    }
     if (seen === 'foreign') return;
     missing = seen === 'missing' ? missing + 1 : 0;
     if (missing > 1 && Date.now() >= notBefore) return;

@@ -32,7 +32,11 @@ const INSTALLATION = {
   timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 },
 };
 
-const NO_METER: PoolMeter = { waitingJobs: () => undefined, leasedUnits: () => undefined };
+const NO_METER: PoolMeter = {
+  waitingJobs: () => undefined,
+  stuckDeletions: () => undefined,
+  leasedUnits: () => undefined,
+};
 
 /** A page of a history may be more than the 4 MB that a client takes by default. */
 const LONG_HISTORIES = { 'grpc.max_receive_message_length': -1 };

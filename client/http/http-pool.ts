@@ -33,6 +33,10 @@ export class HttpPool implements PoolClient {
     return this.#tell(`v1/jobs/${encodeURIComponent(job)}/priority`, { priority }, { 'not-found': notFound });
   }
 
+  release(job: string, because: string): Promise<string> {
+    return this.#tell(`v1/pools/${encodeURIComponent(this.pool)}/release`, { job, because });
+  }
+
   async #tell(path: string, body: object, meanings: Meanings = {}): Promise<string> {
     const own: Meanings = {
       refused: (why) => new PoolRefused(this.pool, why),

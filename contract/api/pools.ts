@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_BECAUSE } from '../quota-forms.js';
 import { quotaName } from './values.js';
 import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
 
@@ -34,6 +35,14 @@ export const quotaPlanSchema = z
     warnings: z.array(z.string()).optional().describe('Of the files: what is taken, and likely not meant.'),
   })
   .meta({ id: 'QuotaPlan' });
+export const releaseBody = z.strictObject({
+  job: z.string().min(1).max(256).describe('Whose slices are not waited for any more.'),
+  because: z
+    .string()
+    .regex(/\S/, 'says nothing')
+    .max(MOST_BECAUSE)
+    .describe('How you know that nothing of them is left.'),
+});
 export const admissionBody = z.strictObject({
   admission: z.enum(['open', 'frozen', 'draining']),
   reason: z.string().max(500).optional(),

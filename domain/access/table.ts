@@ -44,6 +44,11 @@ export const ACCESS_TABLE = {
   'quota-plan': { scope: 'pool', what: 'plan a change of files', roles: ['authenticated'] },
   'quota-apply': { scope: 'pool', what: 'apply files', roles: ['operator'] },
   admission: { scope: 'pool', what: 'freeze, drain or open the pool', roles: ['operator'] },
+  'quota-release': {
+    scope: 'pool',
+    what: 'release a lease whose slices cannot be deleted',
+    roles: ['operator'],
+  },
   machines: { scope: 'pool', what: 'drain and undrain machines', roles: ['operator'] },
   audit: { scope: 'pool', what: 'read the audit log', roles: ['operator'] },
 } as const satisfies Readonly<Record<string, Rule>>;

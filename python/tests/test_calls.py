@@ -236,13 +236,14 @@ def test_this_computer_and_https_are_not(make: Any, url: str) -> None:
 
 def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
     call = make(server.url, host_name="wks-12")
-    server.will(*[answer({**MESSAGE, "state": "done"})] * 6)
+    server.will(*[answer({**MESSAGE, "state": "done"})] * 7)
     assert call("cancel", "a").state == "done"
     call("stop", "a", release=True)
     call("restart", "a", set={"command.run": "x", ("slices", 0): 1})
     call("setup", "a", modules=["venv"], force=True)
     call("priority", "a", 2)
     call("admission", "big", state="frozen", reason="tonight")
+    call("quota_release", "a", because="it is off", pool="big")
     sent: List[Any] = [(one.path, one.json) for one in server.seen]
     assert sent == [
         ("/v1/jobs/a/cancel", {"from": "wks-12"}),
@@ -257,4 +258,5 @@ def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
         ("/v1/jobs/a/setup", {"modules": ["venv"], "force": True}),
         ("/v1/jobs/a/priority", {"priority": 2}),
         ("/v1/pools/big/admission", {"admission": "frozen", "reason": "tonight"}),
+        ("/v1/pools/big/release", {"job": "a", "because": "it is off"}),
     ]

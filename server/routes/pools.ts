@@ -1,5 +1,12 @@
 import { messageSchema } from '../../contract/api/changes.js';
-import { admissionBody, applyBody, poolParams, poolStateSchema, quotaPlanSchema } from '../../contract/api/pools.js';
+import {
+  admissionBody,
+  applyBody,
+  poolParams,
+  poolStateSchema,
+  quotaPlanSchema,
+  releaseBody,
+} from '../../contract/api/pools.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
@@ -83,5 +90,22 @@ export function registerPools(
     await gate.about(call, 'admission', { pool });
     const { admission, reason } = request.body;
     return { message: await client.quota(pool).setAdmission(admission, call.caller.id, reason) };
+  });
+
+  const release = {
+    tags: ['pools'],
+    summary: "Stop waiting for a job's slices whose deletion does not end",
+    description:
+      'Whoever asks vouches that nothing of them is left: their chips are free at once. Refused while the deletion can still end by itself.',
+    params: poolParams,
+    body: releaseBody,
+    response: { ...CHANGE_PROBLEMS, 200: messageSchema },
+  };
+  app.post('/v1/pools/:pool/release', route('quota-release', release), async (request) => {
+    const call = callOf(request);
+    const { pool } = request.params;
+    const { job, because } = request.body;
+    await gate.about(call, 'quota-release', { pool, job });
+    return { message: await client.quota(pool).release(job, because, call.caller.id) };
   });
 }

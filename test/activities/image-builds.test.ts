@@ -39,8 +39,12 @@ function told(...looks: readonly (BuildCondition['kind'] | Error)[]) {
   } as Builds;
   const outside = { builds, installation: { owner: 'own-1' } } as Parameters<typeof buildActivities>[0];
   const activities = buildActivities(outside);
-  const run = <Name extends 'deleteBuild' | 'findBuild' | 'createBuild'>(name: Name, input = INPUT) =>
-    new MockActivityEnvironment().run(activities[name] as BuildActivities['findBuild'], input);
+  const run = <Name extends 'deleteBuild' | 'findBuild' | 'createBuild'>(
+    name: Name,
+    input = INPUT,
+    scheduledTimestampMs = Date.now(),
+  ) =>
+    new MockActivityEnvironment({ scheduledTimestampMs }).run(activities[name] as BuildActivities['findBuild'], input);
   return { calls, run };
 }
 
@@ -59,6 +63,16 @@ describe('the Job of a build', function () {
     await run('deleteBuild', { ...INPUT, notBefore, timings: { ...INPUT.timings, notFoundApartMs: 200 } });
     assert.ok(Date.now() >= notBefore);
     assert.ok(calls.includes('remove'), calls.join());
+  });
+
+  it('is given up where the cluster lets nobody look for long: no job may wait for it for ever', async () => {
+    const { calls, run } = told(new CloudRefused('forbidden'));
+    const { giveBackMs } = INPUT.timings;
+    await run('deleteBuild', INPUT, Date.now() - giveBackMs);
+    assert.deepEqual(calls, ['no answer']);
+    const soon = told(new CloudRefused('forbidden'), new CloudRefused('forbidden'), 'missing');
+    await soon.run('deleteBuild', INPUT, Date.now() - giveBackMs + 60_000);
+    assert.deepEqual(soon.calls, ['no answer', 'no answer', 'missing', 'missing']);
   });
 
   it('of somebody else is left alone', async () => {

@@ -26,6 +26,9 @@ class Page implements PoolMeter {
   waitingJobs(name: string, count: number): void {
     this.#set(`${name} waiting`, count);
   }
+  stuckDeletions(name: string, count: number): void {
+    this.#set(`${name} stuck`, count);
+  }
   leasedUnits(name: string, { project: one, type, state, units }: Parameters<PoolMeter['leasedUnits']>[1]): void {
     this.#set(`${name} ${one} ${type} ${state}`, units);
   }
@@ -56,6 +59,13 @@ describe('the gauges of a pool', () => {
       'default a v4 draining': 8,
       'default b v4 asking': 8,
     });
+  });
+
+  it('count the slices whose deletion does not end', () => {
+    const page = new Page();
+    const stuck = [{ id: 'a3', slice: 's1', since: AT, answer: 'no such project' }];
+    new PoolGauges(page, 'default').show(packState({ ...snapshot(some), stuck }));
+    assert.equal(page.values['default stuck'], 1);
   });
 
   it('are 0 where nothing is any more, and when another worker publishes instead', async () => {

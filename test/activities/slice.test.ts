@@ -4,6 +4,7 @@ import { deleteUntilGone } from '../../activities/giving-back.js';
 import { awaitSlice, sliceActivities } from '../../activities/slice.js';
 import { CloudRefused, CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
 import type { Installation } from '../../activities/dependencies.js';
+import type { StuckDeletion } from '../../domain/lease.js';
 import type { Condition, Owner } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { ownership, slicePlan } from '../cloud/cloud-tpu-plan.js';
@@ -248,6 +249,45 @@ describe('deleting a slice until it is gone', function () {
   it('a provider that refuses to look says nothing of a slice that may exist', async () => {
     const { left } = await deleteWith(new Scripted([NO_PLACE, NO_PLACE, NO_PLACE, MISSING, MISSING]));
     assert.equal(left, 0);
+  });
+
+  const TOLD_AT_ONCE = { ...timings, giveBackMs: 0 };
+  const toldOf = async (machines: Scripted): Promise<readonly StuckDeletion[]> => {
+    const told: StuckDeletion[] = [];
+    const tell = async (deletion: StuckDeletion): Promise<void> => void told.push(deletion);
+    // The workflow asked for it ten minutes ago, and another worker tried it before.
+    const scheduledTimestampMs = Date.now() - 600_000;
+    await new MockActivityEnvironment({ scheduledTimestampMs, attempt: 3 }).run(() =>
+      deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: TOLD_AT_ONCE }, tell),
+    );
+    return told;
+  };
+  it('a deletion that lasts is told, and goes on; its time began when the workflow asked for it', async () => {
+    const machines = new Scripted([NO_PLACE, NO_PLACE, MISSING, MISSING]);
+    const [first, ...others] = await toldOf(machines);
+    assert.equal(machines.left, 0);
+    assert.deepEqual(others, [], 'each word is an event of the history of its pool');
+    assert.ok(first !== undefined && Date.now() - first.since >= 600_000);
+  });
+  it('a deletion that lasts less than its time is not told', async () => {
+    const told: StuckDeletion[] = [];
+    await new MockActivityEnvironment({ scheduledTimestampMs: Date.now() }).run(() =>
+      deleteUntilGone(
+        new Scripted([NO_PLACE, MISSING, MISSING]),
+        { ref, owner, notBefore: 0, timings: { ...timings, giveBackMs: 60_000 } },
+        async (deletion) => void told.push(deletion),
+      ),
+    );
+    assert.deepEqual(told, []);
+  });
+  it('a pool that cannot be told does not end the deletion', async () => {
+    const machines = new Scripted([NO_PLACE, MISSING, MISSING]);
+    await new MockActivityEnvironment({ scheduledTimestampMs: 0 }).run(() =>
+      deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: TOLD_AT_ONCE }, () =>
+        Promise.reject(new Error('away')),
+      ),
+    );
+    assert.equal(machines.left, 0);
   });
 
   it('a refused or unanswered removal is asked again', async () => {

@@ -55,11 +55,33 @@ describe('jobctl audit leaks', () => {
     );
   });
 
+  it('prints what to do about chips that count on, and which account is not known', () => {
+    const lease = {
+      lease: { pool: 'tpus', job: 'long', run: 'r1', number: 1 },
+      slices: ['jc-long-g1'],
+      why: 'it closed',
+    };
+    const printed = (more: object) =>
+      renderAudit({ leaks: [], leases: [{ ...lease, state: 'draining', ...more }], ours: 0, all: 0 }, ['p']).join('\n');
+    assert.match(printed({}), /lease of long: its slices are still being deleted; .*quota show/);
+    const told = printed({ stuck: ['jc-long-g1: no such project'] });
+    assert.match(
+      told,
+      /lease of long: jc-long-g1: no such project\. .*jobctl quota release long --pool tpus --because/,
+    );
+    const unlisted = renderAudit(
+      { leaks: [], leases: [], unlisted: ['Cloud TPU of project old: no'], ours: 0, all: 0 },
+      [],
+    );
+    assert.match(unlisted.join('\n'), /^not listed, so what is there is not known: Cloud TPU of project old: no$/m);
+  });
+
   it('prints name, account, zone, accelerator, state, age and job', () => {
     const found = leakedResources([node('long')], FATES, T0, GRACE_MS);
     assert.deepEqual(renderAudit({ leaks: found, leases: [], leasesUnknown: 'no worker', ours: 3, all: 5 }, ['p']), [
       'KIND  NAME        ACCOUNT  ZONE           ACCELERATOR   STATE  AGE  JOB   WHY',
       'node  jc-long-g1  p        us-central1-a  v5litepod-16  READY  10m  long  its job closed 61 s ago',
+      'the janitor deletes these at its next sweep, each 5 minutes; what is there after two of them, delete in the console',
       'the leases could not be checked: no worker',
       '1 leak, 0 leases without a job: 3 of 5 resources in p are ours',
     ]);

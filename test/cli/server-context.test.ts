@@ -147,6 +147,7 @@ describe('a context of jobctl serve', function () {
       'port-forward': ['j', '39321:80'],
       'quota apply': ['--yes', 'QUOTA'],
       'quota drain': ['--yes'],
+      'quota release': ['j', '--because', 'x', '--pool', 'p'],
       'quota set-priority': ['j', '2'],
       setup: ['j'],
       submit: ['--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],

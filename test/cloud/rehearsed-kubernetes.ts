@@ -19,6 +19,9 @@ export interface RehearsedKubernetes {
   readonly kubeconfig: string;
   /** What the nodes offer from now on. */
   setNodes(nodes: readonly object[]): Promise<void>;
+  /** A verb of the rehearsal's admin interface. */
+  admin(verb: string, body: object): Promise<void>;
+  takeBack(verb: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -29,15 +32,17 @@ export async function startRehearsedKubernetes(subnetOctet: number): Promise<Reh
   const stateDir = await mkdtemp(join(tmpdir(), 'kubernetes-test-'));
   const rehearsal = await startRehearsal({ stateDir, subnetOctet, sshPort: 2222, kubernetesPort: 0 });
   const { kubeconfig = '', admin } = rehearsal.endpoints;
+  const tell = async (method: 'POST' | 'DELETE', verb: string, body?: object): Promise<void> => {
+    const sent = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await fetch(`${admin}/admin/${verb}`, { method, ...sent });
+    assert.ok(response.ok, await response.text());
+  };
   const port = createKubernetes({ cluster: { kubeconfig }, periods: PERIODS });
   return {
     ...{ cluster: openCluster(library, { kubeconfig }), port, kubeconfig },
-    async setNodes(nodes) {
-      const headers = { 'content-type': 'application/json' };
-      const body = JSON.stringify({ nodes });
-      const response = await fetch(`${admin}/admin/kubernetes`, { method: 'POST', headers, body });
-      assert.ok(response.ok, await response.text());
-    },
+    setNodes: (nodes) => tell('POST', 'kubernetes', { nodes }),
+    admin: (verb, body) => tell('POST', verb, body),
+    takeBack: (verb) => tell('DELETE', verb),
     async stop() {
       await port.close();
       await rehearsal.stop();

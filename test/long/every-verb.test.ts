@@ -65,6 +65,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'quota drain': ['nowhere'],
   'quota thaw': ['nowhere'],
   'quota set-priority': ['nowhere', JOB, '2'],
+  'quota release': ['nowhere', JOB, '--because', 'it is off'],
   setup: ['nowhere', JOB],
   'setup server': ['nowhere'],
   doctor: ['nowhere'],

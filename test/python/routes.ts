@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditQuery, explainQuery } from '../../contract/api/callers.js';
 import { askerBody, editBody, priorityBody, setUpBody, stopBody } from '../../contract/api/changes.js';
 import { idempotencyHeaders, jobFilterSchema, submissionSchema, waitQuery } from '../../contract/api/jobs.js';
-import { admissionBody, applyBody, poolParams } from '../../contract/api/pools.js';
+import { admissionBody, applyBody, releaseBody, poolParams } from '../../contract/api/pools.js';
 import {
   completedBody,
   logsQuery,
@@ -52,6 +52,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/pools/{pool}/apply': { body: applyBody },
   'POST /v1/pools/{pool}/quota/plan': { body: applyBody },
   'POST /v1/pools/{pool}/admission': { body: admissionBody },
+  'POST /v1/pools/{pool}/release': { body: releaseBody },
   'GET /v1/secrets': { query: z.object({ project: z.string(), ...pool }) },
   'GET /v1/access/explain': { query: explainQuery },
   'GET /v1/audit': { query: auditQuery.extend(pool) },

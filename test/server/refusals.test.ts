@@ -28,6 +28,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /v1/jobs/{id}/priority': { priority: 3 },
   'POST /v1/pools/{pool}/apply': { poolFile: { name: 'p', text: '' } },
   'POST /v1/pools/{pool}/admission': { admission: 'frozen' },
+  'POST /v1/pools/{pool}/release': { job: 'theirs', because: 'it is off' },
   'POST /v1/uploads': { files: [{ path: 'a', sha256: HEX, size: 1 }] },
   'POST /v1/uploads/complete': { path: 'a', sha256: HEX, upload: HEX.slice(32) },
 };

@@ -4,7 +4,7 @@ import { type BookEvent, LeaseBook } from '../../workflows/quota/lease-book.js';
 import { DEMAND, JOB, ref, register, release, request, speaker } from './lease-messages.js';
 
 const KEY = leaseKey(JOB);
-const NOTHING = { priorities: [], reclaims: [], releases: [], grants: [], revocations: [], answers: [] };
+const NOTHING = { priorities: [], reclaims: [], releases: [], giveUps: [], grants: [], revocations: [], answers: [] };
 const SECOND = { ...JOB, number: 2 };
 
 describe('what a lease book has to tell', () => {

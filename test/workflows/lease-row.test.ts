@@ -114,10 +114,16 @@ describe('a row of the lease book', () => {
   });
 
   it('that drains keeps the time that it was held, and no other', () => {
-    assert.deepEqual(own(drained(held(10), 30)), { state: 'draining', tier: 0, startedAt: 0, zone: 'z', heldMs: 20 });
-    assert.deepEqual(own(drained(parked(held(10), 30), 50)), own(drained(held(10), 30)));
-    assert.deepEqual(own(drained(held(10), 10)), { state: 'draining', tier: 0, startedAt: 0, zone: 'z' });
-    assert.deepEqual(own(drained(asking(), 10)), { state: 'draining', tier: 0, startedAt: 0 });
+    const draining = { state: 'draining', tier: 0, startedAt: 0 };
+    assert.deepEqual(own(drained(held(10), 30)), { ...draining, zone: 'z', heldMs: 20, drainingSince: 30 });
+    assert.deepEqual(own(drained(parked(held(10), 30), 50)), { ...own(drained(held(10), 30)), drainingSince: 50 });
+    assert.deepEqual(own(drained(held(10), 10)), { ...draining, zone: 'z', drainingSince: 10 });
+    assert.deepEqual(own(drained(asking(), 10)), { ...draining, drainingSince: 10 });
+  });
+
+  it('that drains keeps the time from which on it drains', () => {
+    const row = drained(held(10), 30);
+    assert.equal(own(drained(row, 90))['drainingSince'], 30);
   });
 
   it('has held its chips for the sum of all stretches, and never for less than no time', () => {

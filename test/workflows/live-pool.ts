@@ -224,7 +224,11 @@ export class LivePool {
         machines: noOwnMachines(this.store),
       }),
       store: this.store,
-      meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
+      meter: {
+        waitingJobs: () => undefined,
+        stuckDeletions: () => undefined,
+        leasedUnits: () => undefined,
+      } satisfies PoolMeter,
     } as never);
   }
 

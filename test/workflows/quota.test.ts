@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { appliedFileObject, lastGoodFilesObject } from '../../domain/store-layout.js';
-import { admissionUpdate, priorityUpdate } from '../../contract/quota.js';
-import { jobOfLeaseKey } from '../../domain/lease.js';
+import { admissionUpdate, leaseMessagesSignal, priorityUpdate, releaseUpdate } from '../../contract/quota.js';
+import { deletionSender, jobOfLeaseKey } from '../../domain/lease.js';
+import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { LivePool, POOL_FILE, QUOTA_FILE, REBUILD_BOUND_MS, SOON_MS } from './live-pool.js';
@@ -130,6 +131,47 @@ describe('a pool', function () {
     await until('the job heard', async () => (await live.view(job)).priority === 2, SOON_MS);
     assert.match((await by('alice', 1)).message, /priority 1/);
     await live.finish(job);
+  });
+
+  it('frees a lease on an admin’s word, once the deletion of its slices is stuck, and grants its chips', async () => {
+    await live.apply(QUOTA_FILE, 'alice', `${POOL_FILE}admins = ["alice"]\n`);
+    const guest = await live.tenant('undeletable', 'guest');
+    await live.becomes(guest, 'holding');
+    const release = (by: string, because = 'its project was deleted', job = guest) =>
+      live.handle().executeUpdate(releaseUpdate, { args: [{ v: 1, by, job, because }] });
+    await assert.rejects(release('mallory'), refused(/'mallory' is no admin of pool .* and may not release a lease/));
+    await assert.rejects(release('alice', ' '), refused(/because: says nothing/));
+    await assert.rejects(release('alice', 'x', 'nobody'), refused(/no job nobody waits in pool/));
+    await assert.rejects(release('alice'), refused(/has its lease, and no deletion of its slices is stuck/));
+    const [holder] = (await live.state())?.leases ?? [];
+    const [slice] = holder?.slices ?? [];
+    assert.ok(holder && slice);
+    // Its job ends without a word, and its slice does not go.
+    await live.client.workflow.getHandle(guest).terminate('test');
+    await until('it drains', async () => (await live.state())?.leases[0]?.state === 'draining', SOON_MS);
+    await assert.rejects(
+      release('alice'),
+      refused(new RegExp(`${slice} is still being deleted, for \\d+ s; a deletion`)),
+    );
+    await live.handle().signal(leaseMessagesSignal, [
+      {
+        lease: holder.lease,
+        sender: deletionSender(slice),
+        sequence: Date.now(),
+        body: { kind: 'stuck', slice, since: Date.now() - 900_000, answer: 'no such project', isFinal: true },
+      },
+    ]);
+    const shown = await until('it is published', async () => (await live.published())?.stuck, SOON_MS);
+    assert.deepEqual([shown[0]?.slice, shown[0]?.answer], [slice, 'no such project']);
+    const owner = await live.tenant('owner', 'owner');
+    assert.match(
+      (await release('alice')).message,
+      new RegExp(`${slice} is not waited for any more, and its lease is free`),
+    );
+    await live.becomes(owner, 'holding');
+    await live.client.workflow.getHandle(sliceWorkflowId(slice)).result();
+    assert.match((await release('alice')).message, /it is free already/);
+    await live.finish(owner);
   });
 
   it('grants nothing while it is frozen, stays so when its workflow is terminated, and gives all back when drained', async () => {

@@ -16,7 +16,7 @@ import type { QuotaActivities } from '../../contract/quota-activities.js';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import { grantedSignal, prioritySignal, restateSignal, revokedSignal, sliceNewsSignal } from '../../contract/job.js';
-import { leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../../contract/slice.js';
+import { giveUpSignal, leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { Sequence } from '../../workflows/sequence.js';
 
@@ -165,7 +165,9 @@ export async function slice({ lease, task }: SliceInput): Promise<void> {
   const sequence = new Sequence();
   let isTold = task.kind === 'reclaim';
   let isHeld: boolean | undefined;
+  let isGivenUp = false;
   setHandler(releaseSliceSignal, () => void (isTold = true));
+  setHandler(giveUpSignal, () => void (isGivenUp = true));
   setHandler(leaseAnswerSignal, (answer) => void (isHeld = answer.isHeld));
   const tell = (body: LeaseMessageBody): Promise<void> =>
     sendLease({ lease, sender: ref.name, sequence: sequence.next(), body });
@@ -182,6 +184,8 @@ export async function slice({ lease, task }: SliceInput): Promise<void> {
     await live(1);
     await report('ready');
     await condition(() => isTold);
+    // Its provider refuses every call.
+    if (lease.job.endsWith('undeletable')) await condition(() => isGivenUp);
     await live(-1);
   }
   await report('gone');

@@ -15,6 +15,8 @@ export interface Pending {
   readonly asked: { key: string; slice: string }[];
   readonly reclaims: { lease: LeaseId; ref: MachineRef }[];
   readonly releases: { slice: string; reason: string }[];
+  /** Slices that a person has given up. */
+  readonly giveUps: { slice: string; reason: string }[];
 }
 
 export const nothingPending = (): Pending => ({
@@ -24,6 +26,7 @@ export const nothingPending = (): Pending => ({
   asked: [],
   reclaims: [],
   releases: [],
+  giveUps: [],
 });
 
 /**
@@ -43,6 +46,7 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
   const revocations = split(pending.revocations);
   const releases = split(pending.releases);
   const reclaims = split(pending.reclaims);
+  const giveUps = split(pending.giveUps);
   const half = (at: 0 | 1): Pending => ({
     regrants: regrants[at],
     revocations: revocations[at],
@@ -50,6 +54,7 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
     asked: asked[at],
     reclaims: reclaims[at],
     releases: releases[at],
+    giveUps: giveUps[at],
   });
   return [half(0), half(1)];
 }
@@ -75,17 +80,19 @@ export const emptyDelivery = (pool: string, epoch: number): Deliveries => ({
   restate: [],
   reclaims: [],
   releases: [],
+  giveUps: [],
 });
 
 /** `grant 3, answer 4 slices`: what is not in the batch is not named. */
 export function deliverySummary(deliveries: Deliveries): string {
-  const { grants, answers, reclaims, releases, revocations, priorities } = deliveries;
+  const { grants, answers, reclaims, releases, revocations, priorities, giveUps = [] } = deliveries;
   const parts: [number, string][] = [
     [grants.length, `grant or confirm ${count(grants.length, 'lease')}`],
     [revocations.length, `ask ${count(revocations.length, 'lease')} back`],
     [priorities.length, `tell ${count(priorities.length, 'job')} of its priority`],
     [answers.length, `answer ${count(answers.length, 'slice')}`],
     [releases.length, `tell ${count(releases.length, 'slice')} to go`],
+    [giveUps.length, `tell ${count(giveUps.length, 'slice')} that a person has given it up`],
     [reclaims.length, `reclaim ${count(reclaims.length, 'slice')}`],
   ];
   return parts.flatMap(([number, text]) => (number > 0 ? [text] : [])).join(', ');

@@ -26,6 +26,11 @@ export class FreedLeases {
     return this.#freed.get(key)?.sequences;
   }
 
+  /** Whether a lease of the job was freed lately. */
+  hasOf(job: string): boolean {
+    return [...this.#freed.keys()].some((key) => key.startsWith(`${job}/`));
+  }
+
   /** Keeps them in the order of their times, so that the old ones are found without a look at the others. */
   add(key: string, now: EpochMs, sequences: FreedLease['sequences']): void {
     this.#freed.delete(key);

@@ -17,6 +17,7 @@ import {
   noteChips,
   noteGone,
   notePaused,
+  noteStuck,
   startRow,
   unclaim,
 } from './lease-row.js';
@@ -135,6 +136,11 @@ export class LeaseBook {
       case 'gone':
         this.#gone(key, sender);
         return;
+      case 'stuck': {
+        const row = this.#rows.get(key);
+        if (row) noteStuck(row, body.slice, body);
+        return;
+      }
       case 'chips':
         this.#chips(key, body.zone, now);
         return;
@@ -198,6 +204,35 @@ export class LeaseBook {
     const row = this.#rows.get(key) ?? unclaimed();
     addSlice(row, ref);
     if (row.state === 'waiting') drain(row, now);
+  }
+
+  /** All rows of a job: it may have one that it holds and one that drains. */
+  allOfJob(job: string): readonly LeaseRow[] {
+    return this.#rows.ofJob(job);
+  }
+
+  /** Whether a lease of the job was freed in the last minutes. */
+  wasFreed(job: string): boolean {
+    return this.#freed.hasOf(job);
+  }
+
+  /** A draining lease of which no time is known drains from now on. */
+  noteDraining(now: EpochMs): void {
+    for (const row of this.#rows.all()) if (row.state === 'draining') row.drainingSince ??= now;
+  }
+
+  /**
+   * A person vouches that nothing of these slices is there: they are not waited for any more, and their slice workflows are told
+   * (docs/adr/0099).
+   */
+  giveUp(key: string, slices: readonly string[], { by, because, now }: GivenUp): void {
+    const row = this.#mustHave(key);
+    for (const slice of slices) {
+      noteGone(row, slice);
+      this.#pending.giveUps.push({ slice, reason: `${by} released it: ${because}` });
+    }
+    this.#onEvent({ kind: 'released', row, at: now, by, reason: `${slices.join(', ')}: ${because}` });
+    this.#settle(key, now);
   }
 
   // Decisions ------------------------------------------------------------------------------------------------------
@@ -378,9 +413,16 @@ const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
 /** `for` is absent where an admin drains the pool. */
 type RevokedFor = Omit<Preemption, 'for'> & { readonly for?: string };
 
+/** Who gave slices up, and why. */
+export interface GivenUp {
+  readonly by: string;
+  readonly because: string;
+  readonly now: EpochMs;
+}
+
 /** What the pool's history keeps. */
 export interface BookEvent {
-  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority';
+  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority' | 'released';
   readonly row: LeaseRow;
   readonly at: EpochMs;
   /** The request that a revoked lease's chips are for. */

@@ -1,4 +1,11 @@
-import { type Demand, leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
+import {
+  deletionSender,
+  type Demand,
+  leaseKey,
+  type LeaseId,
+  type LeaseMessageBody,
+  type StuckDeletion,
+} from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
@@ -30,6 +37,10 @@ export interface LeaseRow {
   isUnconfirmed?: true;
   /** Draining because the pool wants it back, and its job has not let go yet. */
   revoked?: Revocation;
+  /** By the name of the slice: deletions that do not end. */
+  stuck?: Readonly<Record<string, StuckDeletion>>;
+  /** Since when it waits for its slices to be gone. Absent: it does not, or a run before this was kept drained it. */
+  drainingSince?: EpochMs;
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
   /** Names seen gone: a message of the job that is older than that news must not bring one back. */
@@ -61,6 +72,7 @@ export function newRow(lease: LeaseId, demand: Demand, more: Partial<LeaseRow> =
 export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromReservation'>, now: EpochMs): void {
   row.tier = grant.tier;
   row.startedAt = now;
+  delete row.drainingSince;
   delete row.heldMs;
   delete row.isUnconfirmed;
   if (grant.isFromReservation) row.isFromReservation = true;
@@ -122,7 +134,23 @@ export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs, isRebuild
 export function drain(row: LeaseRow, now: EpochMs): void {
   pauseClock(row, now);
   delete row.hasChips;
+  row.drainingSince ??= now;
   row.state = 'draining';
+}
+
+/** Of a slice that it still waits for. */
+export function noteStuck(row: LeaseRow, slice: string, { since, answer, isFinal }: StuckDeletion): void {
+  if (!row.slices.some(({ name }) => name === slice)) return;
+  row.stuck = { ...row.stuck, [slice]: { since, answer, ...(isFinal && { isFinal }) } };
+}
+
+/**
+ * Slices that a person may give up: those whose deletion is stuck, and all of a lease that has drained for so long that their slice
+ * workflows would have said so, if they were able to.
+ */
+export function givableSlices({ slices, stuck = {}, drainingSince }: LeaseRow, now: EpochMs, silentMs: number) {
+  const isSilent = drainingSince !== undefined && now - drainingSince >= silentMs;
+  return slices.filter(({ name }) => isSilent || Object.hasOwn(stuck, name)).map(({ name }) => name);
 }
 
 /** Whatever its job said that it holds is forgotten: with slices it counts until they are seen gone, without it waits. */
@@ -134,7 +162,7 @@ export function unclaim(row: LeaseRow, now: EpochMs): void {
 
 const OF_A_LEASE = [
   ...(['startedAt', 'heldMs', 'heldSince', 'askingSince', 'hasChips'] as const),
-  ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked'] as const),
+  ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked', 'drainingSince'] as const),
 ];
 
 export function addSlice(row: LeaseRow, ref: MachineRef): void {
@@ -145,6 +173,10 @@ export function addSlice(row: LeaseRow, ref: MachineRef): void {
 export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+  const { [sliceName]: _, ...stuck } = row.stuck ?? {};
+  if (Object.keys(stuck).length > 0) row.stuck = stuck;
+  else delete row.stuck;
+  delete row.sequences[deletionSender(sliceName)];
   // Stryker disable next-line StringLiteral: there is a first one.
   if (row.gone.length > MOST_GONE) delete row.sequences[row.gone.shift() ?? ''];
 }

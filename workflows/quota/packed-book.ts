@@ -78,7 +78,10 @@ interface SliceColumns {
   readonly sequences: Distances;
 }
 
-type Rare = Pick<LeaseRow, 'heldMs' | 'hasChips' | 'isFromReservation' | 'priority' | 'isUnconfirmed' | 'revoked'> & {
+type Rare = Pick<
+  LeaseRow,
+  ('heldMs' | 'hasChips' | 'isFromReservation' | 'priority') | ('isUnconfirmed' | 'revoked' | 'stuck' | 'drainingSince')
+> & {
   readonly pool?: number;
   readonly gone?: readonly string[];
   /** Of senders that are neither the job nor a slice that is there. */
@@ -177,8 +180,8 @@ class BookPacker {
   }
 
   #rareOf(row: LeaseRow): Rare {
-    const { lease, heldMs, hasChips, isFromReservation, priority, isUnconfirmed, revoked, gone, slices, sequences } =
-      row;
+    const { lease, heldMs, hasChips, isFromReservation, priority, isUnconfirmed, revoked } = row;
+    const { stuck, drainingSince, gone, slices, sequences } = row;
     const pool = this.#pools.indexOf(lease.pool);
     const isThere = new Set(slices.map(({ name }) => name));
     const others = Object.entries(sequences).filter(([sender]) => sender !== JOB && !isThere.has(sender));
@@ -190,6 +193,8 @@ class BookPacker {
       ...(priority === undefined ? {} : { priority }),
       ...(isUnconfirmed === undefined ? {} : { isUnconfirmed }),
       ...(revoked === undefined ? {} : { revoked }),
+      ...(stuck === undefined ? {} : { stuck }),
+      ...(drainingSince === undefined ? {} : { drainingSince }),
       ...(gone.length === 0 ? {} : { gone }),
       ...(others.length === 0 ? {} : { sequences: Object.fromEntries(others) }),
     };

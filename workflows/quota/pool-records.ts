@@ -3,13 +3,13 @@ import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
 import type { EpochMs } from '../../domain/units.js';
 import { afterChips } from '../../quota/decision/cool-downs.js';
 import { decide } from '../../quota/decide.js';
-import type { PoolSnapshot, Rebuilding } from '../../quota/published-state.js';
+import { MOST_STUCK, type PoolSnapshot, type Rebuilding, type StuckSlice } from '../../quota/published-state.js';
 import { NO_MEMORY, type Pool, type Preemption, type QuotaConfig, type QuotaMemory } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
 import type { PoolCarry, SettingsCarry } from './carried-state.js';
 import { HistoryLog, lineOf } from './history-log.js';
-import { type BookEvent, LeaseBook } from './lease-book.js';
+import { type BookEvent, LeaseBook, type LeaseRow } from './lease-book.js';
 import { toLease, toRequest } from './lease-row.js';
 
 /**
@@ -182,6 +182,7 @@ export class PoolRecords {
   snapshot(): PoolSnapshot {
     const { config = NOTHING_TO_GIVE, source, problem } = this.#facts ?? {};
     const { kind, reason } = this.#admission;
+    const stuck = this.book.leased.flatMap(stuckSlices).slice(0, MOST_STUCK);
     return {
       pool: this.pool,
       at: this.#changedAt,
@@ -191,6 +192,7 @@ export class PoolRecords {
       ...(source === undefined ? {} : { source }),
       ...(problem === undefined ? {} : { problem }),
       ...(this.#rebuilding === undefined ? {} : { rebuilding: this.#rebuilding }),
+      ...(stuck.length === 0 ? {} : { stuck }),
       view: this.view(config, this.#changedAt),
     };
   }
@@ -237,6 +239,9 @@ export class PoolRecords {
     }
   }
 }
+
+const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
+  Object.entries(stuck).map(([slice, deletion]) => ({ id: leaseKey(lease), slice, ...deletion }));
 
 /** Shown while no file could be read: nothing is granted. */
 const NOTHING_TO_GIVE: QuotaConfig = { kind: 'limited', tiers: [], projects: [] };

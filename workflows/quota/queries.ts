@@ -30,7 +30,12 @@ export function answerQueries(records: PoolRecords, isReady: () => boolean): voi
 }
 
 const holdersOf = (book: LeaseBook): readonly Holder[] =>
-  [...book.leased, ...book.waiting].map(({ lease, state, slices }) => ({ lease, state, slices }));
+  [...book.leased, ...book.waiting].map(({ lease, state, slices, stuck }) => ({
+    lease,
+    state,
+    slices,
+    ...(stuck && { stuck }),
+  }));
 
 /** An answer is one payload, of 2 MB at most, and a row is 250 bytes: all of 10,000 would be refused. */
 export const MOST_WAITING = 1_000;

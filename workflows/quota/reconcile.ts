@@ -74,6 +74,7 @@ export function reconcile(book: LeaseBook, { closedJobs, lostSlices }: StrayHold
     const isStillThere = book.get(leaseKey(lease))?.slices.some(({ name }) => name === ref.name) ?? false;
     if (isStillThere) book.abandoned(leaseKey(lease), ref);
   }
+  book.noteDraining(now);
   for (const lease of closedJobs) book.jobClosed(leaseKey(lease), now, `job ${lease.job} is closed`);
   book.remind(now, REMIND_AFTER_MS);
 }

@@ -2,7 +2,7 @@ import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplyAnswer } from '../../contract/quota-activities.js';
 import { floorProblem } from '../../quota/pool-limits.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
-import { admissionForm, applyForm, priorityCallForm } from '../../contract/quota-forms.js';
+import { admissionForm, applyForm, priorityCallForm, releaseCallForm } from '../../contract/quota-forms.js';
 import { mustBeForm, refusal } from '../human-call.js';
 import {
   type AdmissionCall,
@@ -11,7 +11,13 @@ import {
   applyUpdate,
   type PriorityCall,
   priorityUpdate,
+  type ReleaseCall,
+  releaseUpdate,
 } from '../../contract/quota.js';
+import { leaseKey } from '../../domain/lease.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import type { EpochMs } from '../../domain/units.js';
+import { givableSlices, type LeaseRow } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';
 
 /** What people's calls need of the workflow. */
@@ -28,7 +34,7 @@ export interface UpdateContext {
 }
 
 /**
- * People's calls of a pool: `apply`, `admission`, `priority` (docs/quota.md). Who calls is told by the caller's own word
+ * People's calls of a pool: `apply`, `admission`, `priority`, `release` (docs/quota.md). Who calls is told by the caller's own word
  * (DESIGN.md 3, "Trust"). A validator refuses what the run can judge at once, and leaves no trace in its history; the rest
  * is refused by a failed update. Both carry the same sentences.
  */
@@ -52,6 +58,15 @@ export function handleUpdates(records: PoolRecords, context: UpdateContext): voi
       mustBeOpen(context);
       mustBeForm(priorityCallForm, call);
       mustBeAllowedPriority(records, context, call);
+    },
+  });
+  setHandler(releaseUpdate, (call) => release(records, context, call), {
+    validator: (call: ReleaseCall) => {
+      mustBeOpen(context);
+      mustBeForm(releaseCallForm, call);
+      if (!context.isReady()) throw refusal(`pool ${records.pool} is being rebuilt: repeat in a moment`);
+      mustBeAdmin(records, call.by, 'release a lease of it');
+      releasableOf(records, call.job, Date.now());
     },
   });
 }
@@ -95,6 +110,58 @@ function setPriority(
   records.touch(now);
   context.wake();
   return { message: `job ${job} has priority ${priority} of 1 (first) to 5 from now on` };
+}
+
+/** Frees what waits for slices whose deletion does not end. Repeating is safe. */
+function release(records: PoolRecords, context: UpdateContext, call: ReleaseCall): { message: string } {
+  const { job, by, because } = call;
+  const now = Date.now();
+  const releasable = releasableOf(records, job, now);
+  if (releasable.length === 0) return { message: `no lease of job ${job} waits for slices: it is free already` };
+  for (const { key, slices } of releasable) records.book.giveUp(key, slices, { by, because, now });
+  records.touch(now);
+  context.wake();
+  const names = releasable.flatMap(({ slices }) => slices);
+  const left = records.book.allOfJob(job).flatMap(({ slices }) => slices.map(({ name }) => name));
+  return { message: releasedText(job, names, left) };
+}
+
+function releasedText(job: string, names: readonly string[], left: readonly string[]): string {
+  const state = left.length === 0 ? 'its lease is free' : `its lease still waits for ${left.join(', ')}`;
+  return `job ${job}: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not waited for any more, and ${state}\nif something of it exists after all, \`jobctl audit leaks\` names it`;
+}
+
+interface Releasable {
+  readonly key: string;
+  readonly slices: readonly string[];
+}
+
+/**
+ * What a person may give up of a job; nothing where its lease was freed lately.
+ * @throws refusal while its deletion can still end by itself, or where there is nothing to give up
+ */
+function releasableOf({ pool, book, facts }: PoolRecords, job: string, now: EpochMs): readonly Releasable[] {
+  const { giveBackMs = DEFAULT_TIMINGS.giveBackMs, createSettleMs = DEFAULT_TIMINGS.createSettleMs } =
+    facts?.timings ?? {};
+  const rows = book.allOfJob(job);
+  const found = rows.flatMap((row) => {
+    const slices = givableSlices(row, now, createSettleMs + 2 * giveBackMs);
+    return slices.length === 0 ? [] : [{ key: leaseKey(row.lease), slices }];
+  });
+  if (found.length > 0 || (rows.length === 0 && book.wasFreed(job))) return found;
+  const draining = rows.find(({ state }) => state === 'draining');
+  if (draining !== undefined) throw refusal(stillDeleted(draining, giveBackMs, now));
+  if (rows.length === 0) throw refusal(`no job ${job} waits in pool ${pool} or holds a lease of it`);
+  throw refusal(
+    `job ${job} has its lease, and no deletion of its slices is stuck\nto end the job: jobctl cancel ${job}`,
+  );
+}
+
+function stillDeleted({ lease, slices, revoked, drainingSince }: LeaseRow, giveBackMs: number, now: EpochMs): string {
+  if (revoked !== undefined) return `job ${lease.job} was asked to give its lease back, and has not let go yet`;
+  const seconds = Math.round((now - (drainingSince ?? now)) / 1000);
+  const names = slices.map(({ name }) => name).join(', ');
+  return `job ${lease.job}: ${names} ${slices.length === 1 ? 'is' : 'are'} still being deleted, for ${seconds} s; a deletion can be given up once it has lasted ${Math.round(giveBackMs / 1000)} s`;
 }
 
 // Refusals -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ export type SliceStage =
   | ({ readonly kind: 'ready' } & SlicesMachines)
   | { readonly kind: 'lost'; readonly message: string }
   | { readonly kind: 'deleting'; readonly reason: string; readonly notBefore: EpochMs }
-  | { readonly kind: 'gone' };
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'given-up'; readonly reason: string };
 
 export interface SliceFacts {
   readonly ref: MachineRef;
@@ -47,6 +48,7 @@ const STATES = {
   lost: 'lost',
   deleting: 'being deleted',
   gone: 'gone',
+  'given-up': 'given up',
 } as const satisfies Record<SliceStage['kind'], string>;
 
 function headline({ ref, plan }: SliceFacts): string {
@@ -73,11 +75,13 @@ function doing({ ref, lease, stage }: SliceFacts): string {
       return `${plain(stage.reason)}. It ends when the slice is seen gone${stage.notBefore > 0 ? `, not before ${utc(stage.notBefore)}: a create call without an answer may take effect until then` : ''}; till then its chips count.`;
     case 'gone':
       return 'nothing of it is left in the cloud.';
+    case 'given-up':
+      return `${plain(stage.reason)}. Its deletion did not end, and is not waited for any more.`;
   }
 }
 
 function leaseWord({ isLeaseHeld, stage }: SliceFacts): string {
-  if (stage.kind === 'gone') return 'which was told that this slice needs it no more';
+  if (stage.kind === 'gone' || stage.kind === 'given-up') return 'which was told that this slice needs it no more';
   if (isLeaseHeld === undefined) return 'not answered for yet';
   return isLeaseHeld ? 'held' : 'not held';
 }

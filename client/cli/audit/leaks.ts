@@ -12,6 +12,8 @@ export interface HeldLease {
   /** `held` or `draining`. */
   readonly state: string;
   readonly slices: readonly string[];
+  /** Of each slice whose deletion does not end, what was answered last. Absent: none. */
+  readonly stuck?: readonly string[];
 }
 
 export interface LeakedResource {

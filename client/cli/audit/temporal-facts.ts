@@ -62,8 +62,10 @@ export async function leasesOf(temporal: Client, quotaWorkflow: string): Promise
   return holders.flatMap(toHeldLease);
 }
 
-function toHeldLease({ lease, state, slices }: Holder): readonly HeldLease[] {
-  return state === 'waiting' ? [] : [{ lease, state, slices: slices.map(({ name }) => name) }];
+function toHeldLease({ lease, state, slices, stuck = {} }: Holder): readonly HeldLease[] {
+  if (state === 'waiting') return [];
+  const told = Object.entries(stuck).map(([slice, { answer }]) => `${slice}: ${answer}`);
+  return [{ lease, state, slices: slices.map(({ name }) => name), ...(told.length > 0 && { stuck: told }) }];
 }
 
 /** Of one page: a worker that lost the pool from its cache reads thousands of rows first. */

@@ -44,6 +44,7 @@ export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
   'quota freeze': 'either',
   'quota history': 'either',
   'quota plan': 'either',
+  'quota release': 'either',
   'quota set-priority': 'either',
   'quota show': 'either',
   'quota thaw': 'either',

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { byOption } from '../job-filter.js';
 import { durationOption, type Invocation, outputOption, wholeNumber, withConnection } from '../options.js';
-import type { QuotaAdmissionFlags, QuotaPriorityFlags } from '../verbs/quota-operations.js';
+import type { QuotaAdmissionFlags, QuotaPriorityFlags, QuotaReleaseFlags } from '../verbs/quota-operations.js';
 import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
 import type { QuotaFmtFlags, QuotaValidateFlags } from '../verbs/quota-files.js';
 import type { QuotaHistoryFlags } from '../verbs/quota-history.js';
@@ -31,6 +31,7 @@ export function registerQuota(program: Command, invocation: Invocation): void {
   registerApply(group, invocation);
   registerAdmission(group, invocation);
   registerPriority(group, invocation);
+  registerRelease(group, invocation);
 }
 
 const poolOption = (): Option => new Option('--pool <name>', 'the pool').default('default');
@@ -204,6 +205,33 @@ function registerAdmission(group: Command, invocation: Invocation): void {
       invocation.exitCode = await quotaAdmission(admission, flags);
     });
   }
+}
+
+const RELEASE_NOTES = `
+A lease counts until its slices were seen gone. If their deletion does not end (a project that was deleted, a right that was taken away),
+\`quota show\` lists them under STUCK with what the provider answered last. Look yourself, in the console or on the machine, that nothing
+of them runs. Then release the lease: you vouch for it, and the reason is kept in the pool's history. It is for admins of the pool, and
+is refused while the deletion can still end by itself. For machines of your own see \`jobctl machines forget\`.
+
+Example:
+  jobctl quota release train-7f3k --because 'project p-old was deleted; looked at its billing'
+`;
+
+function registerRelease(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('release')
+    .summary('free chips whose slices cannot be deleted')
+    .description("Stops waiting for a job's slices whose deletion does not end, so that their chips are free.")
+    .argument('<job>', "the job's id")
+    .requiredOption('--because <text>', 'how you know that nothing of them is left')
+    .option('--pool <name>', "the pool; the job's without it")
+    .addOption(byOption())
+    .addOption(outputOption())
+    .addHelpText('after', RELEASE_NOTES);
+  withConnection(command).action(async (job: string, flags: QuotaReleaseFlags) => {
+    const { quotaRelease } = await import('../verbs/quota-operations.js');
+    invocation.exitCode = await quotaRelease(job, flags);
+  });
 }
 
 function registerPriority(group: Command, invocation: Invocation): void {

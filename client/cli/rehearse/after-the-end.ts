@@ -95,7 +95,8 @@ export async function leaksLeft(
   signal: AbortSignal,
 ): Promise<Pick<AuditReport, 'leaks' | 'leases'>> {
   for (const deadline = Date.now() + CLEAN_UP_MS; ; await pause(LOOK_MS, signal)) {
-    const { leaks, leases } = (await audit(context, { grace: 0 })).report;
+    const { leaks, leases, unlisted = [] } = (await audit(context, { grace: 0 })).report;
+    if (unlisted.length > 0) throw new Error(`nobody knows what is left: ${unlisted.join('; ')}`);
     if (leaks.length + leases.length === 0 || Date.now() > deadline || signal.aborted) return { leaks, leases };
   }
 }

@@ -8,6 +8,8 @@ export interface AuditReport {
   readonly leases: readonly LeakedLease[];
   /** Why the leases could not be read. */
   readonly leasesUnknown?: string;
+  /** Accounts that could not be listed, and why. Absent: all were. */
+  readonly unlisted?: readonly string[];
   /** Resources that carry our owner label; all that there are. */
   readonly ours: number;
   readonly all: number;
@@ -37,8 +39,28 @@ export function renderAudit(report: AuditReport, accounts: readonly string[], wi
   return [
     ...(rows.length > 0 ? renderTable([TITLES, ...rows], width) : []),
     ...(leaseRows.length > 0 ? renderTable([['LEASE', 'STATE', 'SLICES', 'WHY'], ...leaseRows], width) : []),
+    ...remediesOf(report),
+    ...(report.unlisted ?? []).map((text) => `not listed, so what is there is not known: ${text}`),
     ...(leasesUnknown === undefined ? [] : [`the leases could not be checked: ${leasesUnknown}`]),
     `${count(leaks.length, 'leak')}, ${count(leases.length, 'lease')} without a job: ` +
       `${ours} of ${count(all, 'resource')} in ${accounts.join(', ')} are ours`,
+  ];
+}
+
+/** What to do about each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
+function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
+  const draining = leases.filter(({ state }) => state === 'draining');
+  const held = leases.length - draining.length;
+  return [
+    ...(leaks.length > 0
+      ? [
+          'the janitor deletes these at its next sweep, each 5 minutes; what is there after two of them, delete in the console',
+        ]
+      : []),
+    ...draining.map(
+      ({ lease: { job, pool }, stuck = [] }) =>
+        `lease of ${job}: ${stuck.length === 0 ? 'its slices are still being deleted; `jobctl quota show` says when that does not end' : stuck.join('; ')}. If nothing of them is left: jobctl quota release ${job} --pool ${pool} --because '..'`,
+    ),
+    ...(held > 0 ? ['a lease that is held by a job that has ended: its pool takes it back within a minute'] : []),
   ];
 }

@@ -10,7 +10,7 @@ export interface ToldHistory {
   /** All of them, oldest first. */
   readonly leases: readonly LeaseStory[];
   readonly usage: readonly UsageRow[];
-  /** What people did: files applied, admission, priorities; oldest first. */
+  /** What people did: files applied, admission, priorities, leases released; oldest first. */
   readonly calls: readonly HistoryLine[];
   /** What the answer cannot know, a sentence each. */
   readonly gaps: readonly string[];

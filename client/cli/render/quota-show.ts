@@ -9,6 +9,7 @@ import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
 import type { Look } from './look.js';
 import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
+import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
 
 /** `jobctl quota show`: a pool as it was published. Bars on a terminal only. */
 export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: EpochMs, look: Look): readonly string[] {
@@ -22,6 +23,8 @@ export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: Epo
     ...section(tierRows(accounts, config)),
     ...projectLines(accounts, look),
     ...notes(accounts, config, look),
+    ...section(stuckRows(state, now)),
+    ...stuckRemedy(state),
     ...section(reservationRows(state)),
     ...section(coolDownRows(state, now)),
   ];
@@ -161,6 +164,22 @@ function reservationRows({ view: { memory, requests, config } }: PoolSnapshot): 
     ];
   });
   return [['RESERVED FOR', 'PROJECT', 'ASKS FOR', 'TIER', 'SINCE (UTC)', 'UNTIL (UTC)'], ...rows];
+}
+
+/** Slices whose chips count on because their deletion does not end. */
+function stuckRows({ stuck = [] }: PoolSnapshot, now: EpochMs): readonly (readonly string[])[] {
+  const rows = stuck.map(({ id, slice, since, answer, isFinal }) => [
+    jobOfLeaseKey(id),
+    slice,
+    formatDuration(now - since),
+    `${oneLine(answer)}${isFinal ? ' (this does not change by itself)' : ''}`,
+  ]);
+  return [['STUCK', 'SLICE IN DELETION', 'FOR', 'ANSWERED LAST'], ...rows];
+}
+
+function stuckRemedy({ stuck = [], pool }: PoolSnapshot): readonly string[] {
+  const [first] = stuck;
+  return first === undefined ? [] : [`  ${releaseRemedy(jobOfLeaseKey(first.id), pool)}`];
 }
 
 function coolDownRows({ view: { memory } }: PoolSnapshot, now: EpochMs): readonly (readonly string[])[] {

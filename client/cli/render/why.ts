@@ -12,7 +12,8 @@ import {
 } from '../../../quota/explanation/explain-words.js';
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
-import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
+import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
@@ -49,10 +50,31 @@ export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, wi
     ...wrapped(`${row.id} waits for ${demandOf(why.units)} in project ${why.project} (${place}).`, width, ''),
     ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
     ...wrapped(outlook(waiting, words), width, ''),
+    ...renderStuck(waiting.stuck ?? [], pool, now, width),
     ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
     ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
   ];
 }
+
+/** Slices that hold chips because their deletion does not end. */
+export function renderStuck(
+  stuck: readonly StuckSlice[],
+  pool: string,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  const [first] = stuck;
+  if (first === undefined) return [];
+  const shown = stuck.slice(0, MOST_STUCK_SHOWN).map((each) => withStop(oneLine(stuckText(each, now))));
+  const more = stuck.length - shown.length;
+  return [
+    ...shown.flatMap((text) => wrapped(`${text.charAt(0).toUpperCase()}${text.slice(1)}`, width, '')),
+    ...(more > 0 ? wrapped(`And ${count(more, 'more slice')}: jobctl quota show --pool ${pool}`, width, '') : []),
+    ...wrapped(asSentence(releaseRemedy(jobOfLeaseKey(first.id), pool)), width, ''),
+  ];
+}
+
+const MOST_STUCK_SHOWN = 3;
 
 export type RebuildingPool = Pick<PoolSnapshot, 'pool' | 'at'> & { readonly rebuilding: Rebuilding };
 

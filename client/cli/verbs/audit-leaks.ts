@@ -26,7 +26,8 @@ export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const { report, accounts } = await audit(resolveContext(flags), flags);
   if (flags.output === 'json') printOut(`${JSON.stringify(report, null, 2)}\n`);
   else printOut(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
-  return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
+  const found = report.leaks.length + report.leases.length + (report.unlisted?.length ?? 0);
+  return found > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 
 export interface Audited {
@@ -41,8 +42,9 @@ export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace'
   const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {
     // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
-    const everything = await listAll(accounts, context);
-    return judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
+    const { everything, unlisted } = await listAll(accounts, context);
+    const judged = await judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
+    return unlisted.length === 0 ? judged : { ...judged, unlisted };
   });
   return { report, accounts: accounts.map(({ account }) => account) };
 }
@@ -105,10 +107,28 @@ async function accountsOf(
   return all;
 }
 
-/** An account that cannot be listed fails the audit: a part of the truth would pass for all of it. */
-async function listAll(accounts: readonly Account[], context: CliContext): Promise<readonly AuditedResource[]> {
-  const listings = accounts.map(({ kind, account }) => cliKind(kind).audit(account, context));
-  return (await Promise.all(listings)).flat();
+/**
+ * An account that cannot be listed fails the audit, since a part of the truth would pass for all of it. What the others hold is told
+ * all the same: an account that is gone for good must not hide them for ever. Where none can be listed, nothing is known.
+ */
+async function listAll(
+  accounts: readonly Account[],
+  context: CliContext,
+): Promise<{ readonly everything: readonly AuditedResource[]; readonly unlisted: readonly string[] }> {
+  const listings = await Promise.allSettled(
+    accounts.map(async ({ kind, account }) => cliKind(kind).audit(account, context)),
+  );
+  const failed = listings.flatMap((listing, index) => {
+    const { kind, account } = accounts[index] ?? {};
+    if (listing.status === 'fulfilled' || kind === undefined || account === undefined) return [];
+    return [{ error: listing.reason as Error, text: machineKind(kind).accountText(account) }];
+  });
+  const [first] = failed;
+  if (first !== undefined && failed.length === accounts.length) throw first.error;
+  return {
+    everything: listings.flatMap((listing) => (listing.status === 'fulfilled' ? listing.value : [])),
+    unlisted: failed.map(({ error, text }) => `${text}: ${error.message}`),
+  };
 }
 
 function noProject(): CliError {

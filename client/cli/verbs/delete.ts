@@ -4,9 +4,12 @@ import { count } from '../../../domain/units.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
+import { releaseRemedy, stuckOf, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { StuckSlice } from '../../../quota/published-state.js';
+import { readPoolState } from '../../pool-state.js';
 import type { Purged } from '../../purge-job.js';
 import { CliError } from '../cli-error.js';
-import { openWritableStore } from '../connect.js';
+import { openReader, openWritableStore } from '../connect.js';
 import { type CliContext, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
@@ -26,6 +29,7 @@ export function deleteJobs(jobs: readonly string[], flags: DeleteFlags): Promise
 }
 
 function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
+  const context = resolveContext(flags);
   const isQuiet = flags.output === 'json' || jobs.length !== 1;
   const signal = watchEnd();
   const cancelled = new Set<string>();
@@ -44,7 +48,7 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
     width: WAITED_FOR_AT_ONCE,
     answer: async (client, row, by) => {
       await cancel(client, row, by);
-      return untilGone(client, row, signal, isQuiet);
+      return untilGone(client, row, { context, signal, isQuiet });
     },
   });
 }
@@ -60,13 +64,27 @@ function wouldBeCancelled({ rows }: ChosenJobs): string | undefined {
   return `${open.length} jobs have not ended; they would be cancelled`;
 }
 
-async function untilGone(client: JobClient, row: JobRow, signal: AbortSignal, isQuiet: boolean): Promise<JobAnswer> {
-  const { id } = row;
+interface Waiting {
+  readonly context: CliContext;
+  readonly signal: AbortSignal;
+  readonly isQuiet: boolean;
+}
+
+/** Also ends where the pool says that the deletion does not end: whoever waits could wait for ever. */
+async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Promise<JobAnswer> {
+  const { id, pool } = row;
+  const { context, signal, isQuiet } = waiting;
   if (!isQuiet && row.endedAt === undefined) printOut(`${id}: its slices are being deleted\n`);
   let left = await whatIsLeft(client, id);
-  while (left !== undefined && !signal.aborted) {
+  let toldLeft = '';
+  for (let look = 1; left !== undefined && !signal.aborted; look++) {
     await pause(LOOK_MS, signal);
     left = await whatIsLeft(client, id);
+    if (left === undefined || look % LOOKS_AT_POOL !== 0) continue;
+    if (!isQuiet && left.length > 0 && toldLeft !== left.join()) printOut(`${id}: waits for ${left.join(', ')}\n`);
+    toldLeft = left.join();
+    const stuck = await stuckSlices(context, row);
+    if (stuck.length > 0) return stuckAnswer(id, pool, stuck);
   }
   const { phase } = await client.row(id);
   const json = { phase, left: left ?? [] };
@@ -80,6 +98,23 @@ async function untilGone(client: JobClient, row: JobRow, signal: AbortSignal, is
 }
 
 const LOOK_MS = 1_000;
+/** What a pool publishes changes twice a minute. */
+const LOOKS_AT_POOL = 5;
+
+/** What cannot be read says nothing of the slices: the wait goes on. */
+async function stuckSlices({ store }: CliContext, { id, pool }: JobRow): Promise<readonly StuckSlice[]> {
+  if (store === undefined) return [];
+  const state = await openReader(store)
+    .then((reader) => readPoolState(reader, pool))
+    .catch(() => undefined);
+  return state === undefined ? [] : stuckOf(state, id);
+}
+
+function stuckAnswer(id: string, pool: string, stuck: readonly StuckSlice[]): JobAnswer {
+  const lines = stuck.map((each) => stuckText(each, Date.now()));
+  const text = [`${id}: not all of it can be deleted; that goes on without you`, ...lines, releaseRemedy(id, pool)];
+  return { text: text.join('\n  '), json: { left: stuck.map(({ slice }) => slice), stuck }, exitCode: ExitCode.Failed };
+}
 
 /** Slices whose workflows are not through with them, or none yet while the job is open; undefined: nothing is left. */
 async function whatIsLeft(client: JobClient, id: string): Promise<readonly string[] | undefined> {

@@ -65,7 +65,7 @@ function toldOf(
   return { pool, window, leases, usage: usageOf(leases), calls };
 }
 
-const CALLS: ReadonlySet<HistoryLine['kind']> = new Set(['applied', 'admission', 'priority']);
+const CALLS: ReadonlySet<HistoryLine['kind']> = new Set(['applied', 'admission', 'priority', 'released']);
 
 function openLease({ id, ...rest }: PoolSnapshot['view']['leases'][number]): OpenLease {
   return { ...rest, job: jobOfLeaseKey(id), number: Number(id.slice(id.lastIndexOf('/') + 1)) };

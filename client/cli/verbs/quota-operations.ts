@@ -47,6 +47,26 @@ async function isDrainMeant(context: CliContext, pool: string): Promise<boolean>
   return ask(`Ask ${count(open, 'job')} of pool ${pool} to give their chips back? They save, and wait. [y/N] `);
 }
 
+export interface QuotaReleaseFlags extends ContextFlags, OutputFlag {
+  readonly because: string;
+  /** Absent: the pool that the job was submitted to. */
+  readonly pool?: string;
+  readonly by?: string;
+}
+
+/** `quota release JOB --because TEXT`. Without `--pool` Temporal has to remember the job. */
+export function quotaRelease(job: string, flags: QuotaReleaseFlags): Promise<number> {
+  const { because, output } = flags;
+  const context = contextToChange(flags);
+  return withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
+    const pool = flags.pool ?? (await client.row(job)).pool;
+    const message = await client.quota(pool).release(job, because, by);
+    printOut(`${output === 'json' ? JSON.stringify({ job, pool, because, message }, null, 2) : message}\n`);
+    return ExitCode.Done;
+  });
+}
+
 export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
   readonly by?: string;
 }

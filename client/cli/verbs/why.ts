@@ -2,6 +2,7 @@ import { foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { plainWording, reasonText } from '../../../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
+import { stuckOf } from '../../../quota/explanation/stuck-slices.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { renamed } from '../../../quota/explanation/explanation.js';
 import type { JobView } from '../../../contract/job.js';
@@ -19,6 +20,7 @@ import {
   type RebuildingPool,
   renderFailing,
   renderRebuilding,
+  renderStuck,
   renderUnattended,
   renderWaiting,
   renderWhy,
@@ -41,17 +43,24 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     const width = terminalWidth(process.stdout);
     const foreign = idle?.owner === undefined ? undefined : await foreignTo(context, idle, idle.owner);
     const idleLines = [...renderUnattended(row, idle, now, width), ...(foreign === undefined ? [] : [foreign])];
-    const state = row.phase === 'queued' ? await stateOf(context, row) : undefined;
+    const pool = await stateOf(context, row);
+    const state = row.phase === 'queued' ? pool : undefined;
     if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags, idle);
     const waiting = state && whyWaiting(state, id);
     const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined && !idle;
     const view = isAsked ? await viewOf(client, id) : undefined;
     const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
-    const lines = [...idleLines, ...why, ...renderFailing(row, now, width)];
+    const stuck = waiting || !pool ? [] : stuckOf(pool, id);
+    const lines = [
+      ...idleLines,
+      ...why,
+      ...renderStuck(stuck, row.pool, now, width),
+      ...renderFailing(row, now, width),
+    ];
     const unpolled = idle && { noWorker: idle };
     const text =
       flags.output === 'json'
-        ? JSON.stringify({ ...asJson(row, waiting, now), ...unpolled }, null, 2)
+        ? JSON.stringify({ ...asJson(row, waiting, now), ...(stuck.length > 0 && { stuck }), ...unpolled }, null, 2)
         : lines.join('\n');
     printOut(`${text}\n`);
     return ExitCode.Done;
@@ -65,8 +74,11 @@ async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: stri
   return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
-async function stateOf({ store }: CliContext, { pool }: JobRow): Promise<PoolSnapshot | undefined> {
-  return store === undefined ? undefined : readPoolState(await openReader(store), pool);
+/** Of a job that does not wait for its pool, what the pool says of its slices is worth having, and no more. */
+async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
+  if (store === undefined) return undefined;
+  const read = openReader(store).then((reader) => readPoolState(reader, pool));
+  return phase === 'queued' ? read : read.catch(() => undefined);
 }
 
 /** Who waits for what is known again when the rebuild ends; until then its end is all there is to say. */

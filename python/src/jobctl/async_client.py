@@ -339,6 +339,10 @@ class AsyncClient:
         """`frozen`: nothing is granted; `draining`: running jobs end, no other begins; `open`."""
         return await self._run(pools.admission(self._calls, pool, state, reason))
 
+    async def quota_release(self, job: str, *, because: str, pool: str = "default") -> Message:
+        """Stops waiting for slices whose deletion does not end: you vouch that nothing of them is left."""
+        return await self._run(pools.release(self._calls, pool, job, because))
+
     # Who and what -------------------------------------------------------------------------------------------------------
 
     async def secret_names(self, project: str, *, pool: str = "default") -> Tuple[SecretName, ...]:

@@ -339,6 +339,10 @@ class Client:
         """`frozen`: nothing is granted; `draining`: running jobs end, no other begins; `open`."""
         return self._run(pools.admission(self._calls, pool, state, reason))
 
+    def quota_release(self, job: str, *, because: str, pool: str = "default") -> Message:
+        """Stops waiting for slices whose deletion does not end: you vouch that nothing of them is left."""
+        return self._run(pools.release(self._calls, pool, job, because))
+
     # Who and what -------------------------------------------------------------------------------------------------------
 
     def secret_names(self, project: str, *, pool: str = "default") -> Tuple[SecretName, ...]:

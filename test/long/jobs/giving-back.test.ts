@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
+import { poolState } from '../../end-to-end/pool-watch.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
 import type { FullPool } from '../../end-to-end/full-pool.js';
 import { withFullPool } from '../../end-to-end/with-full-pool.js';
-import { auditLeaks } from '../audit-leaks.js';
+import { auditLeaks, environmentOf } from '../audit-leaks.js';
 
 const POOL = 'giving-back';
 /** What Google says of a zone that does not exist, and of one that a project may not use. */
@@ -41,3 +46,78 @@ describe('a slice in a zone that refuses every call', function () {
     await cloudIsEmpty(full.admin);
   });
 });
+
+/** What Google says once a project may not be used any more; each would be true for ever. */
+const ANSWERS = {
+  'a zone that it may not use any more': { code: NO_ZONE.code, message: NO_ZONE.message, reason: NO_ZONE.reason },
+  'a project that was deleted': {
+    code: 7,
+    message: 'Permission denied on resource project rehearsal.',
+    reason: 'CONSUMER_INVALID',
+  },
+  'an API that was switched off': {
+    code: 7,
+    message: 'Cloud TPU API has not been used in project 1 before or it is disabled.',
+    reason: 'SERVICE_DISABLED',
+  },
+} as const;
+
+describe('a slice that runs, and whose provider refuses every call from then on', function () {
+  this.timeout(180_000);
+  let full: FullPool;
+  withFullPool('undeletable', (own) => void (full = own), { giveBackMs: 2_000 });
+
+  const jobctl = (...args: readonly string[]) => jobctlOf(full.stack, ...args);
+
+  for (const [name, answer] of Object.entries(ANSWERS))
+    it(`is told, ends 'delete', and is released by an admin: ${name}`, async () => {
+      const { stack, admin, pool } = full;
+      const id = await full.running();
+      for (const method of ['GetNode', 'GetQueuedResource', 'DeleteNode', 'DeleteQueuedResource'])
+        await admin.post('refuse', { method, ...answer });
+      const deleted = await jobctl('delete', id, '--yes');
+      assert.equal(deleted.code, 1, deleted.stdout + deleted.stderr);
+      assert.match(deleted.stdout, /not all of it can be deleted[^]*does not change by itself[^]*jobctl quota release/);
+      assert.equal((await poolState(stack.client, pool))?.leases.length, 1, 'its chips are not given to anybody');
+      assert.match((await jobctl('quota', 'show', '--pool', pool)).stdout, new RegExp(`STUCK[^]*${id}`));
+      assert.match((await jobctl('why', id)).stdout, /is being deleted for [^]*quota release/);
+      const audited = await jobctl('audit', 'leaks', '--grace', '0s');
+      assert.deepEqual(
+        [audited.code, /quota release/.test(audited.stdout)],
+        [1, true],
+        audited.stdout + audited.stderr,
+      );
+      const next = await full.submit('echo ran');
+      const released = await jobctl('quota', 'release', id, '--because', 'looked in the console');
+      assert.match(released.stdout, /its lease is free/, released.stderr);
+      assert.equal((await jobctl('quota', 'release', id, '--because', 'again')).code, 0);
+      // What is there after all is a leak, which the audit names and the janitor deletes.
+      await admin.stopRefusing();
+      assert.match((await jobctl('audit', 'leaks', '--grace', '0s')).stdout, new RegExp(id));
+      await stack.client.workflow.execute('janitor', {
+        workflowId: `sweep-${Date.now()}`,
+        taskQueue: stack.taskQueue,
+        args: [{ v: 1 }],
+      });
+      assert.equal((await stack.jobs.wait(next)).result, 'succeeded', stack.tail());
+      await cloudIsEmpty(admin, 60_000);
+      await auditLeaks(stack);
+    });
+});
+
+interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function jobctlOf(stack: TestStack, ...args: readonly string[]): Promise<Said> {
+  const env = { ...process.env, ...environmentOf(stack) };
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', MAIN, ...args], { env });
+  return run.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: Said) => error,
+  );
+}
+
+const MAIN = fileURLToPath(new URL('../../../client/cli/main.ts', import.meta.url));

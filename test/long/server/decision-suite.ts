@@ -72,6 +72,7 @@ const ASKED_APART: readonly Verb[] = [
   { method: 'DELETE', path: (job) => `/v1/jobs/${job}` },
   { method: 'GET', path: () => '/v1/pools/{pool}' },
   { method: 'POST', path: () => '/v1/pools/{pool}/admission' },
+  { method: 'POST', path: () => '/v1/pools/{pool}/release' },
   { method: 'POST', path: () => '/v1/pools/{pool}/apply' },
   { method: 'POST', path: () => '/v1/pools/{pool}/quota/plan' },
   { method: 'GET', path: () => '/v1/secrets' },
@@ -171,6 +172,9 @@ export function decisionSuite(stackOf: () => ServerStack): void {
         poolFile: { name: 'p.toml', text: '' },
       });
       assert.equal(applied.status, who === 'olga' ? 409 : 403, `${who}: ${applied.text}`);
+      const release = { job: 'none', because: 'it is off' };
+      const released = await call(at(who), 'POST', '/v1/pools/default/release', release);
+      assert.equal(released.status, who === 'olga' ? 409 : 403, `${who}: ${released.text}`);
       const audit = await call(at(who), 'GET', '/v1/audit');
       assert.equal(audit.status === 403, who !== 'olga', who);
     }

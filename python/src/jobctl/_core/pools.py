@@ -65,6 +65,10 @@ def admission(calls: Calls, pool: str, state: Admission, reason: Optional[str]) 
     return calls.post(pool_path(pool, "/admission"), body, Message, is_repeatable=True)
 
 
+def release(calls: Calls, pool: str, job: str, because: str) -> Operation[Message]:
+    return calls.post(pool_path(pool, "/release"), {"job": job, "because": because}, Message, is_repeatable=True)
+
+
 def secret_names(calls: Calls, query: Query) -> Operation[Tuple[SecretName, ...]]:
     answer = yield from calls.get("/v1/secrets", SecretNames, query)
     return answer.secrets
