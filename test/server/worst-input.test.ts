@@ -129,7 +129,7 @@ describe('the worst that a form lets in', function () {
     });
 
   it('a loop that takes the square of what it is given is seen', () => {
-    const rows = (largestOf(quotaForms.leaseMessageForm)[2] ?? {}) as object;
+    const rows = largestOf(quotaForms.leaseMessageForm)[2] ?? {};
     const keys = Object.keys(rows).slice(0, 25_000);
     const ms = cpuMs(() => keys.map((key) => keys.filter((other) => other > key).length));
     assert.ok(ms > TASK_MS, `${ms} ms`);
@@ -159,7 +159,8 @@ describe('the worst that a form lets in', function () {
         ]),
       );
       // It would be followed for ever, or waited for.
-      for (const key of ['follow', 'timeoutMs']) query.delete(key);
+      query.delete('follow');
+      if (query.has('timeoutMs')) query.set('timeoutMs', '1');
       const body = schema.body === undefined ? undefined : JSON.stringify(valueOf('body'));
       const { status } = await fetch(`${app.urls[0]}${filled}?${query}`, {
         method,
