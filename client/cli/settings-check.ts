@@ -40,7 +40,7 @@ export function checkSettings(flags: PlaceFlags, env: Environment): void {
 }
 
 function wrongAddress(value: string): readonly string[] | undefined {
-  const bare = value.replace(/^[a-z]+:\/\//i, '').replace(/\/[^]*$/, '');
+  const bare = value.replace(/^[a-z]+:\/\//i, '').split('/')[0] ?? '';
   if (bare !== value) return ['is a URL, and a host and port are wanted', `write ${bare}`];
   if (/\s/.test(value)) return ['has a blank in it', ADDRESS];
   if (/^\[[\da-f:.]+\](:\d+)?$/i.test(value)) return portProblem(/^\[[^\]]*\]:(.*)$/.exec(value)?.[1]);
@@ -82,7 +82,7 @@ const wrong = (what: string, remedy: string): CliError => new CliError(ExitCode.
 
 function wrongBucket(value: string): readonly string[] | undefined {
   if (/^gs:|\//.test(value))
-    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').replace(/\/[^]*$/, '')}`];
+    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').split('/')[0] ?? ''}`];
   if (/^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/.test(value)) return undefined;
   return ['is not the name of a bucket', 'small letters, digits, -, _ and dots; a letter or digit at both ends'];
 }

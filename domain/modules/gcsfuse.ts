@@ -102,7 +102,7 @@ function resolveMount(mount: MountSection, path: Path, places: Map<string, Path>
   const bucket = given(mount.bucket_name);
   if (bucket === undefined) report.missing([...path, 'bucket_name'], 'such as bucket_name: my-bucket');
   else if (!BUCKET.test(bucket)) {
-    const bare = bucket.replace(/^gs:\/\//, '').replace(/\/[^]*$/, '');
+    const bare = bucket.replace(/^gs:\/\//, '').split('/')[0];
     const hint = bare === bucket ? 'small letters, digits, - _ and dots' : `the name alone: ${bare}`;
     report.wrong([...path, 'bucket_name'], bucket, 'no name of a bucket', hint);
   }

@@ -28,7 +28,7 @@ describe('a pattern of ids', () => {
   };
 
   it('matches what the regular expression of the same meaning matches', () => {
-    const text = (letters: string) => fc.string({ unit: fc.constantFrom(...letters), maxLength: 8 });
+    const text = (letters: string) => fc.string({ unit: fc.constantFrom(...letters.split('')), maxLength: 8 });
     let found = 0;
     fc.assert(
       fc.property(text('ab*?-'), text('ab-'), (pattern, id) => {

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { analyse } from 'scslre';
+import ts from 'typescript';
+
+const FOLDERS = ['domain', 'quota', 'contract', 'workflows', 'activities', 'cloud', 'server', 'client', 'worker'];
+
+/** Expressions that are made of text, and why that text is nobody's who could make them slow. Foreign text is for RE2 (`re2js`). */
+const MADE: Readonly<Record<string, string>> = {
+  'client/cli/init/found-program.ts': 'of constants',
+  'client/cli/rehearse/progress-marks.ts': 'of constants',
+  'client/cli/rehearse/register-rehearse.ts': "--progress: the caller's own pattern, on their own computer",
+  'client/cli/typed-command.ts': 'of the names of verbs',
+  'client/export/pseudonyms.ts': 'of constants',
+  'client/job-query.ts': 'of the form of suffixes',
+  'cloud/job-keys/openssh-key.ts': 'of a number',
+  'domain/job-file/foreign-files.ts': 'of names of options',
+  'domain/job-file/interpolation.ts': 'of REFERENCE',
+  'domain/machine-kinds/compute-engine/machine-types.ts': 'of constants',
+  'domain/modules/docker.ts': 'of constants',
+  'quota/published-state.ts': 'of a number',
+};
+
+interface Found {
+  readonly place: string;
+  readonly text: string;
+}
+
+function walk(file: string, source: string): { readonly literals: readonly Found[]; readonly made: readonly string[] } {
+  const [literals, made]: [Found[], string[]] = [[], []];
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const { line } = tree.getLineAndCharacterOfPosition(node.getStart());
+      literals.push({ place: `${file}:${line + 1}`, text: node.text });
+    }
+    const isCall = ts.isNewExpression(node) || ts.isCallExpression(node);
+    if (isCall && node.expression.getText(tree) === 'RegExp') made.push(file);
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return { literals, made };
+}
+
+/** Whether some text makes the expression take more steps than it is long, times a constant. */
+function isSlow(text: string): boolean {
+  const [, source = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? [];
+  return analyse({ source, flags }).reports.length > 0;
+}
+
+/** docs/adr/0095: text from outside meets no expression that backtracks. */
+describe('regular expressions', function () {
+  this.timeout(60_000);
+  const files = execFileSync('git', ['ls-files', ...FOLDERS.map((folder) => `${folder}/*.ts`)], {
+    encoding: 'utf8',
+  });
+  const found = files
+    .split('\n')
+    .filter((file) => file !== '' && !file.includes('/dist/'))
+    .map((file) => walk(file, readFileSync(file, 'utf8')));
+
+  it('of the sources take linear time', () => {
+    const literals = found.flatMap((each) => each.literals);
+    assert.ok(literals.length > 400, String(literals.length));
+    const slow = literals.filter(({ text }) => isSlow(text)).map(({ place, text }) => `${place}: ${text}`);
+    assert.deepEqual(slow, []);
+  });
+
+  it('are made of text where this test says whose it is', () => {
+    const made = new Set(found.flatMap((each) => each.made));
+    assert.deepEqual([...made].toSorted(), Object.keys(MADE).toSorted());
+  });
+
+  it('that are slow, or made of foreign text, are seen', () => {
+    for (const text of ['/\\/+$/', '/(a+)+b/', '/\\s*\\n\\s*$/', '/^(\\w+\\s?)*$/']) assert.ok(isSlow(text), text);
+    for (const text of ['/(?<!\\/)\\/+$/', '/^[a-z]{1,63}$/']) assert.ok(!isSlow(text), text);
+    assert.deepEqual(walk('x.ts', 'const a = new RegExp(name); RegExp(b)').made, ['x.ts', 'x.ts']);
+  });
+});
