@@ -51,10 +51,10 @@ const build = (): V1PodSpec | undefined =>
 /** Every pod that jobctl makes, or has made, by the account that the job names. */
 const PODS: Readonly<Record<string, (account: object) => V1PodSpec | undefined>> = {
   'a pod of a job': (account) => manifestOf(pods(account)).job.spec?.template.spec,
-  'the head of a RayCluster': (account) => ray(account).headGroupSpec.template.spec,
-  'a worker of a RayCluster': (account) => ray(account).workerGroupSpecs[0]?.template.spec,
+  'the head of a RayCluster': (account) => ray(account).headGroupSpec?.template.spec,
+  'a worker of a RayCluster': (account) => ray(account).workerGroupSpecs?.[0]?.template.spec,
   'a worker of a RayCluster that scales': (account) =>
-    ray({ ...account, workers: { min: 1, max: 4 } }).workerGroupSpecs[0]?.template.spec,
+    ray({ ...account, workers: { min: 1, max: 4 } }).workerGroupSpecs?.[0]?.template.spec,
 };
 
 describe('S14: accounts of pods', () => {
@@ -68,7 +68,7 @@ describe('S14: accounts of pods', () => {
 
   it('a pod that builds has none, and the head that scales has that of its own RayCluster', () => {
     assert.equal(build()?.automountServiceAccountToken, false);
-    const head = ray({ workers: { min: 1, max: 4 } }).headGroupSpec.template.spec;
+    const head = ray({ workers: { min: 1, max: 4 } }).headGroupSpec?.template.spec;
     assert.equal(head?.automountServiceAccountToken, undefined);
   });
 
