@@ -36,7 +36,7 @@ export async function secretVariables(
     const value = await secretValue(installation, name, `secrets.${variable}`);
     if (value.includes('\0'))
       throw invalidJob(`secrets.${variable}: secret ${name} holds a NUL byte, which no variable can`);
-    return [variable, value.replace(/\n+$/, '')];
+    return [variable, value.replace(/(?<!\n)\n+$/, '')];
   };
   return Object.fromEntries(await Promise.all(Object.entries(secrets).map(read)));
 }

@@ -54,10 +54,13 @@ function otherOwner({ owner }: Pick<Installation, 'owner'>, named: string, name:
   return `${name}: the input names owner '${named}', and this installation is '${owner}'. It creates and deletes nothing of another`;
 }
 
-/** An answer and no failure: a create call without an answer would be made again and again. */
+/**
+ * An answer and no failure: a create call without an answer would be made again and again. It ends no job: the job waits, and says for
+ * what, until a worker of the other installation has it, or somebody cancels it (docs/adr/0103).
+ */
 function refusalOfOther(installation: Installation, { ref, ownership }: MachinePlan): CreateAnswer | undefined {
   const message = otherOwner(installation, ownership.owner, ref.name);
-  return message === undefined ? undefined : { kind: 'refused', scope: 'request', message };
+  return message === undefined ? undefined : { kind: 'refused', scope: 'installation', message };
 }
 
 /** @throws ApplicationFailure InvalidInput, never retried: the workflow fails, and reports no lease as free. */

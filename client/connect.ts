@@ -95,7 +95,8 @@ async function fromEnvironment(
   return {
     ...(address === undefined ? {} : { address }),
     ...(namespace === undefined ? {} : { namespace }),
-    options: connectionOptions,
+    // It gives `apiKey: undefined` where no variable has one, which would take away the one of the caller.
+    options: Object.fromEntries(Object.entries(connectionOptions).filter(([, value]) => value !== undefined)),
   };
 }
 
@@ -117,7 +118,7 @@ function settingsWords({ message }: Error): string {
     return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;
   const profile = /^Profile '(.*)' not found/.exec(message)?.[1];
   if (profile !== undefined) return `no profile '${profile}' is in temporal.toml`;
-  const [, code, path] = /^(E[A-Z]+): .*'(.+)'$/.exec(message) ?? [];
+  const [, code, path] = /^(E[A-Z]+): [^']*'([^']+)'$/.exec(message) ?? [];
   return path === undefined ? message : `${path}: ${fileErrorWords({ code })}`;
 }
 

@@ -1,4 +1,4 @@
-import type { StoredObject, StoreReader } from '../cloud/store/port.js';
+import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../cloud/store/port.js';
 import { attemptLogsPrefix, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from './log-chunks.js';
@@ -26,6 +26,8 @@ export interface LogPlace {
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
 }
 
+/** A sentence of jobctl's about the end of a log; hosts can write one too. */
+const MOST_LOST_WORDS = 65_536;
 /** Objects that are fetched at a time, and bytes of one that are: together the bound of what is in memory. */
 const FETCHES = 8;
 const FETCH_BYTES = 4_194_304;
@@ -94,10 +96,10 @@ export class JobLogReader {
   /** Behind all that is stored of their hosts, and once. */
   async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
     for (const { name, updatedAt: storedAt } of listed) {
-      const [, host, offset] = /\/host-(\d+)\.(\d+)\.lost$/.exec(name) ?? [];
+      const [, host, offset] = /\/host-(\d{1,6})\.(\d{15})\.lost$/.exec(name) ?? [];
       if (host === undefined || this.#told.has(name) || (this.#given.get(Number(host)) ?? 0) < Number(offset)) continue;
       this.#told.add(name);
-      const bytes = await this.#store.read(name);
+      const bytes = await this.#store.read(name, { start: 0, end: MOST_LOST_WORDS });
       if (bytes !== undefined) yield { attempt: this.#attempt, host: Number(host), bytes, storedAt, isLostTail: true };
     }
   }
@@ -183,19 +185,32 @@ export async function storedAttempts(store: StoreReader, job: string, stream: st
   const attempts: number[] = [];
   for (let from = ''; ;) {
     const [first] = await store.list(prefix, from === '' ? undefined : from, 1);
-    const attempt = /\/logs\/a(\d+)\//.exec(first?.name ?? '')?.[1];
-    if (attempt === undefined) break;
-    if ((await store.list(logPrefix(job, Number(attempt), stream), undefined, 1)).length > 0)
-      attempts.push(Number(attempt));
+    if (first === undefined) break;
+    const word = first.name.slice(prefix.length).split('/', 1)[0] ?? '';
+    // Hosts may write into the bucket too: a name that is no attempt's is passed, by its own characters.
+    if (
+      /^[1-9]\d{0,8}$/.test(word) &&
+      (await store.list(logPrefix(job, Number(word), stream), undefined, 1)).length > 0
+    )
+      attempts.push(Number(word));
     // '0' is the character behind '/': the first name behind all of this attempt's.
-    from = `${prefix}${attempt}0`;
+    from = `${prefix}${word}0`;
   }
   return attempts.toSorted((a, b) => a - b);
 }
 
-/** What jobctl did for the job, as far as it was stored. */
+/** What jobctl did for the job, as far as it was stored: the last 64 MiB of it. */
 export async function storedJobLog(store: StoreReader, job: string): Promise<Buffer> {
   const objects = await store.list(jobLogPrefix(job));
-  const parts = await Promise.all(objects.map(({ name }) => store.read(name)));
+  let bytes = 0;
+  const first = objects.findLastIndex(({ size }) => (bytes += size) > MOST_WHOLE_BYTES);
+  const kept = objects.slice(first + 1);
+  const parts = await inTurns(
+    kept.map(
+      ({ name, size }) =>
+        () =>
+          store.read(name, { start: 0, end: size }),
+    ),
+  );
   return Buffer.concat(parts.map((part) => part ?? Buffer.alloc(0)));
 }

@@ -1,4 +1,4 @@
-import { objectPlace, type StoreReader } from '../cloud/store/port.js';
+import { objectPlace, ObjectTooLong, readAtMost, type StoreReader } from '../cloud/store/port.js';
 import { outputManifestsPrefix } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 
@@ -56,7 +56,9 @@ async function readOne(
   store: StoreReader,
   { name, attempt, host }: { readonly name: string; readonly attempt: number; readonly host: number },
 ): Promise<HostOutputs[]> {
-  const content = await store.read(name);
+  const content = await readAtMost(store, name).catch((error: unknown) => {
+    throw error instanceof ObjectTooLong ? new ManifestWrong(error.message) : error;
+  });
   // Removed since it was listed.
   if (content === undefined) return [];
   try {

@@ -84,7 +84,7 @@ function phaseClauses(phases: readonly ShownPhase[] | undefined): readonly strin
 /** Whether a row that the query found is what the filter means. */
 export function matches(filter: JobFilter, { id, phase }: Pick<JobRow, 'id' | 'phase'>): boolean {
   const { name } = filter;
-  if (name !== undefined && !patternOf(name).test(id)) return false;
+  if (name !== undefined && !isMeant(name, id)) return false;
   return phasesOf(filter)?.includes(phase) ?? true;
 }
 
@@ -93,12 +93,32 @@ export const isCountable = ({ name }: JobFilter): boolean => name === undefined 
 
 const literalPrefix = (name: string): string => /^[^*?]*/.exec(name)?.[0] ?? '';
 
-function patternOf(name: string): RegExp {
-  const isPattern = /[*?]/.test(name);
-  const source = name.replaceAll(/[\\^$.+()[\]{}|]/g, '\\$&');
-  return new RegExp(
-    isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(?:${SUFFIX_PATTERN})?$`,
-  );
+const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
+
+/** A name without `*` and `?` means itself, and itself with a random suffix. */
+function isMeant(name: string, id: string): boolean {
+  if (/[*?]/.test(name)) return matchesGlob(name, id);
+  return id.startsWith(name) && (id.length === name.length || SUFFIX.test(id.slice(name.length)));
+}
+
+/**
+ * Whether the whole of `text` matches: `*` stands for any characters, `?` for one. No regular expression, because one `.*` for each
+ * `*` backtracks: 60 stars and ten letters take days. Here only the last `*` is ever tried again, so the steps are at most the
+ * product of both lengths.
+ * @param look is told of each comparison of two characters
+ */
+export function matchesGlob(pattern: string, text: string, look: () => void = () => undefined): boolean {
+  let [at, star, resume] = [0, -1, 0];
+  for (let i = 0; i < text.length;) {
+    look();
+    const wanted = pattern[at];
+    if (wanted === '*') [star, resume] = [at++, i];
+    else if (wanted === '?' || wanted === text[i]) [at, i] = [at + 1, i + 1];
+    else if (star === -1) return false;
+    // The star takes one more character.
+    else [at, i] = [star + 1, ++resume];
+  }
+  return /^\**$/.test(pattern.slice(at));
 }
 
 const list = (values: readonly string[]): string => values.map(queryText).join(', ');

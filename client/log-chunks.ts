@@ -12,8 +12,8 @@ export interface Chunk extends StoredObject {
 /** Undefined for an object that is no chunk, such as a lost tail. */
 export function asChunk(object: StoredObject): Chunk | undefined {
   const offset = offsetOfChunk(object.name);
-  const host = /\/host-(\d+)\.\d+$/.exec(object.name)?.[1];
-  return offset === undefined || host === undefined ? undefined : { ...object, host: Number(host), offset };
+  const host = hostOf(object);
+  return offset === undefined || host === undefined ? undefined : { ...object, host, offset };
 }
 
 /** Objects of one request for a listing: as many as Google gives at most. */
@@ -112,8 +112,8 @@ export async function listGrown(
       const page = await store.list(`${prefix}host-`, name, LOOK);
       const own = page.filter((object) => hostOf(object) === host && object.name !== found.at(-1)?.name);
       found.push(...own);
-      const other = page.find((object) => hostOf(object) !== host);
-      if (other !== undefined) return discover(hostOf(other));
+      const other = page.map(hostOf).find((one) => one !== undefined && one !== host);
+      if (other !== undefined) return discover(other);
       if (page.length < LOOK) return undefined;
       name = page.at(-1)?.name ?? name;
     }
@@ -123,23 +123,27 @@ export async function listGrown(
     known.add(host);
     await walk(host, logChunkObject(prefix, String(host), 0));
   };
-  const [first] = await store.list(`${prefix}host-`, undefined, 1);
-  if (first !== undefined) await discover(hostOf(first));
+  const first = (await store.list(`${prefix}host-`, undefined, LOOK)).map(hostOf).find((host) => host !== undefined);
+  if (first !== undefined) await discover(first);
   for (const [host, offset] of from) await walk(host, logChunkObject(prefix, String(host), offset));
   return found;
 }
 
 /** The hosts that stored anything of a stream, ascending; a request for each if they have more than a page of objects. */
 export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: string): Promise<readonly number[]> {
-  const hosts = new Set<number>();
   const page = await store.list(`${prefix}host-`, undefined, PAGE);
-  for (const object of page) hosts.add(hostOf(object));
+  const hosts = new Set(page.map(hostOf));
   for (let last = page.at(-1); page.length >= PAGE && last !== undefined;) {
-    // '/' is the character behind '.': the first name behind all of this host's.
-    [last] = await store.list(`${prefix}host-`, `${prefix}host-${hostOf(last)}/`, 1);
+    // Behind all names of this host, by the name's own characters: hosts write here, and any name that is none must be passed too.
+    const own = /^[^./]*/.exec(last.name.slice(`${prefix}host-`.length))?.[0] ?? '';
+    [last] = await store.list(`${prefix}host-`, `${prefix}host-${own}0`, 1);
     if (last) hosts.add(hostOf(last));
   }
-  return [...hosts].filter((host) => !Number.isNaN(host)).toSorted((a, b) => a - b);
+  return [...hosts].filter((host) => host !== undefined).toSorted((a, b) => a - b);
 }
 
-const hostOf = ({ name }: StoredObject): number => Number(/\/host-(\d+)\.[^/]*$/.exec(name)?.[1]);
+/** Undefined for a name that no worker gives: hosts may write into the bucket too. */
+function hostOf({ name }: StoredObject): number | undefined {
+  const [, host] = /\/host-(0|[1-9]\d{0,5})\.\d+(?:\.lost)?$/.exec(name) ?? [];
+  return host === undefined ? undefined : Number(host);
+}

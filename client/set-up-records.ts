@@ -1,5 +1,5 @@
-import type { StoreReader } from '../cloud/store/port.js';
-import type { SetUpRecord, SetUpStepRecord } from '../domain/setup-record.js';
+import { readAtMost, type StoreReader } from '../cloud/store/port.js';
+import { readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../domain/setup-record.js';
 import { setUpObject } from '../domain/store-layout.js';
 
 /** The set-up of one attempt, as far as its worker has stored it: at most 3 s old while steps begin and end. */
@@ -11,8 +11,9 @@ export interface StoredSetUp {
 type Objects = Pick<StoreReader, 'read'>;
 
 export async function readSetUp(store: Objects, job: string, attempt: number): Promise<StoredSetUp | undefined> {
-  const stored = await store.read(setUpObject(job, attempt));
-  return stored && { attempt, record: JSON.parse(stored.toString('utf8')) as SetUpRecord };
+  const stored = await readAtMost(store, setUpObject(job, attempt));
+  const record = stored && readSetUpRecord(stored.toString('utf8'));
+  return record && { attempt, record };
 }
 
 /**

@@ -1,9 +1,16 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
+import { claimQueue, foreignQueueText, takeQueueOver } from '../cloud/temporal/queue-claim.js';
 import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
 import { serverTooOld } from '../domain/temporal-version.js';
 import { TemporalRefused } from './errors.js';
-import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS, janitorScheduleId } from './installation.js';
+import {
+  ensureJanitorSchedule,
+  ensureOwner,
+  type InstallationOwner,
+  JANITOR_EVERY_MS,
+  janitorScheduleId,
+} from './installation.js';
 import { createNamespace, raiseRetention, retentionOf } from './namespace.js';
 import { ensureSearchAttributes, missingSearchAttributes } from './search-attributes.js';
 
@@ -15,6 +22,8 @@ export interface ServerSetup {
   readonly store: StorePort;
   readonly taskQueue: string;
   readonly retentionMs: number;
+  /** The task queue is taken from another installation that has claimed it. */
+  readonly isTakenOver?: boolean;
   /** Temporal Cloud: namespaces and search attributes are made by its own tools, not over this API. */
   readonly isCloud: boolean;
 }
@@ -47,7 +56,9 @@ export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep
     commands: attributeCommands,
   });
   yield await callersStep(setup);
-  yield await ownerStep(setup);
+  const owner = await ensureOwner(setup.store);
+  yield ownerStep(setup, owner);
+  yield await claimStep(setup, owner.id);
   yield await scheduleStep(setup);
   yield visibilityAdvice(setup);
 }
@@ -160,11 +171,23 @@ function attributeCommands({ namespace, isCloud }: ServerSetup): readonly string
   );
 }
 
-async function ownerStep({ store }: ServerSetup): Promise<SetupStep> {
-  const { id, isNew } = await ensureOwner(store);
+function ownerStep({ store }: ServerSetup, { id, isNew }: InstallationOwner): SetupStep {
   const detail = `${id}, in gs://${store.bucket}: what carries it in its labels is ours`;
   return { what: 'owner id', state: isNew ? 'done' : 'was-there', detail };
 }
+
+/** Workers of another installation take no task of a queue that is claimed (docs/adr/0103). */
+async function claimStep(setup: ServerSetup, owner: string): Promise<SetupStep> {
+  const what = `task queue ${setup.taskQueue}`;
+  const holder = await claimQueue(setup, owner);
+  if (holder === owner) return { what, state: 'was-there', detail: `is installation ${owner}` };
+  if (setup.isTakenOver !== true)
+    return { what, state: 'by-hand', detail: foreignQueueText(setup, holder, owner), commands: [TAKE_OVER] };
+  await takeQueueOver(setup, owner);
+  return { what, state: 'done', detail: `is installation ${owner} now; it was '${holder}'` };
+}
+
+const TAKE_OVER = 'jobctl setup server --take-over';
 
 async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupStep> {
   const what = `schedule ${janitorScheduleId(taskQueue)}`;

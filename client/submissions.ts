@@ -25,6 +25,8 @@ import type { LocalContents, UploadFiles } from './uploads.js';
 export interface Submission {
   /** The job file as plain JSON. */
   readonly job: unknown;
+  /** What `job` means, of whoever has resolved it already (`jobctl serve`). */
+  readonly spec?: JobSpec;
   /** Exactly the job's id, and an idempotency key; absent = the file's name and a random suffix. */
   readonly name?: string;
   /** Text of the file, kept with the job. */
@@ -63,11 +65,7 @@ export class Submissions {
 
   /** As `JobClient.submit`. */
   async submit(submission: Submission): Promise<Submitted> {
-    // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
-    const { resolveJob } = await import('../domain/job-file/resolve.js');
-    const resolved = resolveJob(submission.job);
-    if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
-    const { spec } = resolved;
+    const spec = submission.spec ?? (await specOf(submission.job));
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
@@ -143,6 +141,15 @@ export class Submissions {
       throw error;
     }
   }
+}
+
+/** @throws JobInvalid with every problem */
+async function specOf(job: unknown): Promise<JobSpec> {
+  // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
+  const { resolveJob } = await import('../domain/job-file/resolve.js');
+  const resolved = resolveJob(job);
+  if (resolved.ok) return resolved.spec;
+  throw new JobInvalid(formatProblems(resolved.problems));
 }
 
 const randomSuffix = (): string => suffixFrom(randomBytes(SUFFIX_BYTES.random));

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
@@ -8,9 +9,13 @@ export interface TaskQueuePolls {
   readonly namespace: string;
   /** When a worker asked for workflow tasks last. Absent: none did in the last five minutes, as long as Temporal remembers. */
   readonly lastAt?: EpochMs;
+  /** The installation that has claimed the queue (docs/adr/0103). Absent: nobody has, or this client cannot ask. */
+  readonly owner?: string;
+  /** Workers of other installations that asked for its tasks lately, by their identities. Absent: none. */
+  readonly strangers?: readonly string[];
 }
 
-/** One call; it wakes no worker. A worker that waits for tasks asks anew every minute. */
+/** Two calls; they wake no worker. A worker that waits for tasks asks anew every minute. */
 export async function taskQueuePolls(
   { temporal, calls }: { readonly temporal: Client; readonly calls: TemporalCalls },
   taskQueue: string,
@@ -18,9 +23,21 @@ export async function taskQueuePolls(
   const { namespace } = temporal.options;
   const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: WORKFLOW_TASKS };
   const { pollers } = await calls.bounded(() => temporal.workflowService.describeTaskQueue(request));
+  const connection = { workflowService: temporal.workflowService };
+  const owner = await calls.bounded(() => ownerOfQueue({ connection, namespace, taskQueue })).catch(() => undefined);
   const times = pollers.map(({ lastAccessTime: at }) => Number(at?.seconds ?? 0) * 1_000);
-  return { taskQueue, namespace, ...(times.length === 0 ? {} : { lastAt: Math.max(...times) }) };
+  const identities = pollers.flatMap(({ identity }) => identity ?? []);
+  const strangers = identities.filter((identity) => owner !== undefined && (ownerIn(identity) ?? owner) !== owner);
+  return {
+    ...{ taskQueue, namespace },
+    ...(times.length === 0 ? {} : { lastAt: Math.max(...times) }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(strangers.length === 0 ? {} : { strangers }),
+  };
 }
+
+/** What a worker's identity ends with; undefined: it is of a version that does not say. */
+const ownerIn = (identity: string): string | undefined => /\/([0-9a-f]{12})$/.exec(identity)?.[1];
 
 /** A poll lasts a minute: a worker that asked longer ago than this asks no more. */
 const POLL_IS_OLD_MS = 90_000;

@@ -39,12 +39,17 @@ const LOGIN = 'gcloud auth application-default login';
  * Texts and reasons: facts/cloud-tpu.md 1.5, and field reports (2024 to 2026) of the auth library's.
  */
 export function googleRefusal(error: GoogleError): GoogleRefusal | undefined {
+  const bounded = { ...error, message: readable(error.message) };
   for (const read of READERS) {
-    const found = read(error);
+    const found = read(bounded);
     if (found !== undefined) return found;
   }
   return undefined;
 }
+
+/** Some of the expressions that look for Google's words take time that grows with the square of the text. */
+export const readable = (message: string): string => message.slice(0, MOST_CHARACTERS);
+const MOST_CHARACTERS = 4_096;
 
 /** The refusal's words, else Google's own text. */
 export function refusalText(error: GoogleError): string {

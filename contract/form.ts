@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { beyond, type Bounds } from '../domain/bounds.js';
 
 /** What a border makes of a value that came in. */
 export type Checked<T> =
@@ -10,13 +11,26 @@ export type Checked<T> =
   | { readonly kind: 'malformed'; readonly reason: string };
 
 /** Checks what crosses a border, once. It never throws. */
-export type Form<T> = (value: unknown) => Checked<T>;
+export interface Form<T> {
+  (value: unknown): Checked<T>;
+  /** Looked at first: no field of the value can be larger than all of it. */
+  readonly bounds: Bounds;
+  readonly schema: z.ZodType<T>;
+}
+
+/** Of a message. Temporal takes 2 MiB, and a pool's own are the largest: what it carries over, and hosts of slices. */
+export const MOST_OF_A_MESSAGE: Bounds = { characters: 2 * 2 ** 20, values: 250_000, levels: 50 };
 
 const KNOWN_VERSION = 1;
 
-/** @param schema of version 1 of the value; a value without `v` is of version 1 */
-export function form<T>(schema: z.ZodType<T>): Form<T> {
-  return (value) => {
+/**
+ * @param schema of version 1 of the value; a value without `v` is of version 1
+ * @param bounds of a value of any version
+ */
+export function form<T>(schema: z.ZodType<T>, bounds: Bounds = MOST_OF_A_MESSAGE): Form<T> {
+  const check = (value: unknown): Checked<T> => {
+    const tooLarge = beyond(value, bounds);
+    if (tooLarge !== undefined) return { kind: 'malformed', reason: `the message: ${tooLarge}` };
     const version = versionOf(value);
     if (version !== undefined && version !== KNOWN_VERSION) return { kind: 'unknown-version', version };
     const parsed = schema.safeParse(value);
@@ -24,6 +38,7 @@ export function form<T>(schema: z.ZodType<T>): Form<T> {
       ? { kind: 'valid', value: parsed.data }
       : { kind: 'malformed', reason: problemsOf(parsed.error) };
   };
+  return Object.assign(check, { bounds, schema });
 }
 
 function versionOf(value: unknown): number | undefined {

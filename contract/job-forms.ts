@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/job-input-size.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
 import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
@@ -48,6 +49,7 @@ export const attemptTroubleForm: Form<AttemptTrouble> = form(
     v: z.literal(1),
     attempt: z.int().min(1),
     what: text().exactOptional(),
+    hasEnded: z.literal(true).exactOptional(),
     isStoringOutputs: z.literal(true).exactOptional(),
   }),
 );
@@ -105,13 +107,13 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
 export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
 
 /** What is set costs its length, squared: a path of 100,000 keys took all memory of a worker. */
-const path = z.array(z.union([text(), z.int()])).max(50);
+const path = z.array(z.union([text().max(MOST_KEY_CHARACTERS), z.int()])).max(50);
 
 const edit = {
   job: z.unknown().exactOptional(),
   set: z
     .array(z.object({ path, value: z.unknown() }))
-    .max(1_000)
+    .max(MOST_SET)
     .exactOptional(),
   source: text().exactOptional(),
   files: z.record(text(), text()).exactOptional(),
@@ -121,7 +123,7 @@ export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), 
 export const stopForm: Form<StopCall> = form(z.object({ ...humanCall(), release: z.boolean().exactOptional() }));
 export const requeueForm: Form<HumanCall> = form(z.object(humanCall()));
 /** Of `resume` and `restart`. */
-export const editForm: Form<EditCall> = form(z.object({ ...humanCall(), ...edit }));
+export const editForm: Form<EditCall> = form(z.object({ ...humanCall(), ...edit }), MOST_OF_AN_EDIT);
 export const setUpForm: Form<SetUpCall> = form(
   z.object({ ...humanCall(), modules: z.array(text()).min(1).exactOptional(), force: z.boolean().exactOptional() }),
 );

@@ -205,6 +205,8 @@ export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
   readonly what?: string;
+  /** Its command has ended on all hosts. Absent: it may run; an earlier worker does not say it. */
+  readonly hasEnded?: true;
   /** Its command has ended, and its hosts store what it wrote. */
   readonly isStoringOutputs?: true;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LeaseMessage } from '../domain/lease.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../quota/file-sizes.js';
 import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import { leaseMessage, text } from './lease-forms.js';
@@ -11,7 +12,7 @@ export const humanCall = () =>
 
 const PRIORITY = 'must be a whole number from 1 (first) to 5';
 const priority = z.int({ error: PRIORITY }).min(1, PRIORITY).max(5, PRIORITY);
-const namedText = z.object({ name: text(), text: text() });
+const namedText = (most: number) => z.object({ name: text().max(1_024), text: text().max(most) });
 
 /** The forms of what a quota workflow is started with and told (contract/quota.ts). */
 export const quotaInputForm: Form<QuotaInput> = form(
@@ -21,7 +22,11 @@ export const quotaInputForm: Form<QuotaInput> = form(
 export const leaseMessageForm: Form<LeaseMessage> = form(leaseMessage());
 
 export const applyForm: Form<ApplyCall> = form(
-  z.object({ ...humanCall(), quotaFile: namedText.exactOptional(), poolFile: namedText.exactOptional() }),
+  z.object({
+    ...humanCall(),
+    quotaFile: namedText(MOST_QUOTA_FILE).exactOptional(),
+    poolFile: namedText(MOST_POOL_FILE).exactOptional(),
+  }),
 );
 export const admissionForm: Form<AdmissionCall> = form(
   z.object({

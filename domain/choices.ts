@@ -4,12 +4,21 @@ import type { Path } from './problem.js';
 export const CHOICE_KEYS = [
   'google_projects',
   'service_accounts',
+  'scopes',
   'networks',
+  'external_ips',
+  'tags',
+  'metadata',
+  'reservations',
   'data_disks',
   'images',
   'notify',
   'machines',
   'secrets',
+  'labels',
+  'node_selectors',
+  'tolerations',
+  'priority_classes',
 ] as const;
 export type ChoiceKey = (typeof CHOICE_KEYS)[number];
 
@@ -26,3 +35,11 @@ export interface Choice {
 /** A choice that a job makes only if its file has a value there. */
 export const choiceIf = (key: ChoiceKey, path: Path, value: string | undefined): readonly Choice[] =>
   value === undefined ? [] : [{ key, path, value }];
+
+/** Entries of a map, as `[allow]` lists them: `KEY=VALUE`. */
+export const entryChoices = (
+  key: ChoiceKey,
+  path: Path,
+  entries: Readonly<Record<string, string>>,
+): readonly Choice[] =>
+  Object.entries(entries).map(([name, value]) => ({ key, path: [...path, name], value: `${name}=${value}` }));

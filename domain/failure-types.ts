@@ -15,6 +15,8 @@ export const FailureType = {
   Unavailable: 'Unavailable',
   /** The outside refused for good: no permission, no such project. Never retried by Temporal. */
   Refused: 'Refused',
+  /** A worker of another installation had the task in hand: it decides nothing, and one of the right installation repeats it. */
+  ForeignQueue: 'ForeignQueue',
   /** A message, host or lease of an older epoch tried to change something. Never retried. */
   Fenced: 'Fenced',
 } as const;

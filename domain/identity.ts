@@ -61,7 +61,7 @@ export function jobNameFrom(text: string): string {
   const name = dashed
     .replace(/^[^a-z]+/, '')
     .slice(0, MAX_JOB_NAME)
-    .replace(/-+$/, '');
+    .replace(/(?<!-)-+$/, '');
   return name === '' ? 'job' : name;
 }
 
@@ -92,7 +92,7 @@ export function sliceName(parts: {
   const isShort = base.length + suffix.length <= most;
   if (isShort && !ENDS_LIKE_A_SLICE.test(parts.job)) return base + suffix;
   const hash = shortHash(base);
-  const front = base.slice(0, most - suffix.length - hash.length - 1).replace(/-+$/, '');
+  const front = base.slice(0, most - suffix.length - hash.length - 1).replace(/(?<!-)-+$/, '');
   return `${front}-${hash}${suffix}`;
 }
 

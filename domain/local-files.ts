@@ -38,7 +38,7 @@ export const USUAL_EXCLUDES: readonly string[] = [
 ];
 
 /** The last part of a path, of a file or a folder. */
-export const baseName = (path: string): string => path.replace(/\/+$/, '').replace(/^.*\//s, '');
+export const baseName = (path: string): string => path.replace(/(?<!\/)\/+$/, '').replace(/^.*\//s, '');
 
 /** The name of a folder's archive (tar) among a job's files. */
 export const archiveOf = (folder: string): string => `tar:${folder}`;

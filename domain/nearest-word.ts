@@ -22,16 +22,26 @@ export function editDistance(a: string, b: string): number {
 
 const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
 
+/** Longer words are not compared, and more than so many known ones are not looked at: the time is the product of all three. */
+const MOST_CHARACTERS = 60;
+const MOST_KNOWN = 200;
+
 /**
  * The known word that `word` was likely meant to be: at most a third of its letters differ (two at least), case and
  * `-`/`_` ignored; or the only one that starts with it. The first of equals; undefined when none is near.
  */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
+  if (word.length > MOST_CHARACTERS) return undefined;
   const wanted = plain(word);
-  const words = [...known];
+  const words: string[] = [];
+  for (const each of known) {
+    if (words.length === MOST_KNOWN) break;
+    if (each.length <= MOST_CHARACTERS) words.push(each);
+  }
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of words) {
+    if (Math.abs(candidate.length - wanted.length) >= bestDistance) continue;
     const distance = editDistance(wanted, plain(candidate));
     if (distance < bestDistance && distance < Math.max(wanted.length, candidate.length)) {
       best = candidate;

@@ -62,14 +62,18 @@ const PERMANENT: readonly Rule[] = [
   ['apt finds no such package', /E: Unable to locate package|has no installation candidate/],
 ];
 
+const MOST_CHARACTERS = 16_384;
+
 /** The exit code of ssh and of what could not be reached through it. */
 const CONNECTION_CODE = 255;
 
 /** @param tail the last lines that the step printed */
 export function judgeSetUpFailure(code: number, tail: string): SetUpFailure {
-  const transient = TRANSIENT.find(([, text]) => text.test(tail));
+  // Some expressions take time that grows with the square of a line.
+  const end = tail.slice(-MOST_CHARACTERS);
+  const transient = TRANSIENT.find(([, text]) => text.test(end));
   if (transient) return { kind: 'transient', reason: transient[0] };
-  const permanent = PERMANENT.find(([, text]) => text.test(tail));
+  const permanent = PERMANENT.find(([, text]) => text.test(end));
   if (permanent) return { kind: 'permanent', reason: permanent[0] };
   return code === CONNECTION_CODE ? { kind: 'transient', reason: 'a connection ended' } : { kind: 'unknown' };
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { EpochMs } from './units.js';
 
 /** One step on one host: what `status --timeline` draws. Its last try, by the clock of the worker. */
@@ -29,6 +30,33 @@ export interface SetUpRecord {
   /** On how many hosts each module is ready. */
   readonly ready: Readonly<Record<string, number>>;
   readonly steps: readonly SetUpStepRecord[];
+}
+
+const time = z.number().nonnegative().max(8.64e15);
+const whole = z.int().nonnegative();
+const recordShape = z.object({
+  v: z.literal(1),
+  modules: z.array(z.string()),
+  hosts: whole,
+  startedAt: time,
+  endedAt: time.exactOptional(),
+  ready: z.record(z.string(), whole),
+  steps: z.array(
+    z.object({
+      ...{ host: whole, module: z.string(), step: z.string(), startedAt: time },
+      ...{ firstStartedAt: time.exactOptional(), endedAt: time.exactOptional(), code: z.int().exactOptional() },
+      ...{ tries: whole, outcome: z.enum(['unchanged', 'done', 'failed']).exactOptional() },
+    }),
+  ),
+});
+
+/** Reads a stored record. Undefined for a text that no worker writes: hosts may write into the bucket of their jobs too. */
+export function readSetUpRecord(text: string): SetUpRecord | undefined {
+  try {
+    return recordShape.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 /** `ssh 4/4, gcsfuse 3/4`: on how many hosts each module is ready. */

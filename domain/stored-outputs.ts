@@ -1,3 +1,4 @@
+import { nameProblem, quotedName, treeProblem } from './outside-names.js';
 import type { StoredRound } from './outputs.js';
 
 /** The manifest of one attempt and host (docs/adr/0059): what was stored, as the host wrote it. It may be forged: nothing in it is believed. */
@@ -49,7 +50,8 @@ export function readManifest(content: Uint8Array): OutputsManifest {
   const entries = lines.filter((line) => line !== '').map(entryOf);
   const files = entries.filter(({ kind }) => kind === 'file').length;
   if (files !== header.files) throw new ManifestWrong(`is not whole: it lists ${files} files of ${header.files}`);
-  checkTree(entries);
+  const problem = treeProblem(entries.map(({ path }) => path));
+  if (problem !== undefined) throw new ManifestWrong(`is refused: ${problem}`);
   return { ...header, entries };
 }
 
@@ -65,9 +67,9 @@ function headerOf(line: string): ManifestHeader {
   if (state !== 'running' && state !== 'ended') throw new ManifestWrong(`has state ${JSON.stringify(state)}`);
   return {
     state,
-    at: numberOf(at, 'at'),
-    files: numberOf(files, 'files'),
-    bytes: numberOf(bytes, 'bytes'),
+    at: timeOf(numberOf(at, 'at'), 'at'),
+    files: countOf(files, 'files'),
+    bytes: countOf(bytes, 'bytes'),
     unmatched: textsOf(unmatched),
     problems: textsOf(problems),
   };
@@ -81,19 +83,16 @@ function entryOf(line: string): OutputEntry {
   const { sha256, size, mtime, mode } = value;
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
     throw new ManifestWrong(`gives ${JSON.stringify(path)} no SHA-256`);
-  const bits = typeof mode === 'string' && /^[0-7]{1,4}$/.test(mode) ? Number.parseInt(mode, 8) & 0o777 : 0o644;
-  const modifiedAt = Math.round(numberOf(mtime, 'mtime') * 1000);
-  return { kind: 'file', path, sha256, size: numberOf(size, 'size'), modifiedAt, mode: bits };
+  const modifiedAt = timeOf(Math.round(numberOf(mtime, 'mtime') * 1000), 'mtime');
+  return { kind: 'file', path, sha256, size: countOf(size, 'size'), modifiedAt, mode: modeOf(mode) };
 }
 
 /** @throws ManifestWrong for a name that is none below a folder */
 function safePath(value: unknown): string {
   const path = typeof value === 'string' ? shownName(value) : '';
-  const parts = path.split('/');
-  if (path === '' || path.includes('\0')) throw new ManifestWrong(`has a name that is none: ${JSON.stringify(value)}`);
-  if (parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw new ManifestWrong(`is refused: ${JSON.stringify(path)} would be written outside of the folder`);
-  return path;
+  const problem = nameProblem(path);
+  if (problem === undefined) return path;
+  throw new ManifestWrong(`is refused: ${path === '' ? JSON.stringify(value) : quotedName(path)} ${problem}`);
 }
 
 /** A link may lead up as far as to the folder itself, and then to names: so it stays inside, whatever those are. */
@@ -112,25 +111,6 @@ function safeTarget(path: string, value: unknown): string {
   return target;
 }
 
-/** @throws ManifestWrong if a path is there twice, or below a file or a link */
-function checkTree(entries: readonly OutputEntry[]): void {
-  const kinds = new Map<string, OutputEntry['kind']>();
-  for (const { kind, path } of entries) {
-    if (kinds.has(path)) throw new ManifestWrong(`is refused: it lists ${JSON.stringify(path)} twice`);
-    kinds.set(path, kind);
-  }
-  for (const { path } of entries) {
-    for (let end = path.lastIndexOf('/'); end !== -1; end = path.lastIndexOf('/', end - 1)) {
-      const above = path.slice(0, end);
-      if (kinds.has(above))
-        throw new ManifestWrong(
-          `is refused: ${JSON.stringify(path)} is below ${JSON.stringify(above)}, which is no folder`,
-        );
-      if (end === 0) break;
-    }
-  }
-}
-
 function parsed(line: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line);
@@ -144,6 +124,26 @@ function parsed(line: string): Record<string, unknown> {
 function numberOf(value: unknown, key: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new ManifestWrong(`has ${key} ${JSON.stringify(value)}, which is no number`);
+}
+
+function countOf(value: unknown, key: string): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new ManifestWrong(`has ${key} ${JSON.stringify(value)}, which is no count`);
+}
+
+/** Farther off, Date has no date. */
+const MOST_MS = 8.64e15;
+
+function timeOf(ms: number, key: string): number {
+  if (Math.abs(ms) <= MOST_MS) return ms;
+  throw new ManifestWrong(`has ${key} ${ms}, which is no time`);
+}
+
+/** Permission bits, without setuid, setgid and sticky. */
+function modeOf(value: unknown): number {
+  if (value === undefined) return 0o644;
+  if (typeof value === 'string' && /^[0-7]{1,4}$/.test(value)) return Number.parseInt(value, 8) & 0o777;
+  throw new ManifestWrong(`has mode ${JSON.stringify(value)}, which is none`);
 }
 
 const textsOf = (value: unknown): readonly string[] =>

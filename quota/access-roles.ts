@@ -1,14 +1,14 @@
-import { RE2JS } from 're2js';
 import { isOneOf, type Subject } from '../domain/access/principal.js';
 import type { AccessObject, AccessRole, Readers } from '../domain/access/table.js';
 import { isMember } from './membership.js';
+import { isNamedIn } from './name-pattern.js';
 import { findProject, type QuotaConfig } from './quota-config.js';
 
 /** A service that submits for people. */
 export interface ServiceRule {
   /** Id of the subject; a `service`. */
   readonly subject: string;
-  /** RE2 patterns, full match on the id of the user that it may submit for. */
+  /** Names, and RE2 patterns with a full match on the id, of the users that it may submit for. */
   readonly submitFor: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function rolesOf(
   const roles: readonly (readonly [AccessRole, boolean])[] = [
     ['owner', owner !== undefined && owner === subject.id],
     ['service', owner !== undefined && owner !== subject.id && maySubmitFor(subject, owner, rules)],
-    ['member', entry !== undefined && isMember(entry, subject.id)],
+    ['member', entry !== undefined && isMember(entry, subject.id, 'verified')],
     ['admin', isOneOf(subject, admins)],
     ['operator', isOneOf(subject, rules.operators)],
     ['authenticated', true],
@@ -53,5 +53,5 @@ export function rolesOf(
 export function maySubmitFor(subject: Subject, user: string, { services }: AccessRules): boolean {
   if (subject.kind !== 'service') return false;
   const own = services.filter((service) => service.subject === subject.id);
-  return own.some(({ submitFor }) => submitFor.some((pattern) => RE2JS.matches(pattern, user)));
+  return own.some(({ submitFor }) => isNamedIn(submitFor, user, 'verified'));
 }

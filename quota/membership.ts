@@ -1,62 +1,32 @@
-import { RE2JS } from 're2js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { findProject, isSameProject, NO_PROJECT } from './quota-config.js';
+import { isNamedIn, type NamesMode } from './name-pattern.js';
 import type { QuotaConfig, QuotaProject } from './quota-config.js';
 
-/** Of a pattern, in characters; and of what it is compiled to, in instructions. A list of names is many patterns, not a long one. */
-const MOST_CHARACTERS = 1000;
-const MOST_INSTRUCTIONS = 10_000;
-
-/**
- * Why `pattern` cannot be a membership pattern, or undefined if it can. RE2 syntax: Python's (?i) and (?P<name>..) work,
- * what needs backtracking (look-around, backreferences) does not.
- */
-export function patternProblem(pattern: string): string | undefined {
-  if (pattern.length > MOST_CHARACTERS) return `it has ${pattern.length} characters; ${MOST_CHARACTERS} are the most`;
-  try {
-    // Matching is linear in the user id, times this: nested counts make it large without being long.
-    const size = RE2JS.compile(pattern).programSize();
-    return size <= MOST_INSTRUCTIONS ? undefined : 'its repeats, multiplied out, are too large';
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
 /** Whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
-export function isMember(project: QuotaProject, user: string): boolean {
-  return patternsOf(project).some((pattern) => pattern.matches(user));
-}
-
-/** Compiled once for each reading of a file: 2,000 patterns cost 70 ms, and every job that is submitted asks. */
-const compiled = new WeakMap<QuotaProject, readonly RE2JS[]>();
-
-function patternsOf(project: QuotaProject): readonly RE2JS[] {
-  const known = compiled.get(project);
-  if (known !== undefined) return known;
-  const patterns = project.members.map((pattern) => RE2JS.compile(pattern));
-  compiled.set(project, patterns);
-  return patterns;
-}
+export const isMember = (project: QuotaProject, user: string, mode: NamesMode): boolean =>
+  isNamedIn(project.members, user, mode);
 
 export type ProjectChoice =
   | { readonly ok: true; /** As the quota file writes it. */ readonly project: string }
   | { readonly ok: false; readonly message: string; readonly hint?: string };
 
-/** Whether a project's name means anything where no quota file says whose it is: not where users are verified (docs/adr/0087). */
-export type NamesMode = 'trusted' | 'verified';
+/** Who asks for a project. */
+export interface Asker {
+  readonly user: string;
+  /** As they name it. */
+  readonly project?: string | undefined;
+  /** In `verified` a project's name means nothing without a quota file that says whose it is (docs/adr/0087). */
+  readonly mode: NamesMode;
+}
 
 /**
  * The quota project of a job: the one named, if `user` is a member of it; else the only one that `user` is a member of;
  * else `none` (no nominal quota, best effort), unless the pool requires a project. Called at submit and when a quota file is applied, never in a decision.
  */
-export function resolveProject(
-  config: QuotaConfig,
-  user: string,
-  project?: string,
-  mode: NamesMode = 'trusted',
-): ProjectChoice {
+export function resolveProject(config: QuotaConfig, { user, project, mode }: Asker): ProjectChoice {
   if (config.kind === 'unlimited') return mode === 'trusted' ? anyProject(project) : withoutMembers(project);
-  const own = config.projects.filter((candidate) => isMember(candidate, user)).map(({ name }) => name);
+  const own = config.projects.filter((candidate) => isMember(candidate, user, mode)).map(({ name }) => name);
   if (project !== undefined) return checkNamed(config, user, project, own);
   const [first, second] = own;
   if (first === undefined) return asNobody(config, user);

@@ -1,4 +1,5 @@
-import { type NamesMode, resolveProject } from './membership.js';
+import { resolveProject } from './membership.js';
+import type { NamesMode } from './name-pattern.js';
 import type { LimitedQuota, QuotaConfig } from './quota-config.js';
 import type { Demand } from '../domain/lease.js';
 import type { QuotaUnits } from '../domain/units.js';
@@ -12,8 +13,7 @@ export interface Submission {
   readonly project?: string | undefined;
   /** With the zones that its pool gives where it names none. */
   readonly ask: Ask;
-  /** Absent: trusted. */
-  readonly mode?: NamesMode;
+  readonly mode: NamesMode;
   /** Such as `2 x v4-8`, for the message. */
   readonly shown: string;
 }
@@ -30,7 +30,7 @@ export function judgeSubmission(
   config: QuotaConfig,
   { user, project, mode, ask, shown }: Submission,
 ): SubmissionVerdict {
-  const choice = resolveProject(config, user, project, mode);
+  const choice = resolveProject(config, { user, project, mode });
   const hint = !choice.ok && choice.hint !== undefined ? `\n${choice.hint.replaceAll(/^/gm, '  ')}` : '';
   if (!choice.ok) return { ok: false, message: `${choice.message}${hint}` };
   const fit = canEverFit(config, ask);

@@ -29,6 +29,8 @@ export interface Core {
   readonly listHistory: ListHistory;
   /** To be called after anything that may have changed: moves what is due, makes the VMs follow, saves. */
   readonly changed: () => Promise<void>;
+  /** Why state or journal are not on disk, with the file; undefined: they are. */
+  readonly trouble: () => string | undefined;
   readonly stop: () => Promise<void>;
 }
 
@@ -89,10 +91,12 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
     // A longer wait than a timer can hold (24 days) is cut and looked at again.
-    if (wait !== undefined) timer = setTimeout(() => void changed(), Math.min(Math.max(wait, 1), 0x7fffffff));
+    if (wait !== undefined) timer = setTimeout(noteChange, Math.min(Math.max(wait, 1), 0x7fffffff));
     return file.save();
   };
-  clock.onChange(() => void changed());
+  // Nobody waits: a save that fails is made again, and the status says so (`trouble`).
+  const noteChange = (): void => void changed().catch(() => undefined);
+  clock.onChange(noteChange);
   const fleet = new Fleet(
     join(stateDir, 'vms'),
     { ...options, now: () => clock.now(), sshAtShutdown: () => cloud.state.settings.sshAtShutdown },
@@ -100,14 +104,14 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
       record,
       booted(name, nodeId) {
         (isVm(name) ? compute : cloud).markBooted(name, nodeId);
-        void changed();
+        noteChange();
       },
       failed(name, nodeId, error) {
         record('vm-failure', name, { error: error.message });
         // A port that is taken at a restart must not destroy slices that are there.
         if (phase === 'starting') failures.push(error);
         else (isVm(name) ? compute : cloud).markBootFailed(name, nodeId, error);
-        void changed();
+        noteChange();
       },
     },
   );
@@ -126,7 +130,8 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     throw failures[0];
   }
   phase = 'running';
-  return { cloud, compute, clock, timeline, fleet, listHistory: history, changed, stop };
+  const trouble = (): string | undefined => file.trouble ?? journal.trouble;
+  return { cloud, compute, clock, timeline, fleet, listHistory: history, changed, trouble, stop };
 }
 
 /** Of Compute Engine; else a node's. */

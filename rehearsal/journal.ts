@@ -1,4 +1,5 @@
-import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readSync } from 'node:fs';
+import { appendWhole, parsed, sayBroken, type WriteBytes } from './json-lines.js';
 
 export interface JournalEvent {
   /** From 1, without gaps, over restarts too. */
@@ -16,28 +17,48 @@ export interface JournalEvent {
 const INDEX_STEP = 64;
 const CHUNK_BYTES = 256 * 1024;
 const SEQ = /^\{"seq":(\d+),/;
+/** What waits for room on the disk. Events beyond that are told to listeners, and are missing in the file. */
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 
 /**
  * What happened, in order: a file of JSON lines that is only ever appended to. An event is with the kernel when `record`
  * returns, so a killed process loses none. Events are read from the file, not held: memory does not grow with the story.
+ *
+ * On a full disk events wait in memory and are written, in order, with the first one that finds room: `record` never throws, since
+ * timers and VMs call it and their story is no reason to end the cloud. `trouble` says so meanwhile.
  */
 export class Journal {
+  readonly #file: string;
+  readonly #write: WriteBytes | undefined;
   readonly #fd: number;
   readonly #listeners = new Set<(event: JournalEvent) => void>();
   /** Byte offset of the event with sequence number 1 + i * INDEX_STEP, at i. */
   readonly #index: number[] = [];
+  /** Offsets of lines that are no events. */
+  readonly #broken = new Set<number>();
   #now: () => number = Date.now;
   #size = 0;
   #lastSeq = 0;
   #isClosed = false;
+  /** Events that the disk did not take. */
+  #waiting: { readonly seq: number; readonly line: string }[] = [];
+  #waitingBytes = 0;
+  #trouble: string | undefined;
 
-  constructor(file: string) {
+  constructor(file: string, write?: WriteBytes) {
+    this.#file = file;
+    this.#write = write;
     this.#fd = openSync(file, 'a+');
     this.#readIndex();
   }
 
   get lastSeq(): number {
     return this.#lastSeq;
+  }
+
+  /** Why the last event is not in the file; undefined: it is. */
+  get trouble(): string | undefined {
+    return this.#trouble;
   }
 
   /** From now on `at` is what this clock says; this computer's until then. */
@@ -49,11 +70,30 @@ export class Journal {
   record(kind: string, subject: string, details: Readonly<Record<string, unknown>> = {}, at = this.#now()): void {
     if (this.#isClosed) return;
     const event = { seq: this.#lastSeq + 1, at, wall: Date.now(), kind, subject, details };
-    const line = Buffer.from(`${JSON.stringify(event)}\n`);
-    writeSync(this.#fd, line);
-    this.#noteLine(event.seq, this.#size);
-    this.#size += line.length;
+    const line = JSON.stringify(event);
+    if (this.#waitingBytes + line.length <= MOST_WAITING_BYTES) {
+      this.#lastSeq = event.seq;
+      this.#waiting.push({ seq: event.seq, line });
+      this.#waitingBytes += line.length;
+    }
+    this.#writeWaiting();
     for (const listener of this.#listeners) listener(event);
+  }
+
+  #writeWaiting(): void {
+    try {
+      for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+        const bytes = Buffer.from(`${next.line}\n`);
+        appendWhole(this.#fd, this.#size, bytes, this.#write);
+        this.#noteLine(next.seq, this.#size);
+        this.#size += bytes.length;
+        this.#waitingBytes -= next.line.length;
+        this.#waiting.shift();
+      }
+      this.#trouble = undefined;
+    } catch (error) {
+      this.#trouble = `${this.#file} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+    }
   }
 
   /** Told of each event, after it was written. @returns ends it. */
@@ -74,16 +114,18 @@ export class Journal {
   *linesAfter(seq: number, limit = Infinity): Generator<string> {
     const last = Math.min(this.#lastSeq, seq + limit);
     if (seq >= last) return;
-    for (const { line } of this.#lines(this.#index[Math.floor(seq / INDEX_STEP)] ?? 0)) {
-      const found = seqOf(line);
+    for (const { line, offset } of this.#lines(this.#index[Math.floor(seq / INDEX_STEP)] ?? 0)) {
+      const found = this.#broken.has(offset) ? undefined : seqOf(line);
       if (found === undefined || found <= seq) continue;
       if (found <= last) yield line;
       if (found >= last) return;
     }
+    for (const { seq: found, line } of [...this.#waiting]) if (found > seq && found <= last) yield line;
   }
 
   close(): void {
     if (this.#isClosed) return;
+    this.#writeWaiting();
     this.#isClosed = true;
     this.#listeners.clear();
     closeSync(this.#fd);
@@ -108,11 +150,19 @@ export class Journal {
     }
   }
 
-  /** What a process that was killed left of a line is no event: it is cut off. */
+  /**
+   * What a process that was killed left of a line is no event: it is cut off. A broken line before the end is left out, and said with
+   * its number.
+   */
   #readIndex(): void {
+    let number = 0;
     for (const { line, offset } of this.#lines(0)) {
-      const seq = seqOf(line);
-      if (seq !== undefined) this.#noteLine(seq, offset);
+      number++;
+      const seq = parsed(line) === undefined ? undefined : seqOf(line);
+      if (seq === undefined) {
+        this.#broken.add(offset);
+        sayBroken(this.#file, number, line);
+      } else this.#noteLine(seq, offset);
       this.#size = offset + Buffer.byteLength(line) + 1;
     }
     ftruncateSync(this.#fd, this.#size);
@@ -124,8 +174,8 @@ export class Journal {
   }
 }
 
-/** The number comes first in every line, so the rest need not be parsed. Undefined for half a line of an older version. */
+/** The number comes first in every line, so the rest need not be parsed. Undefined: it is the beginning of no event. */
 function seqOf(line: string): number | undefined {
   const seq = SEQ.exec(line)?.[1];
-  return seq === undefined || !line.endsWith('}') ? undefined : Number(seq);
+  return seq === undefined ? undefined : Number(seq);
 }

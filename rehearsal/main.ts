@@ -6,7 +6,11 @@ import { removeEndpoints, shellLines, writeEndpoints } from './endpoints-file.js
 import type { RehearsalOptions } from './index.js';
 import { startRehearsal } from './index.js';
 
-const log = pino({ name: 'rehearsal' }, pino.destination(2));
+const destination = pino.destination(2);
+// A log file on a full disk is no reason to end the cloud.
+destination.on('error', () => undefined);
+process.stderr.on('error', () => undefined);
+const log = pino({ name: 'rehearsal' }, destination);
 
 async function main(): Promise<void> {
   const invocation = readArguments(process.argv.slice(2));

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSnapshot } from './snapshot.js';
+import { readJsonLines } from './json-lines.js';
+import { loadSnapshot, replaceFile, Saving } from './snapshot.js';
 import type { NodeRecord, Operation, QueuedResourceRecord } from './tpu/model.js';
 import type { Touched } from './tpu/records.js';
 import type { CloudState } from './tpu/state.js';
@@ -28,8 +29,10 @@ const CLOUD_FILE = 'cloud.json';
  * The cloud's state on disk: `cloud.json` is the whole of it at one time, `cloud-N.log` has a JSON line for each change
  * since (N is told in cloud.json, so that no log is laid over the wrong state). A change costs what has changed, however
  * many resources there are (ADR 0014). What a killed process left of a line is dropped: nobody was answered on it.
+ * After a write that failed all of the state is written anew, since nobody knows what of the change is in the log.
  */
 export class StateFile {
+  readonly #saving: Saving;
   readonly #folder: string;
   readonly #state: CloudState;
   readonly #takeTouched: () => Touched;
@@ -38,8 +41,6 @@ export class StateFile {
   #logBytes = 0;
   #wholeBytes = Infinity;
   #rest = '';
-  #pending: Promise<void> | undefined;
-  #writing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /** @param takeTouched names of what changed since it was last called. */
@@ -48,24 +49,27 @@ export class StateFile {
     this.#state = state;
     this.#takeTouched = takeTouched;
     this.#epoch = epochOf(folder) ?? 0;
+    this.#saving = new Saving(join(folder, CLOUD_FILE), () => this.#write());
   }
 
-  /** Resolves when everything up to now is on disk; nothing after `close`. Changes of one tick, and those during a write, share the next write. */
+  /** Why the state is not on disk as it is; undefined: it is, or will be in a moment. */
+  get trouble(): string | undefined {
+    return this.#saving.trouble;
+  }
+
+  /** Resolves when everything up to now is on disk; nothing after `close`. */
   save(): Promise<void> {
-    if (this.#isClosed) return Promise.resolve();
-    this.#pending ??= this.#writing.then(async () => {
-      this.#pending = undefined;
-      this.#writing = this.#write();
-      await this.#writing;
-    });
-    return this.#pending;
+    return this.#isClosed ? Promise.resolve() : this.#saving.save();
   }
 
   async close(): Promise<void> {
-    await this.save();
-    this.#isClosed = true;
-    await this.#log?.close();
-    this.#log = undefined;
+    try {
+      await this.save();
+    } finally {
+      this.#isClosed = true;
+      this.#saving.close();
+      await this.#closeLog();
+    }
   }
 
   async #write(): Promise<void> {
@@ -76,20 +80,34 @@ export class StateFile {
     }
     const line = this.#takeChange();
     if (line === undefined) return;
-    this.#logBytes += line.length;
-    await this.#log.appendFile(line);
+    try {
+      await this.#log.appendFile(line);
+      this.#logBytes += line.length;
+    } catch (error) {
+      await this.#closeLog();
+      throw error;
+    }
+  }
+
+  async #closeLog(): Promise<void> {
+    const log = this.#log;
+    this.#log = undefined;
+    await log?.close();
   }
 
   async #writeWhole(): Promise<void> {
+    await this.#closeLog();
     this.#takeTouched();
     this.#rest = JSON.stringify(restOf(this.#state));
     const epoch = this.#epoch + 1;
     const text = JSON.stringify({ epoch, state: this.#state });
-    const file = join(this.#folder, CLOUD_FILE);
     const log = await open(logFile(this.#folder, epoch), 'w');
-    await writeFile(`${file}.new`, text);
-    await rename(`${file}.new`, file);
-    await this.#log?.close();
+    try {
+      await replaceFile(join(this.#folder, CLOUD_FILE), () => text);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
     await rm(logFile(this.#folder, this.#epoch), { force: true });
     this.#log = log;
     this.#epoch = epoch;
@@ -119,20 +137,13 @@ export function loadState(folder: string): Partial<CloudState> | undefined {
   for (const name of readdirSync(folder)) {
     if (/^cloud-\d+\.log$/.test(name) && join(folder, name) !== log) rmSync(join(folder, name));
   }
-  for (const line of wholeLines(log)) applyChange(found.state, JSON.parse(line) as Change);
-  return found.state;
+  const { state } = found;
+  readJsonLines(log, (change) => applyChange(state, change as Change));
+  return state;
 }
 
 function epochOf(folder: string): number | undefined {
   return loadSnapshot<{ epoch?: number }>(join(folder, CLOUD_FILE))?.epoch;
-}
-
-function wholeLines(file: string): readonly string[] {
-  if (!existsSync(file)) return [];
-  const text = readFileSync(file, 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  if (whole.length < text.length) truncateSync(file, Buffer.byteLength(whole));
-  return whole.split('\n').filter((line) => line !== '');
 }
 
 function applyChange(state: Partial<CloudState>, { nodes, queuedResources, operations, rest }: Change): void {

@@ -38,6 +38,7 @@ export const PACKAGES: readonly PackageLayout[] = [
       'worker/kubernetes-library',
       'server/config',
       'server/run-server',
+      'server/dear-tasks',
       'workflows/failure-converter',
       'workflows/payload-converter',
     ],

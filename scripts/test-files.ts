@@ -4,16 +4,19 @@ import { join } from 'node:path';
 /**
  * Prints the test files of a suite, for mocha, which gives them to its processes in this order: the files that take longest come
  * first, so that none of them runs alone at the end.
- *   tsx scripts/test-files.ts short      every file that is not under long/: `npm test`
- *   tsx scripts/test-files.ts live       stacks that live through something: a step of .ci/run
+ *   tsx scripts/test-files.ts short      every file that is neither under long/ nor named .live.test.ts: `npm test`
+ *   tsx scripts/test-files.ts live       stacks that live through something, and all of .live.test.ts: a step of .ci/run
  */
 interface Suite {
   readonly isMeant: (file: string) => boolean;
   readonly first: readonly string[];
 }
 
+/** Takes minutes of real time, or a program that README's two commands do not bring: gcloud, zsh, fish, OpenSSH's server. */
+const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
+
 const SHORT: Suite = {
-  isMeant: (file) => !file.includes('test/long/'),
+  isMeant: (file) => !file.includes('test/long/') && !isLive(file),
   first: [
     'test/end-to-end/job-life.test.ts',
     'test/end-to-end/ending.test.ts',
@@ -28,9 +31,11 @@ const NOT_LIVE =
   /\/(jobs\/job-keys|server\/on-postgres|server\/four-ways|security\/walk|security\/against-19b9c1e)\.test\.ts$/;
 const LIVE: Suite = {
   isMeant: (file) =>
-    /^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
+    isLive(file) ||
+    (/^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
       file,
-    ) && !NOT_LIVE.test(file),
+    ) &&
+      !NOT_LIVE.test(file)),
   first: [
     'test/long/web-ui.test.ts',
     'test/long/server/submit.test.ts',

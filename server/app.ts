@@ -10,9 +10,10 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp, callOf } from './bare-app.js';
+import { type App, bareApp, callOf, refuseSlowBodies } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { refuseDeepBody } from './deep-bodies.js';
+import { refuseLargeBody } from './large-bodies.js';
+import { refuseClearText } from './peers.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf } from './problem.js';
@@ -62,7 +63,9 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     },
     transformObject: jsonSchemaTransformObject,
   });
+  refuseSlowBodies(app);
   app.addHook('onRequest', hostGuard(config));
+  app.addHook('onRequest', refuseClearText(config));
   app.addHook('onRequest', async (request, reply) => {
     void reply
       .header('x-request-id', request.id)
@@ -78,7 +81,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       throw isRefusal ? await refusedLogin(request, reply, error) : error;
     }
   });
-  app.addHook('preValidation', refuseDeepBody);
+  app.addHook('preValidation', refuseLargeBody);
   await app.register(rateLimit, {
     hook: 'preHandler',
     max: config.limits.requestsPerMinute,

@@ -39,16 +39,35 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
       void reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
     },
     clientErrorHandler: answerConnectionError,
-    http: { maxHeaderSize: MOST_HEADER_BYTES },
+    requestTimeout: SLOWEST_UPLOAD_MS,
+    // Of a socket on which nothing happens: a followed log has a heartbeat, and no call waits for longer than a minute.
+    connectionTimeout: 120_000,
+    http: HTTP_OPTIONS,
     ...tlsOf(listen),
   }).withTypeProvider<ZodTypeProvider>();
 }
 
 const tlsOf = ({ tls }: ServerConfig['listen']): object =>
-  tls === undefined ? {} : { https: { ...tls, maxHeaderSize: MOST_HEADER_BYTES } };
+  tls === undefined ? {} : { https: { ...tls, ...HTTP_OPTIONS } };
 
 /** Ids of events name every host, and paths of files may be long. */
 const MOST_HEADER_BYTES = 131_072;
+const HTTP_OPTIONS = { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
+/** The largest file through the server at the least rate (upload-share.ts). Any other body has `BODY_MS`. */
+const SLOWEST_UPLOAD_MS = 1_200_000;
+/** For all bytes of a body that is read as a whole. */
+const BODY_MS = 60_000;
+
+/** Ends connections whose body does not come: each would be held as long as the slowest upload. */
+export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
+  const waiting = new WeakMap<FastifyRequest, NodeJS.Timeout>();
+  app.addHook('onRequest', async (request) => {
+    if (request.headers['content-type'] === 'application/octet-stream') return;
+    waiting.set(request, setTimeout(() => request.raw.destroy(), bodyMs).unref());
+  });
+  app.addHook('preValidation', async (request) => clearTimeout(waiting.get(request)));
+  app.addHook('onResponse', async (request) => clearTimeout(waiting.get(request)));
+}
 
 /** What the handlers of a route say of who calls. */
 export function callOf(request: FastifyRequest): Call {

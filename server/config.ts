@@ -104,8 +104,10 @@ const schema = z
         tls: z.strictObject({ certFile: z.string(), keyFile: z.string() }).optional(),
         /** The names and addresses that `Host` may say, with the port if it is not 443. Absent: loopback and `publicUrl`. */
         hosts: z.array(z.string()).default([]),
-        /** Proxies whose X-Forwarded-For is believed, as addresses or networks. */
+        /** Proxies whose X-Forwarded-For is believed, as addresses or networks. Without `tls` nobody else may send a token. */
         trustProxies: z.array(z.string()).default([]),
+        /** What reads /metrics from elsewhere than this computer, as a bearer token: file:///PATH or env:NAME. Absent: nothing. */
+        metricsToken: keyReference.optional(),
       })
       .prefault({}),
     /** Where clients reach it. */
@@ -129,6 +131,11 @@ const schema = z
           .int()
           .min(0)
           .default(4 * 1024 * 1024 * 1024),
+        /** Bytes of files that one subject brings to one replica within a day. */
+        uploadBytesPerDay: z
+          .int()
+          .min(1_024)
+          .default(256 * 1024 * 1024 * 1024),
         /** Logs that one subject follows at a time. */
         followedLogs: z.int().min(1).default(50),
       })

@@ -1,7 +1,7 @@
 import { type HostKeyRecord, readHostKey } from '../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../cloud/hosts/port.js';
 import { publicLineFingerprint } from '../cloud/hosts/private-key.js';
-import { type JobHost, presentHosts } from '../cloud/hosts/present-hosts.js';
+import { hostProblem, type JobHost, presentHosts } from '../cloud/hosts/present-hosts.js';
 import type { JobKey } from '../cloud/job-keys/port.js';
 import type { StoreReader } from '../cloud/store/port.js';
 import type { HostAccess } from '../contract/api/hosts.js';
@@ -44,6 +44,9 @@ export async function hostAccess({ client, store, jobKeys }: Services, job: stri
 function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   const { id, phase, why } = view;
   const hosts = presentHosts(view, login);
+  const wrong = hosts.map(hostProblem).find((problem) => problem !== undefined);
+  if (wrong !== undefined)
+    throw refusal(id, `what it says of its hosts is not believed: ${wrong}`, 'tell the operator');
   if (hosts.length === 0)
     throw refusal(
       id,

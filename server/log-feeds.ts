@@ -6,6 +6,20 @@ import type { StoreReader } from '../cloud/store/port.js';
 import { ApiError } from './problem.js';
 import { SharedReader } from './shared-reader.js';
 
+/** Hosts of a job whose machines have no chips that are known. */
+const MOST_HOSTS = 1_000;
+
+/** A position that names more hosts than the job has was made up: each is a listing, and stands in every event. */
+function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): void {
+  const named = starts?.size ?? 0;
+  if (named <= chips) return;
+  throw new ApiError(
+    'invalid',
+    `Last-Event-ID: names ${named} hosts, and the job has ${chips} at most`,
+    'leave it out',
+  );
+}
+
 /** How often the row of a followed job is asked for, by all its followers together. */
 const ROW_MS = 1_000;
 
@@ -48,6 +62,7 @@ export class LogFeeds {
     const stop = AbortSignal.any([signal, ended.signal]);
     const follower = new LogFollower(this.#reader, selection, sink);
     let row = await this.#row(selection.job);
+    refuseMade(selection, row);
     follower.reached(row);
     const watch = async (): Promise<void> => {
       while (!stop.aborted && !isOver(row)) {

@@ -43,7 +43,7 @@ export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped !== undefined) return mapped;
-  const [head = '', tail] = ip.replace(/%.*$/, '').split('::');
+  const [head = '', tail] = (ip.split('%')[0] ?? '').split('::');
   const groups = head === '' ? [] : head.split(':');
   // What `::` stands for are zeros; of what stands behind it nothing lies within the first four groups, or they are full anyway.
   const behind = tail === undefined || tail === '' ? [] : tail.split(':');

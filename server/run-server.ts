@@ -22,6 +22,7 @@ import { createApp } from './app.js';
 import { AuditLog } from './audit/audit-log.js';
 import { type ServerConfig, ServerConfigError } from './config.js';
 import { TokenVerifier } from './identity/verifier.js';
+import { DearWork } from './dear-work.js';
 import { secretText } from './key-text.js';
 import { DirectUploads } from './direct-uploads.js';
 import { LogFeeds } from './log-feeds.js';
@@ -57,11 +58,16 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const url = await app.listen({ host, port });
   log.info({ url }, 'jobctl serve listens');
   const sweeping = sweepUploads(services, log);
+  // A thread loads what it runs for a moment: not while the first caller waits.
+  services.dear
+    .run('resolve', { job: {} }, '')
+    .catch((error: unknown) => log.warn({ err: error }, 'no thread for dear calls'));
   return {
     url,
     close: async () => {
       clearInterval(sweeping);
       await app.close();
+      await services.dear.close();
       await client.close();
       login.close();
     },
@@ -98,6 +104,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
     audit,
     signer,
     jobKeys,
+    dear: new DearWork(),
     uploads: new DirectUploads(store),
     feeds: new LogFeeds(client, store, {
       perSubject: config.limits.followedLogs,

@@ -6,6 +6,7 @@ import type { JobFactsSource } from './access/job-facts.js';
 import type { PoolRules } from './access/pool-rules.js';
 import type { StandingRights } from './access/standing-rights.js';
 import type { AuditLog } from './audit/audit-log.js';
+import type { DearWork } from './dear-work.js';
 import type { DirectUploads } from './direct-uploads.js';
 import type { TokenVerifier } from './identity/verifier.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
@@ -30,6 +31,8 @@ export interface Services {
   readonly signer: SubmissionSigner;
   /** Makes the keys of jobs, for those who may log in to their hosts; of no secret: none. */
   readonly jobKeys: JobKeys;
+  /** What one call may take of the computer. */
+  readonly dear: DearWork;
   readonly feeds: LogFeeds;
   readonly uploads: DirectUploads;
   readonly metrics: ServerMetrics;

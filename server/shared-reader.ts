@@ -4,15 +4,19 @@ import type { StoredObject, StoreReader } from '../cloud/store/port.js';
 const LIST_MS = 300;
 const MOST_LISTS = 2_000;
 const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_KNOWN = 100_000;
 
 /**
- * A store for many who follow the same logs: its calls are those of one follower of each log, however many there are. Stretches of
- * a log never change under their name and range, so what was read is kept for a while, `MOST_BYTES` of it.
+ * A store for many who follow the same logs: its calls are those of one follower of each log, however many there are. A
+ * generation of an object never changes, so what was read of one is kept for a while, `MOST_BYTES` of it. A name is not enough:
+ * a job that was deleted leaves its id to the next one, which may be somebody else's.
  */
 export class SharedReader implements StoreReader {
   readonly bucket: string;
   readonly #store: StoreReader;
   readonly #lists = new Map<string, { readonly at: number; readonly found: Promise<readonly StoredObject[]> }>();
+  /** By name, as it was listed last. */
+  readonly #generations = new Map<string, string>();
   readonly #contents = new Map<string, { readonly found: Promise<Buffer | undefined>; bytes: number }>();
   #bytes = 0;
 
@@ -26,7 +30,7 @@ export class SharedReader implements StoreReader {
     const now = performance.now();
     const last = this.#lists.get(key);
     if (last !== undefined && now - last.at < LIST_MS) return last.found;
-    const found = this.#store.list(prefix, startOffset, most);
+    const found = this.#store.list(prefix, startOffset, most).then((objects) => this.#note(objects));
     // Who waits for it gets the failure; the next one asks again.
     found.catch(() => this.#lists.delete(key));
     this.#lists.delete(key);
@@ -41,7 +45,9 @@ export class SharedReader implements StoreReader {
 
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
     if (range === undefined) return this.#store.read(name);
-    const key = `${name}\0${range.start}\0${range.end ?? ''}`;
+    const generation = this.#generations.get(name);
+    if (generation === undefined) return this.#store.read(name, range);
+    const key = `${name}\0${generation}\0${range.start}\0${range.end ?? ''}`;
     const known = this.#contents.get(key);
     if (known !== undefined) return known.found;
     const found = this.#store.read(name, range);
@@ -52,6 +58,12 @@ export class SharedReader implements StoreReader {
       () => this.#contents.delete(key),
     );
     return found;
+  }
+
+  #note(objects: readonly StoredObject[]): readonly StoredObject[] {
+    if (this.#generations.size > MOST_KNOWN) this.#generations.clear();
+    for (const { name, generation } of objects) this.#generations.set(name, generation);
+    return objects;
   }
 
   #keep(key: string, content: { bytes: number }, bytes: number): void {

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { sha256Of, signText } from '../cloud/trust/submission-signature.js';
 import {
   type AuthorizationStatement,
@@ -16,6 +16,15 @@ export class SubmissionSigner {
   constructor(id: string, key: KeyObject) {
     this.#id = id;
     this.#key = key;
+  }
+
+  /**
+   * Of a text, for whoever has the key: all replicas make the same of one text, and nobody else can tell what they make of another
+   * one's. The first line keeps it apart from all else that the key is used for.
+   */
+  secretDigest(text: string): Buffer {
+    const secret = createHmac('sha256', this.#key.export({ type: 'pkcs8', format: 'der' }));
+    return secret.update(`jobctl secret digest v1\n${text}`).digest();
   }
 
   /** @param of the job's id, and who it is of; @param input what its workflow is started with */

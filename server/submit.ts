@@ -1,13 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
-import { JobInvalid, JobNameTaken } from '../client/errors.js';
+import { JobInvalid, JobNameTaken, JobNotFound } from '../client/errors.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
-import { resolveJob } from '../domain/job-file/resolve.js';
+import { inputSizeProblem } from '../domain/job-input-size.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
-import { formatProblems } from '../domain/problem.js';
 import { maySubmitFor } from '../quota/access-roles.js';
 import { resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
@@ -26,24 +25,25 @@ export async function submitFor(
   idempotencyKey: string | undefined,
 ): Promise<Submitted> {
   const { client, gate, rules, signer } = services;
-  const spec = specOf(body);
+  const spec = await specOf(services, call, body);
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
-  specOf(body, files.defaults);
+  await specOf(services, call, body, files.defaults);
   const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
   const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
     refuseForOthers(call, user, files);
     return projectOf(files, user, spec);
   });
   // Known before anything is done, so that the audit log has it.
-  const name = body.name ?? idFromKey(spec, call.caller.id, idempotencyKey ?? randomUUID());
+  const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
   const service = user === call.caller.id ? {} : { service: call.caller.id };
   const submitted = await client.submit({
     ...body,
     user,
+    spec,
     files: {},
     uploaded: body.files ?? {},
     name,
@@ -54,13 +54,21 @@ export async function submitFor(
 }
 
 /**
+ * By size first, before it is signed too.
  * @param pool what its file gives, once that is known: then the job is judged as a worker does
  * @throws JobInvalid with every problem, as `jobctl validate` prints it
  */
-function specOf({ job }: ApiSubmission, pool?: PoolDefaults): JobSpec {
-  const resolved = resolveJob(job, pool && { pool });
-  if (resolved.ok) return resolved.spec;
-  throw new JobInvalid(formatProblems(resolved.problems));
+async function specOf(
+  { dear }: Services,
+  { caller }: Call,
+  body: ApiSubmission,
+  pool?: PoolDefaults,
+): Promise<JobSpec> {
+  const size = inputSizeProblem({ v: 1, ...body });
+  if (size !== undefined) throw new JobInvalid(size);
+  const resolved = await dear.run('resolve', { job: body.job, ...(pool && { pool }) }, caller.id);
+  if ('spec' in resolved) return resolved.spec;
+  throw new JobInvalid(resolved.problems);
 }
 
 function userOf({ caller }: Call, { user }: ApiSubmission, { user: named }: JobSpec): string {
@@ -79,7 +87,7 @@ function refuseForOthers({ caller }: Call, user: string, { rules }: PoolAccess):
 }
 
 function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): string {
-  const choice = resolveProject(config, user, project, 'verified');
+  const choice = resolveProject(config, { user, project, mode: 'verified' });
   if (choice.ok) return choice.project;
   throw new ApiError('forbidden', choice.message, choice.hint);
 }
@@ -103,8 +111,23 @@ async function mustBeUploaded({ store }: Services, files: Readonly<Record<string
   );
 }
 
-/** 45 bits of the caller and their key: a repeated call makes the same id, and another caller's key another one. */
-function idFromKey(spec: JobSpec, caller: string, key: string): string {
-  const digest = createHash('sha256').update(`${caller}\0${key}`).digest();
-  return jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
+/**
+ * 45 bits of the caller and their key, by the server's secret: a repeated call makes the same id, another caller's key another one,
+ * and nobody takes an id beforehand by the words of somebody else.
+ */
+async function idFromKey(
+  { signer, client }: Services,
+  spec: JobSpec,
+  { user, caller, key }: { readonly user: string; readonly caller: string; readonly key: string | undefined },
+): Promise<string> {
+  const idOf = (digest: Buffer): string => jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
+  if (key === undefined) return idOf(randomBytes(SUFFIX_BYTES.ofKey));
+  const text = `${caller}\0${key}`;
+  // A call that was first made to a server before 1.1, and is repeated now.
+  const former = idOf(createHash('sha256').update(text).digest());
+  const row = await client.row(former).catch((error: unknown) => {
+    if (error instanceof JobNotFound) return undefined;
+    throw error;
+  });
+  return row?.user === user ? former : idOf(signer.secretDigest(text));
 }

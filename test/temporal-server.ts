@@ -8,6 +8,7 @@ import { resolveTemporalCli } from '../client/cli/dev/temporal-server/resolve.js
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../client/cli/dev/temporal-server/start-dev.js';
 import type { DevServerOptions } from '../client/cli/dev/temporal-server/start-dev.js';
 import { ensureSearchAttributes } from '../client/search-attributes.js';
+import { slowness } from './until.js';
 
 /** A real Temporal dev server with jobctl's search attributes. */
 export interface TestServer {
@@ -76,7 +77,7 @@ async function untilAnswering(child: ChildProcess, address: string): Promise<voi
   const keep = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(0, MOST_OUTPUT));
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS * slowness();
   while (!(await answersCalls(address, DEV_NAMESPACE))) {
     if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
       child.kill('SIGKILL');

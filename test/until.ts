@@ -1,23 +1,62 @@
+import { createHash } from 'node:crypto';
+import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits for a claim to become true; the time is a deadline, never a measure. @throws with the claim's name and last error. */
+/** CPU time of hashing `WORK` on the machine on which the patience of these tests was chosen. */
+const REFERENCE_MS = 2.5;
+const WORK = Buffer.alloc(4_000_000);
+const MOST = 20;
+/** Between two looks: many of them cost a call to a server each. */
+const MOST_PAUSE_MS = 200;
+
+function cpuMsOfWork(): number {
+  const before = process.cpuUsage();
+  createHash('sha256').update(WORK).digest();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+const speed = Math.min(...Array.from({ length: 3 }, cpuMsOfWork)) / REFERENCE_MS;
+
+/**
+ * How many times slower this computer is now than a quiet one: by its processors, and by how many programs wait for each of them.
+ * At least 1. Multiplies the patience of a wait, never a claim.
+ */
+export function slowness(): number {
+  const [lastMinute = 0] = loadavg();
+  const share = Math.max(1, lastMinute / availableParallelism());
+  return Math.min(MOST, Math.max(1, speed) * share);
+}
+
+/**
+ * Waits for a claim to become true. The time is a deadline on a quiet computer, never a measure: a slow one gets more of it, by how
+ * slow it is at the start and when the wait runs out. @throws with the claim's name and last error
+ */
 export async function until<T>(
   claim: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs = 30_000,
 ): Promise<T> {
-  const deadline = Date.now() + withinMs;
-  let last: unknown;
+  const began = Date.now();
+  let pauseMs = 20;
+  let patienceMs = withinMs * slowness();
   for (;;) {
+    let last: unknown;
     try {
       const seen = await look();
       if (seen) return seen;
-      last = undefined;
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline)
-      throw new Error(`not within ${withinMs / 1000} s: ${claim}${last ? `; last error: ${String(last)}` : ''}`);
-    await sleep(50);
+    if (Date.now() - began > patienceMs) {
+      const now = withinMs * slowness();
+      if (now <= patienceMs) throw new Error(overdue(claim, patienceMs, last));
+      patienceMs = now;
+    }
+    await sleep(pauseMs);
+    pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5);
   }
 }
+
+const overdue = (claim: string, patienceMs: number, last: unknown): string =>
+  `not within ${Math.round(patienceMs / 1_000)} s: ${claim}${last ? `; last error: ${String(last)}` : ''}`;

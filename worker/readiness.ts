@@ -24,7 +24,7 @@ export async function whatIsMissing(outside: {
   readonly pools: PoolSource;
   /** Those whose files the worker's configuration names. */
   readonly poolNames: readonly string[];
-}): Promise<readonly string[]> {
+}): Promise<string[]> {
   const { connection, namespace, taskQueue, store, machinesOf, changes, pools, poolNames } = outside;
   const temporal = new Client({ connection, namespace });
   const loaded = await Promise.all(poolNames.map(async (pool) => ({ pool, ...(await pools.load(pool)) })));

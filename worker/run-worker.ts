@@ -28,6 +28,7 @@ import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
 import { openBuilds, openMachines } from './open-machines.js';
+import { ForeignQueue, QueueGuard } from './queue-guard.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { trustOf } from './trust.js';
@@ -53,8 +54,10 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   try {
     const changes = new WorkerChanges(ports.store);
     const run: WorkerRun = { config, codec, key, jobKeys, trust, temporal, ports, changes, meter, health, log, stop };
-    do await untilComplete(run);
-    while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
+    for (let isFirst = true; !stop.aborted; isFirst = false) {
+      const guard = await untilComplete(run, isFirst);
+      if (guard === undefined || (await pollWhileAllowed(run, guard)) === 'stopped') break;
+    }
   } finally {
     health?.close();
     unfollow();
@@ -118,11 +121,17 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   };
 }
 
-/** Takes no job while search attributes, the owner id or rights are missing; says so until they are there. */
-async function untilComplete({ config, temporal, ports, changes, health, log, stop }: WorkerRun): Promise<void> {
+/**
+ * Takes no job while search attributes, the owner id or rights are missing; says so until they are there. Then claims the task queue.
+ * @returns undefined once it is stopped
+ * @throws ForeignQueue if the queue is another installation's before the first poll: a person has to look. Later the server may have
+ *   been replaced for a while, and the queue is waited for.
+ */
+async function untilComplete(run: WorkerRun, isFirst: boolean): Promise<QueueGuard | undefined> {
+  const { config, temporal, ports, changes, health, log, stop } = run;
   let before = '';
   while (!stop.aborted) {
-    const reasons = await whatIsMissing({
+    const reasons: string[] = await whatIsMissing({
       ...temporal,
       ...ports,
       changes,
@@ -130,14 +139,35 @@ async function untilComplete({ config, temporal, ports, changes, health, log, st
       taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
     });
-    if (reasons.length === 0) return warnOfStrays(ports, log);
+    const guard = new QueueGuard({ ...temporal, taskQueue: config.taskQueue }, await ownerIn(ports.store));
+    const unclaimed = reasons.length > 0 ? undefined : await whyUnclaimed(guard, isFirst);
+    if (reasons.length === 0 && unclaimed === undefined) {
+      await warnOfStrays(ports, log);
+      return guard;
+    }
+    if (unclaimed !== undefined) reasons.push(unclaimed);
     if (health) health.reasons = reasons;
     const now = reasons.join('; ');
     if (now !== before) log.warn(`not ready: ${now}`);
     before = now;
     await sleep(LOOK_AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
   }
+  return undefined;
 }
+
+async function whyUnclaimed(guard: QueueGuard, isFirst: boolean): Promise<string | undefined> {
+  try {
+    await guard.claim();
+    return undefined;
+  } catch (error) {
+    if (isFirst && error instanceof ForeignQueue) throw error;
+    return error instanceof ForeignQueue ? error.message : `whose task queue it is: ${String(error)}`;
+  }
+}
+
+/** Empty while the store says nothing; what then creates and deletes nothing. */
+const ownerIn = async (store: Ports['store']): Promise<string> =>
+  (await store.read(ownerObject).catch(() => undefined))?.toString('utf8').trim() ?? '';
 
 /** They decide nothing. Who put them there, if no move left them behind, is for a person to ask. */
 async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<void> {
@@ -151,9 +181,9 @@ const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Polls until it is stopped, or until somebody switches on a change of workflow code that this build does not know: what a
- * newer worker then writes into a history, this one could not replay (docs/adr/0037).
+ * newer worker then writes into a history, this one could not replay (docs/adr/0037). Or until the queue is another installation's.
  */
-async function pollWhileAllowed(run: WorkerRun): Promise<'stopped' | 'outdated'> {
+async function pollWhileAllowed(run: WorkerRun, guard: QueueGuard): Promise<'stopped' | 'outdated'> {
   const { config, temporal, changes, log, stop } = run;
   const place = { connection: temporal.connection, namespace: temporal.namespace, taskQueue: config.taskQueue };
   const [ended, outdated] = [new AbortController(), new AbortController()];
@@ -162,31 +192,25 @@ async function pollWhileAllowed(run: WorkerRun): Promise<'stopped' | 'outdated'>
     log.warn(`takes no more work: ${refusals.join('; ')}`);
     outdated.abort();
   });
+  void guard.lost.then((why) => {
+    log.warn(`takes no more work: ${why}`);
+    if (run.health) run.health.reasons = [why];
+    outdated.abort();
+  });
+  const guarding = guard.watch(ended.signal);
   try {
-    await poll({ ...run, stop: AbortSignal.any([stop, outdated.signal]) });
+    await poll({ ...run, stop: AbortSignal.any([stop, outdated.signal]) }, guard);
   } finally {
     ended.abort();
-    await watch;
+    await Promise.all([watch, guarding]);
   }
   return outdated.signal.aborted && !stop.aborted ? 'outdated' : 'stopped';
 }
 
-async function poll({
-  config,
-  codec,
-  key,
-  trust,
-  jobKeys,
-  temporal,
-  ports,
-  changes,
-  meter,
-  health,
-  log,
-  stop,
-}: WorkerRun): Promise<void> {
+async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
+  const { config, codec, key, trust, jobKeys, temporal, ports, changes, meter, health, log, stop } = run;
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
+  const { owner } = guard;
   const { secrets, operatorFor, ...outside } = ports;
   const activities = createActivities({
     ...outside,
@@ -211,6 +235,7 @@ async function poll({
   const base = {
     connection: temporal.connection,
     namespace: temporal.namespace,
+    identity: `${process.pid}@${hostname()}/${owner}`,
     shutdownForceTime: '30s',
     dataConverter: dataConverterOf(codec),
   } as const;
@@ -219,7 +244,7 @@ async function poll({
       ...base,
       taskQueue: config.taskQueue,
       activities: common,
-      ...workflowCode(codec),
+      ...guarded(workflowCode(codec), guard),
       patchActivationCallback: changes.isActive,
       ...COMMON_LIMITS,
     }),
@@ -248,6 +273,11 @@ async function poll({
   shutDown();
   await Promise.all(running);
 }
+
+const guarded = (code: ReturnType<typeof workflowCode>, guard: QueueGuard): Partial<WorkerOptions> => ({
+  ...code,
+  interceptors: { ...('interceptors' in code && code.interceptors), activity: [guard.interceptor] },
+});
 
 /**
  * Slices that are waited for or deleted hold an activity slot each. A cached workflow is about half a megabyte, in V8 and in

@@ -1,4 +1,4 @@
-import type { Form } from '../contract/form.js';
+import type { Checked, Form } from '../contract/form.js';
 
 /**
  * Epochs and sequences are workflow times (workflows/sequence.ts), and the highest that was heard counts. One that no pool has
@@ -11,13 +11,14 @@ const MOST_AHEAD_MS = 10 * 60_000;
  * The form of a message whose time has been. What lies in the future is malformed: dropped, counted and logged (`Inbox`).
  * @param timeOf of a message of this form, in ms
  */
-export const notAhead =
-  <T>(form: Form<T>, key: string, timeOf: (value: T) => number): Form<T> =>
-  (value) => {
+export function notAhead<T>(form: Form<T>, key: string, timeOf: (value: T) => number): Form<T> {
+  const check = (value: unknown): Checked<T> => {
     const checked = form(value);
     if (checked.kind !== 'valid' || timeOf(checked.value) <= Date.now() + MOST_AHEAD_MS) return checked;
     return { kind: 'malformed', reason: `${key}: lies in the future, so no workflow of jobctl's has sent it` };
   };
+  return Object.assign(check, { bounds: form.bounds, schema: form.schema });
+}
 
 /** Of a message of one run of a quota workflow, which began at its epoch. */
 export const ofThisTime = <T extends { readonly epoch: number }>(form: Form<T>): Form<T> =>

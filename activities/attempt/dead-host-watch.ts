@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import type { StorePort } from '../../cloud/store/port.js';
+import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { DEFAULT_UNREACHABLE_SECONDS } from '../../domain/job-spec.js';
 import { decide } from '../../domain/recovery/decide.js';
@@ -83,7 +83,7 @@ export class DeadHostWatch {
     const record = this.#signs.get(object) ?? new SignRecord();
     this.#signs.set(object, record);
     try {
-      const content = await this.#parts.store.read(object);
+      const content = await this.#parts.store.read(object, { start: 0, end: MOST_RECORD_BYTES });
       record.look(signSeen(content?.toString()), performance.now());
     } catch (error) {
       log.info(`the sign of life ${object} cannot be read: ${messageOf(error)}`);

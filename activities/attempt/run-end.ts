@@ -6,6 +6,9 @@ export function hasBegun({ kind }: RunStatus): boolean {
   return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
 
+const RESTARTED = 'the command is gone without an exit code (the host was restarted)';
+const UNRECORDED =
+  'the command has ended, and its host has no record of how: its runner was killed with it, or the disk did not keep the record';
 const RAY_ENDED = 'Ray did not start on the host, or ended before the command did: the log of this host says more';
 const UNATTENDED = 'no worker had spoken with the host for max_unattended, so it ended the command itself';
 
@@ -32,7 +35,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
       return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
     }
     case 'lost':
-      return { kind: 'run-lost', at, message: 'the command is gone without an exit code (the host was restarted)' };
+      return { kind: 'run-lost', at, message: status.isRestarted ? RESTARTED : UNRECORDED };
     case 'orphaned':
       return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
     case 'blocked':
@@ -41,6 +44,10 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
       return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
   }
 }
+
+/** The host does not know how the run ended; another witness may (docs/adr/0102). */
+export const isUnrecorded = ({ kind }: RunStatus): boolean =>
+  kind === 'lost' || kind === 'orphaned' || kind === 'absent';
 
 /** A preemption, or a shutdown of its system, may have ended it. */
 export const isShutDown = (

@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
-import type { StorePort } from '../../cloud/store/port.js';
-import { CONNECT, type SetUpRecord, type SetUpStepRecord } from '../../domain/setup-record.js';
+import { readAtMost, type StorePort } from '../../cloud/store/port.js';
+import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../../domain/setup-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
@@ -46,11 +46,11 @@ export class SetUpJournal {
 
   /** Goes on with what another worker has written of this attempt: how often a step was tried is not forgotten with its worker. */
   static async open(options: JournalOptions): Promise<SetUpJournal> {
-    const stored = await options.store.read(options.object).catch((error: unknown) => {
+    const stored = await readAtMost(options.store, options.object).catch((error: unknown) => {
       log.warn(`an earlier record of the set-up could not be read: ${messageOf(error)}`);
       return undefined;
     });
-    const earlier = stored && (JSON.parse(stored.toString()) as SetUpRecord);
+    const earlier = stored && readSetUpRecord(stored.toString());
     return new SetUpJournal(options, earlier?.endedAt === undefined ? earlier : undefined);
   }
 

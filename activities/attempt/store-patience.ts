@@ -82,11 +82,21 @@ export function tellJobOfTrouble(input: Pick<AttemptInput, 'job' | 'attempt'>): 
   return (what) => tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what }) });
 }
 
+/** The same of an end that is not believed yet: nothing of its command is left to save. */
+export function tellJobOfEnd(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
+  const tell = jobTeller(input, attemptTroubleSignal, 'that its command has ended');
+  return (what) => tell({ v: 1, attempt: input.attempt, hasEnded: true, ...(what === undefined ? {} : { what }) });
+}
+
 /** The same of outputs that are being stored: its workflow waits for them, and not for a store that is away. */
 export function tellJobOfOutputs(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'of its outputs');
   return (what) =>
-    tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what, isStoringOutputs: true }) });
+    tell({
+      v: 1,
+      attempt: input.attempt,
+      ...(what === undefined ? {} : { what, hasEnded: true, isStoringOutputs: true }),
+    });
 }
 
 /** Reads what an activity begins with, and beats meanwhile: nothing is begun while the store does not say. */

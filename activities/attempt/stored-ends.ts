@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
-import type { HostsPort } from '../../cloud/hosts/port.js';
-import type { StorePort } from '../../cloud/store/port.js';
+import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
+import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
@@ -10,6 +10,7 @@ import type { ExitProofOf } from './exit-proof.js';
 import { endOf } from './run-end.js';
 
 type Of = Pick<AttemptInput, 'job' | 'attempt'>;
+type Exited = Extract<RunStatus, { readonly kind: 'exited' }>;
 
 interface Sources {
   readonly store: Pick<StorePort, 'list' | 'read'>;
@@ -36,7 +37,7 @@ export async function storedEnds(
     const names = new Set(listed.map(({ name }) => name));
     const objects = hosts.map((host) => exitRecordOf(of, host));
     if (!objects.every((name) => names.has(name))) return [];
-    const contents = await Promise.all(objects.map((name) => store.read(name)));
+    const contents = await Promise.all(objects.map((name) => store.read(name, { start: 0, end: MOST_RECORD_BYTES })));
     const ends = hosts.flatMap(({ target }, index) => {
       const record = { runId: runIdOf(of), proof: proofOf(target) };
       const status = port.readExitRecord(contents[index]?.toString() ?? '', record);
@@ -48,4 +49,27 @@ export async function storedEnds(
     log.warn(`exit records in the store cannot be read: ${messageOf(error)}`);
     return [];
   }
+}
+
+/**
+ * Keeps an end that a host has told, so that no later look unlearns it: neither a host that has lost its own record since, nor the
+ * next worker (docs/adr/0102). The host's record, if it came first, stays.
+ */
+export async function keepEnd(
+  { store, hosts: port, proofOf }: { readonly store: Pick<StorePort, 'write'> } & Kept,
+  of: Of,
+  host: AttemptHost,
+  status: Exited,
+): Promise<void> {
+  try {
+    const record = port.exitRecord(status, { runId: runIdOf(of), proof: proofOf(host.target) });
+    await store.write(exitRecordOf(of, host), record, 'absent', 'application/json');
+  } catch (error) {
+    log.warn(`the end of host ${host.number} is not kept: ${messageOf(error)}`);
+  }
+}
+
+interface Kept {
+  readonly hosts: Pick<HostsPort, 'exitRecord'>;
+  readonly proofOf: ExitProofOf;
 }

@@ -1,12 +1,14 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import type { HostConnection, HostTarget, RunStatus } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
-import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
+import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
 import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
+import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { logPrefix } from '../../domain/store-layout.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
@@ -27,13 +29,13 @@ import { pause } from './pause.js';
 import { attend } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
-import { endOf, isGood, isShutDown } from './run-end.js';
+import { endOf, isGood, isShutDown, isUnrecorded } from './run-end.js';
 import { runRequest, startRun } from './run-request.js';
 import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
-import { StorePatience, tellJobOfTrouble } from './store-patience.js';
+import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
-import { storedEnds } from './stored-ends.js';
+import { keepEnd, storedEnds } from './stored-ends.js';
 import { watchedHosts } from './watched-hosts.js';
 
 /**
@@ -103,6 +105,8 @@ class Supervision {
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
   /** What hosts have said of their ends, also while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
+  /** When they ended, by this worker's clock. */
+  readonly #endedAt = new Map<HostEnd, EpochMs>();
   readonly #silence: SilenceWatch | undefined;
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
@@ -161,8 +165,7 @@ class Supervision {
   ): Promise<AttemptEnd> {
     let decision = decide('command ended', { hosts, slices: 'not looked at' });
     if (decision.do === 'look at slices') {
-      const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
-      const isLost = await this.#guard.lookAtAll(patienceMs);
+      const isLost = await this.#lookAtSlices(hosts, ends, decision.patience);
       decision = decide('command ended', { hosts, slices: isLost ? 'lost' : 'there' });
     }
     const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
@@ -173,18 +176,42 @@ class Supervision {
     return end;
   }
 
+  /** Whether a slice is lost. A look that takes its time is told to the job: nothing of its command is left to wait for. */
+  async #lookAtSlices(
+    hosts: Fact<'command ended', 'hosts'>,
+    ends: readonly HostEnd[],
+    patience: 'none' | 'shutdown',
+  ): Promise<boolean> {
+    const now = Date.now();
+    const endedAt = Math.max(...ends.map((end) => this.#endedAt.get(end) ?? now));
+    const { areTakenBack } = machineKind(kindOfJob(this.#input.spec));
+    const leftMs = patienceLeftMs(patience, { hosts, endedAt, now, areTakenBack });
+    if (leftMs < TELL_AFTER_MS) return this.#guard.lookAtAll(leftMs);
+    const tell = tellJobOfEnd(this.#input);
+    tell(`its command has ended; looking for ${Math.ceil(leftMs / 1000)} s whether its machines were taken`);
+    try {
+      return await this.#guard.lookAtAll(leftMs);
+    } finally {
+      tell();
+    }
+  }
+
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
-    const ends = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...(await this.#storedEnds())];
+    const stored = await this.#storedEnds(this.#unheard);
+    const ends = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
     this.#decidedBy = { by: 'loss', ends };
     return endBeforeLoss(ends, this.#deciding.length) ?? this.#endWithout(slices);
   }
 
-  /** Of the hosts that this worker has not heard of. A job without a command has none, and asks no store. */
-  async #storedEnds(): Promise<readonly HostEnd[]> {
-    const others = this.#deciding.filter((host) => this.#running.has(host) && !this.#ended.has(host));
-    if (others.length === 0) return [];
+  get #unheard(): readonly AttemptHost[] {
+    return this.#deciding.filter((host) => this.#running.has(host) && !this.#ended.has(host));
+  }
+
+  /** Of all of these hosts, or none. A job without a command has none, and asks no store. */
+  async #storedEnds(hosts: readonly AttemptHost[]): Promise<readonly HostEnd[]> {
+    if (hosts.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
-    return Promise.race([storedEnds({ ...this.#dependencies, proofOf: this.#proofOf }, this.#input, others), none]);
+    return Promise.race([storedEnds({ ...this.#dependencies, proofOf: this.#proofOf }, this.#input, hosts), none]);
   }
 
   /** Of an end that hosts or slices decided. */
@@ -251,7 +278,7 @@ class Supervision {
     return untilLeaderEnded({
       ...{ leader: leader as Promise<HostEnd>, others },
       stop: (reason) => this.#stopWhere(() => true, reason),
-      storedEnd: async () => (await this.#storedEnds())[0],
+      storedEnd: async () => (await this.#storedEnds(this.#unheard))[0],
       untilSaved: (first) => this.#untilSaved(first),
       wait: (ms) => pause(ms, this.#signal).then(() => undefined),
     });
@@ -290,7 +317,9 @@ class Supervision {
         this.#streams.set(host, opened);
         return opened;
       }),
-      this.#caller.on(target, (connection) => {
+      this.#caller.on(target, async (connection) => {
+        const end = await this.#endBeforeStart(host, connection);
+        if (end !== undefined) return { kind: 'ended before', end } as const;
         known.asked();
         const sources = { ...this.#dependencies, proofOf: this.#proofOf };
         const request = runRequest(sources, this.#input, host, script);
@@ -300,6 +329,10 @@ class Supervision {
     if (started.kind === 'fenced') {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
+    }
+    if (started.kind === 'ended before') {
+      this.#ended.set(host, started.end);
+      return started.end;
     }
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
@@ -318,7 +351,7 @@ class Supervision {
       const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
       this.#silence?.said(host, status);
       if ('outputBytes' in status && stream.position >= status.outputBytes) known.read(stream.position);
-      const end = endOf(status, at);
+      const end = await this.#endOn(host, status);
       if (end) {
         this.#ended.set(host, end);
         await stream.flush();
@@ -328,9 +361,36 @@ class Supervision {
     }
   }
 
+  /** Of a command that another worker has started, on a host that knows nothing of it any more: it is not started again if it has ended. */
+  async #endBeforeStart(host: AttemptHost, connection: HostConnection): Promise<HostEnd | undefined> {
+    if (this.#input.runsSince === undefined) return undefined;
+    const { kind } = await connection.runStatus(this.#runId);
+    return kind === 'absent' ? (await this.#storedEnds([host]))[0] : undefined;
+  }
+
+  /** What the host says counts if it knows; of a run that it has lost sight of, what it or a worker has put into the store. */
+  async #endOn(host: AttemptHost, status: RunStatus): Promise<HostEnd | undefined> {
+    const end = endOf(status, { slice: host.target.slice, host: host.target.index });
+    if (end === undefined) return undefined;
+    if (isUnrecorded(status)) return (await this.#storedEnds([host]))[0] ?? end;
+    if (status.kind !== 'exited') return end;
+    this.#endedAt.set(end, Date.now() - (status.quietMs ?? 0));
+    // Most attempts are over by then, and what ends them is in their history.
+    void pause(KEEP_AFTER_MS, this.#signal).then(
+      () => keepEnd({ ...this.#dependencies, proofOf: this.#proofOf }, this.#input, host, status),
+      () => undefined,
+    );
+    return end;
+  }
+
   readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>
     (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
 }
+
+/** What a worker has heard is kept, if its attempt is not over by then. */
+const KEEP_AFTER_MS = 2_000;
+/** A look that lasts no longer is nobody's news. */
+const TELL_AFTER_MS = 3_000;
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */
 const STORED_ENDS_MS = 10_000;

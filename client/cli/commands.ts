@@ -104,6 +104,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--bundle <folder>', 'copy this folder to every host, and start the command in it')
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'the user who submits (default: your login name)')
+    .option('--allow-outside', 'upload what the job file names outside of its folder or repository; do not ask')
     .option('--literal-quotes', 'keep the quotes of words of the command that are in single quotes')
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low) (default: 3)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())

@@ -60,6 +60,8 @@ export interface ServerPlace {
   readonly url: string;
   /** Of the context that names it. */
   readonly name?: string;
+  /** Of the context: whom tokens for it are made for. */
+  readonly audience?: string;
   /** Certificates of its authority, beside those that Node.js trusts. */
   readonly caFile?: string;
 }
@@ -104,7 +106,8 @@ export interface CliContext {
 
 /**
  * The place that a verb talks to, from the first source that names one: flags, `--context`, the environment (TEMPORAL_*, JOBCTL_*),
- * JOBCTL_CONTEXT or the current context, Temporal's own profile, the local stack of JOBCTL_HOME (docs/adr/0062).
+ * JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context, Temporal's own profile, the local stack
+ * (docs/adr/0062, 0104).
  * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
  */
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {
@@ -153,7 +156,10 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   const place =
     url === undefined
       ? undefined
-      : { url, ...present({ name: contextNameOf(server, flags), caFile: login?.tls_ca_file }) };
+      : {
+          url,
+          ...present({ name: contextNameOf(server, flags), caFile: login?.tls_ca_file, audience: login?.audience }),
+        };
   return {
     temporal: {
       ...present({ address: value('address'), namespace: value('namespace'), codec: codecOf(used) }),

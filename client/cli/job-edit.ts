@@ -17,11 +17,13 @@ import { ExitCode } from './exit-codes.js';
 import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
 import { storeForFiles } from './connect.js';
+import { agreeToOutside } from './outside-files.js';
 
 export interface EditFlags extends AskFlags, GitLeave {
   readonly file?: string;
   readonly set?: readonly string[];
   readonly bundle?: string;
+  readonly allowOutside?: true;
 }
 
 interface ReadEdit {
@@ -55,12 +57,16 @@ export async function askWithEdit(
  * With a file, `--set` changes the file, as at submit; without one, the file that is in force.
  * @throws CliError with every problem
  */
-async function readEdit({ file, set = [], bundle, ...leave }: EditFlags, context: CliContext): Promise<ReadEdit> {
+async function readEdit(
+  { file, set = [], bundle, allowOutside, ...leave }: EditFlags,
+  context: CliContext,
+): Promise<ReadEdit> {
   if (file === undefined) return { edit: await readAssignments(set, bundle !== undefined, context) };
   const overrides = bundle === undefined ? {} : { bundle: resolve(bundle) };
   const read = await readJobFile(file, { set, overrides });
   const { source, files, warnings } = read;
   tellWarnings(file, warnings);
+  await agreeToOutside(read.outside, { allowOutside });
   // What it warns of was said at submit: the worker has found the key.
   const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, read.spec, context);
   const { raw, spec } = await builtJob(read, file, { ...leave, build: 'local' });

@@ -14,11 +14,12 @@ import type { FileSource } from '../../domain/file-source.js';
 import { bundleOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
 import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
-import type { Problem } from '../../domain/problem.js';
+import type { Path, Problem } from '../../domain/problem.js';
 import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
+import { type NamedPath, outsideFiles, outsideText } from './outside-files.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { tellLine } from './render/told-line.js';
 import { TransferLine } from './render/transfer-line.js';
@@ -28,6 +29,8 @@ export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
   /** Contents of the local files that the job names, by their path as the job has it. */
   readonly files: LocalContents;
+  /** What of it lies outside of the folder that the job file belongs to. */
+  readonly outside: readonly NamedPath[];
 };
 
 export interface JobFileOptions {
@@ -49,7 +52,9 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const files = await readLocalFiles({ file, source, set, ...known }, parsed, isDry);
-  return { ...parsed, source, files, warnings: [...parsed.warnings, ...twoPlaces(file, parsed)] };
+  const outside = outsideFiles(file, namedPaths({ file, source, set, ...known }, parsed));
+  const warnings = [...parsed.warnings, ...twoPlaces(file, parsed), ...outside.map(outsideText)];
+  return { ...parsed, source, files, outside, warnings };
 }
 
 /** What messages name in the place of a job file, where the flags alone say what the job is. */
@@ -63,7 +68,8 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const source = jobFileText(parsed.raw);
-  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry) };
+  const files = await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry);
+  return { ...parsed, source, files, outside: [] };
 }
 
 /** The job file that says `raw`; lines are as long as they are, since a shell line is not to be folded. */
@@ -105,6 +111,20 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
   problems.push(...(await buildProblems(written, job)));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   return Object.fromEntries(contents);
+}
+
+/** The paths whose content leaves this computer with the job, without those that a flag names: they are the user's own word. */
+function namedPaths(written: WrittenJob, { spec, build, raw }: ParsedJob): readonly NamedPath[] {
+  const isBuilt = build !== undefined && build.digest === undefined && build.remote.commit === undefined;
+  const named: readonly { readonly at: Path; readonly path: string }[] = [
+    ...localFilesOf(spec),
+    ...(isBuilt ? [{ at: ['build', 'context'], path: build.context }] : []),
+  ];
+  return named.flatMap(({ at: section, path }) => {
+    const at = section[0] === 'files' ? [...section, 'from'] : section;
+    const { file = '' } = placed(written, { path: at, value: path, message: '' });
+    return file.startsWith('--') ? [] : [{ at, path, place: localPlaceOf(written.file, path, raw).place }];
+  });
 }
 
 /** Of an image that is to be built. */

@@ -128,6 +128,7 @@ function editing(command: Command): Command {
     command
       .option('--file <file>', 'the changed job file (YAML)')
       .option('--set <key=value>', 'set a value; may be repeated', collect)
-      .option('--bundle <folder>', 'the folder that every host gets from now on, packed as it is now'),
+      .option('--bundle <folder>', 'the folder that every host gets from now on, packed as it is now')
+      .option('--allow-outside', 'upload what the job file names outside of its folder or repository; do not ask'),
   );
 }

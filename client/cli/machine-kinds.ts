@@ -13,7 +13,7 @@ import { bucketOf } from './context.js';
 import { kubernetesLibrary } from './kubernetes-cluster.js';
 
 /** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
-interface CliKind {
+export interface CliKind {
   /**
    * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
    * @throws CloudUnavailable also if only a part could be read
@@ -22,7 +22,7 @@ interface CliKind {
   /** Absent: another kind's looks at the same provider. */
   readonly doctor?: {
     /** The flag of `jobctl doctor` that asks for it, and what it looks at. */
-    readonly flag: 'gcp' | 'kubernetes';
+    readonly flag: 'gcp' | 'kubernetes' | 'server';
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
   };

@@ -79,6 +79,10 @@ function registerSetup(program: Command, invocation: Invocation): void {
     )
     .option('--temporal-cloud', "print the commands for Temporal Cloud's own tools (default for its addresses)")
     .option('--google-project <id>', 'the Google Cloud project of the bucket')
+    .option(
+      '--take-over',
+      'the task queue is claimed by another installation, which is gone for good: it is this one from now on',
+    )
     .option('--activate <change>', 'activate a change of workflow code; may be repeated', collect)
     .option(
       '--deactivate <change>',

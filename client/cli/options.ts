@@ -71,6 +71,6 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, 
 export function durationOption(text: string): number {
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   if (!/^(\d+(ms|s|m|h|d))+$/.test(text)) throw new InvalidArgumentError('A duration such as 90s, 10m or 1h30m.');
-  const parts = text.matchAll(/(\d+)(ms|s|m|h|d)/g);
+  const parts = text.matchAll(/(?<!\d)(\d+)(ms|s|m|h|d)/g);
   return [...parts].reduce((sum, [, count, unit = 's']) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { durationOption, type Invocation, outputOption } from './options.js';
+import { durationOption, type Invocation, outputOption, wholeNumber } from './options.js';
 import type { SetupApiKeysFlags } from './verbs/setup-api-keys.js';
 
 const API_KEYS_NOTES = `
@@ -10,9 +10,13 @@ part.
 Examples:
   jobctl setup api-keys --folder api-keys --namespace tpu
   jobctl setup api-keys --folder api-keys --namespace tpu --rotate
+  sudo jobctl setup api-keys --folder api-keys --namespace default --for-uid 1000
 `;
 
 const API_KEY_LIFE_MS = 90 * 86_400_000;
+
+/** The last one means nobody: (uid_t)-1. */
+const MOST_UID = 4_294_967_294;
 
 /** Below `jobctl setup`. */
 export function registerApiKeys(setup: Command, invocation: Invocation): void {
@@ -28,6 +32,12 @@ export function registerApiKeys(setup: Command, invocation: Invocation): void {
       new Option('--valid-for <duration>', 'how long the API keys are good')
         .argParser(durationOption)
         .default(API_KEY_LIFE_MS, '90d'),
+    )
+    .addOption(
+      new Option(
+        '--for-uid <uid>',
+        "give the folders to this account, such as 1000 of docker compose's containers",
+      ).argParser(wholeNumber(0, MOST_UID)),
     )
     .option('--rotate', 'sign with another key; API keys of the one before stay good until the next rotation')
     .addOption(outputOption())

@@ -40,10 +40,10 @@ export function checkSettings(flags: PlaceFlags, env: Environment): void {
 }
 
 function wrongAddress(value: string): readonly string[] | undefined {
-  const bare = value.replace(/^[a-z]+:\/\//i, '').replace(/\/.*$/, '');
+  const bare = value.replace(/^[a-z]+:\/\//i, '').replace(/\/[^]*$/, '');
   if (bare !== value) return ['is a URL, and a host and port are wanted', `write ${bare}`];
   if (/\s/.test(value)) return ['has a blank in it', ADDRESS];
-  if (/^\[[\da-f:.]+\](:\d+)?$/i.test(value)) return portProblem(/\]:(.*)$/.exec(value)?.[1]);
+  if (/^\[[\da-f:.]+\](:\d+)?$/i.test(value)) return portProblem(/^\[[^\]]*\]:(.*)$/.exec(value)?.[1]);
   const [host = '', port, ...more] = value.split(':');
   if (more.length > 0) return ['has more than one colon', `${ADDRESS}; an IPv6 address stands in brackets: [::1]:7233`];
   return host === '' ? ['names no host', ADDRESS] : portProblem(port);
@@ -82,7 +82,7 @@ const wrong = (what: string, remedy: string): CliError => new CliError(ExitCode.
 
 function wrongBucket(value: string): readonly string[] | undefined {
   if (/^gs:|\//.test(value))
-    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').replace(/\/.*$/, '')}`];
+    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').replace(/\/[^]*$/, '')}`];
   if (/^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/.test(value)) return undefined;
   return ['is not the name of a bucket', 'small letters, digits, -, _ and dots; a letter or digit at both ends'];
 }

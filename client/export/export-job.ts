@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { missingKeyOf } from '../../cloud/codec/codec-key.js';
 import { isEncrypted } from '../../cloud/codec/payload-codec.js';
-import type { StoreReader } from '../../cloud/store/port.js';
+import { readAtMost, type StoreReader } from '../../cloud/store/port.js';
 import type { AttemptRecord } from '../../contract/job-activities.js';
 import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome } from '../../domain/job-state.js';
@@ -169,7 +169,7 @@ async function readRecords(id: string, store: StoreReader | undefined, missing: 
   }
   const listed = await store.list(attemptsPrefix(id));
   const numbers = listed
-    .flatMap(({ name }) => Number(/\/(\d+)\.json$/.exec(name)?.[1] ?? NaN))
+    .flatMap(({ name }) => Number(/\/(\d{1,9})\.json$/.exec(name)?.[1] ?? NaN))
     .filter(Number.isInteger);
   const wanted = numbers.toSorted((a, b) => a - b).slice(-MOST_ATTEMPTS);
   if (wanted.length < numbers.length) missing.push(`attempts: only the last ${MOST_ATTEMPTS} of ${numbers.length}`);
@@ -191,7 +191,7 @@ async function readRecords(id: string, store: StoreReader | undefined, missing: 
 const attemptsPrefix = (id: string): string => `${jobPrefix(id)}attempts/`;
 
 async function readJson<T>(store: StoreReader, name: string, missing: string[]): Promise<T | undefined> {
-  const stored = await store.read(name);
+  const stored = await readAtMost(store, name);
   if (stored === undefined) return undefined;
   try {
     return JSON.parse(stored.toString('utf8')) as T;

@@ -1,6 +1,7 @@
 import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { connectionWords } from '../../cloud/store/store-error.js';
+import { ServerRefused } from '../errors.js';
 
 export interface HttpRequest {
   readonly method: string;
@@ -64,9 +65,19 @@ export async function exchange(url: URL, request: HttpRequest): Promise<HttpAnsw
   return { status, headers, body: await whole(chunks) };
 }
 
+/** Far more than any answer that is read whole. */
+const MOST_ANSWER_BYTES = 128 * 1024 * 1024;
+
+/** @throws ServerRefused for a body without end, which would fill the memory here */
 export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for await (const part of chunks) parts.push(part);
+  let bytes = 0;
+  for await (const part of chunks) {
+    bytes += part.length;
+    if (bytes > MOST_ANSWER_BYTES)
+      throw new ServerRefused(`the server answers with more than ${MOST_ANSWER_BYTES} bytes`);
+    parts.push(part);
+  }
   return Buffer.concat(parts);
 }
 

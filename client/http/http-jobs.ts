@@ -99,9 +99,11 @@ export class HttpJobs implements JobPort {
     let pageToken: string | undefined;
     while (rows.size < most) {
       const page = await this.#page(filter, Math.min(PAGE, most - rows.size), pageToken);
+      const before = rows.size;
       for (const row of page.rows) rows.set(row.id, row as JobRow);
       pageToken = page.nextPageToken;
-      if (pageToken === undefined) break;
+      // A page of rows that were there already would be followed by another one for ever.
+      if (pageToken === undefined || rows.size === before) break;
     }
     return [...rows.values()];
   }

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ApiProblem } from '../../contract/api/failures.js';
 import type { logAttemptEndSchema, logStretchSchema } from '../../contract/api/stored.js';
 import { positionText } from '../../contract/api/log-position.js';
-import { TooManyRequests } from '../errors.js';
+import { ServerRefused, TooManyRequests } from '../errors.js';
 import { CATCH_UP_MS, type FollowedLog, type LogSelection, type LogSink, PATIENCE_MS } from '../log-follower.js';
 import { isOver } from '../job-rows.js';
 import { isOutage, pause } from '../outage.js';
@@ -15,6 +15,8 @@ import type { ServerOptions } from './server-options.js';
 const SILENCE_MS = 45_000;
 /** Twice as long as the server takes to see what is stored. */
 const QUIET_MS = 800;
+/** The server sends 4 MiB of a log in one, in base64. */
+const MOST_EVENT_CHARACTERS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -71,7 +73,13 @@ export class ServedLog implements FollowedLog {
   async #follow(signal: AbortSignal): Promise<void> {
     const { job, stream, hosts, lastAttempt } = this.#selection;
     const messages: EventSourceMessage[] = [];
-    const parser = createParser({ onEvent: (message) => void messages.push(message) });
+    const parser = createParser({
+      onEvent: (message) => void messages.push(message),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') throw this.#wrong('an event without an end');
+      },
+      maxBufferSize: MOST_EVENT_CHARACTERS,
+    });
     const decoder = new TextDecoder();
     const chunks = this.#calls.stream({
       path: `v1/jobs/${encodeURIComponent(job)}/logs`,
@@ -95,11 +103,13 @@ export class ServedLog implements FollowedLog {
       case 'stretch': {
         const { bytes, offset: _, ...more } = JSON.parse(data) as z.infer<typeof logStretchSchema>;
         const { isLostTail, ...stretch } = { ...more, bytes: Buffer.from(bytes, 'base64') };
+        if (!isCount(stretch.host) || !isCount(stretch.attempt)) throw this.#wrong('a stretch of no host');
         await this.#sink.stretch({ ...stretch, ...(isLostTail === true ? { isLostTail } : {}) });
         break;
       }
       case 'attempt-end': {
         const { attempt } = JSON.parse(data) as z.infer<typeof logAttemptEndSchema>;
+        if (!isCount(attempt)) throw this.#wrong('the end of no attempt');
         await this.#sink.attemptEnd(attempt);
         // A cut before `end` is not to lead behind the last attempt.
         if (attempt === this.#selection.lastAttempt) return true;
@@ -116,9 +126,16 @@ export class ServedLog implements FollowedLog {
       // Of a later server.
       default:
     }
-    if (id !== '') this.#position = id;
+    // It is sent back as a header.
+    if (/^[\x20-\x7e]{1,60000}$/.test(id)) this.#position = id;
     return false;
   }
+
+  #wrong(what: string): ServerRefused {
+    return new ServerRefused(`jobctl serve at ${this.#calls.address} sends ${what} in a log`);
+  }
 }
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

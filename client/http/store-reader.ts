@@ -1,12 +1,15 @@
 import type { z } from 'zod';
 import type { objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
 import { type StoredObject, type StoreReader, StoreUnavailable } from '../../cloud/store/port.js';
-import { TooManyRequests, ServerUnreachable } from '../errors.js';
+import { quotedName } from '../../domain/outside-names.js';
+import { ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
 import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
 /** Names of one listing: the most that the server gives. */
 const PAGE = 1_000;
+/** Bytes of one object that is read whole. */
+const MOST_READ_BYTES = 1024 * 1024 * 1024;
 /** Bytes of one answer: the server gives 16 MiB at most. */
 const PIECE = 8 * 1024 * 1024;
 
@@ -35,6 +38,8 @@ class ServerReader implements StoreReader {
       const wanted = Math.min(PIECE, end - at);
       const piece = await this.#piece(name, at, at + wanted);
       if (piece === undefined) return undefined;
+      if (piece.length > wanted || at > MOST_READ_BYTES)
+        throw new ServerRefused(`the server sends more of ${quotedName(name)} than was asked for`);
       pieces.push(piece);
       at += piece.length;
       if (piece.length < wanted) break;
@@ -63,6 +68,7 @@ class ServerReader implements StoreReader {
       const { objects } = await this.#calls
         .json<z.infer<typeof objectsSchema>>(ask)
         .catch((error: unknown) => Promise.reject(storeErrorOf(error, `list ${prefix}*`)));
+      refuseOthers(objects, prefix, from);
       found.push(...objects);
       const last = objects.at(-1);
       if (last === undefined || objects.length < wanted || found.length >= most) return found;
@@ -82,6 +88,18 @@ class ServerReader implements StoreReader {
       if (error instanceof Absent) return undefined;
       throw storeErrorOf(error, what);
     }
+  }
+}
+
+/** Names lead to places here, and a page that goes back would be asked for for ever. @throws ServerRefused */
+function refuseOthers(objects: readonly StoredObject[], prefix: string, from = ''): void {
+  let before = from;
+  for (const { name } of objects) {
+    if (typeof name !== 'string' || !name.startsWith(prefix) || name < before)
+      throw new ServerRefused(
+        `the server lists ${quotedName(String(name))} where ${quotedName(prefix)}* was asked for`,
+      );
+    before = `${name}\u0000`;
   }
 }
 

@@ -64,7 +64,7 @@ async function sendOne(calls: ServerCalls, upload: Upload, source: FileSource): 
 async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource): Promise<string | undefined> {
   const { path, url, upload } = file;
   if (url === undefined || upload === undefined) return '';
-  const problem = addressProblem(url.replace(/\?.*$/s, ''));
+  const problem = addressProblem(url.split('?')[0] ?? '');
   if (problem !== undefined) throw new ServerRefused(`the server gave a URL for an upload that ${problem}`);
   const unreachable = await whyUnreachable(url, source);
   if (unreachable !== undefined) return unreachable;

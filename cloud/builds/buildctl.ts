@@ -27,7 +27,7 @@ export function buildWords(build: RemoteBuild): readonly string[] {
 /** `URL#COMMIT:FOLDER`. BuildKit takes an http(s) URL for a repository only if it ends with .git. */
 function gitContext({ repository, commit, context }: RemoteBuild): string {
   const isPlain = /^https?:/.test(repository) && !repository.endsWith('.git');
-  const url = isPlain ? `${repository.replace(/\/+$/, '')}.git` : repository;
+  const url = isPlain ? `${repository.replace(/(?<!\/)\/+$/, '')}.git` : repository;
   return `${url}#${commit}${context === '' ? '' : `:${context}`}`;
 }
 

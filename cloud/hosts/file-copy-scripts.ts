@@ -62,11 +62,12 @@ export const putScript = (place: FilePlace, offset: number): string => `${onPlac
 dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
 ${intoPlace(place)}`;
 
-/** Prints the bytes from `offset` on; says size, mode and sha256. Of a file that grows, what was there at the beginning. */
-export const getScript = (path: string, offset: number): string => `${WORDS}p=${path}
+/** Prints the bytes from `offset` on, of the first `most`; says size, mode and sha256. Of a file that grows, what was there at the beginning. */
+export const getScript = (path: string, offset: number, most: number): string => `${WORDS}p=${path}
 [ ! -d "$p" ] || fail 'is a folder'
 [ -f "$p" ] || fail 'there is no such file'
 n=$(length "$p") || exit 1
+[ "$n" -le ${most} ] || n=${most}
 say "$n $(stat -L -c %a "$p") $(head -c "$n" "$p" | sha256sum | cut -c 1-64)"
 ${PRINT_MARK}
 tail -c +${offset + 1} "$p" | head -c $((n - ${offset}))`;

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import { shellPath } from '../../domain/shell-quote.js';
+import { helperCommand } from './helper-command.js';
 import { getScript, partName, putScript, sizeScript } from './file-copy-scripts.js';
 import { afterMark } from './output-streams.js';
-import type { PutFileOptions, ReceivedFile } from './port.js';
+import type { GetFileOptions, PutFileOptions, ReceivedFile } from './port.js';
 import type { FileSource } from '../../domain/file-source.js';
+import { quotedName } from '../../domain/outside-names.js';
 import { HostFileError, HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { lastWord } from './run-status.js';
@@ -48,32 +50,34 @@ export async function getFile(
   link: HostLink,
   path: string,
   onChunk: (chunk: Buffer) => void | Promise<void>,
-  signal: AbortSignal,
+  { signal, most }: GetFileOptions,
 ): Promise<ReceivedFile> {
   const hash = createHash('sha256');
+  const wrong = (what: string): HostFileError => new HostFileError(`${link.where}: '${path}' ${what}; copy it again`);
   let offset = 0;
   let first: string | undefined;
-  const changed = (): HostFileError =>
-    new HostFileError(`${link.where}: '${path}' changed while it was copied; copy it again`);
   return overCuts(signal, async (progress) => {
     progress(offset);
     const onStdout = afterMark(async (chunk) => {
+      if (offset + chunk.length > most) throw wrong(`sends more than ${most} bytes, which is its size`);
       await onChunk(chunk);
       hash.update(chunk);
       offset += chunk.length;
     });
-    const facts = await say(link, path, getScript(shellPath(path), offset), { onStdout, signal });
-    if (first !== undefined && first !== facts) throw changed();
+    const facts = await say(link, path, getScript(shellPath(path), offset, most), { onStdout, signal });
+    if (first !== undefined && first !== facts) throw wrong('changed while it was copied');
     first = facts;
-    const [size, mode, sha256] = facts.split(' ');
-    if (offset !== Number(size) || hash.copy().digest('hex') !== sha256) throw changed();
-    return { size: offset, mode: Number.parseInt(mode ?? '', 8), sha256 };
+    const [, size, mode, sha256] = /^(\d{1,15}) ([0-7]{1,4}) ([0-9a-f]{64})$/.exec(facts) ?? [];
+    if (size === undefined || mode === undefined || sha256 === undefined)
+      throw wrong(`has no size, mode and sha256: the host says ${quotedName(facts)}`);
+    if (offset !== Number(size) || hash.copy().digest('hex') !== sha256) throw wrong('changed while it was copied');
+    return { size: offset, mode: Number.parseInt(mode, 8) & 0o777, sha256 };
   });
 }
 
 /** What a script of these says last; its own words for what went wrong where it failed. */
 export async function say(link: HostLink, path: string, script: string, options: ExecOptions): Promise<string> {
-  const result = await link.exec(`exec sh -c ${shellQuote(script)}`, options);
+  const result = await link.exec(helperCommand(script), options);
   const said = lastWord(result.stderr);
   if (result.code === 0 && said !== undefined) return said;
   // Killed from outside, as all processes of a host that goes down.

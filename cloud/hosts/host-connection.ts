@@ -7,6 +7,7 @@ import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
   CommandOptions,
+  GetFileOptions,
   HostConnection,
   HostTarget,
   ModuleOutcome,
@@ -72,7 +73,7 @@ export class RunnerHostConnection implements HostConnection {
 
   async workerNumber(): Promise<number | undefined> {
     const { stdout } = await this.#link.exec(ASK_WORKER_NUMBER);
-    const said = /\r?\n\r?\n(\d+)\s*$/.exec(stdout.toString())?.[1];
+    const said = /\r?\n\r?\n(\d{1,6})\s*$/.exec(stdout.toString())?.[1];
     return said === undefined ? undefined : Number(said);
   }
 
@@ -135,8 +136,12 @@ export class RunnerHostConnection implements HostConnection {
     return putFile(this.#link, source, path, options);
   }
 
-  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile> {
-    return getFile(this.#link, path, onChunk, signal);
+  getFile(
+    path: string,
+    onChunk: (chunk: Buffer) => void | Promise<void>,
+    options: GetFileOptions,
+  ): Promise<ReceivedFile> {
+    return getFile(this.#link, path, onChunk, options);
   }
 
   close(): void {
@@ -150,7 +155,9 @@ export class RunnerHostConnection implements HostConnection {
   #line(stdout: Buffer): string {
     const line = lastWord(stdout.toString());
     if (line === undefined)
-      throw new Error(`${this.#link.where}: the on-host runner gave no answer: '${stdout.toString()}'`);
+      throw new Error(
+        `${this.#link.where}: the on-host runner gave no answer: '${stdout.toString().trim().slice(-500)}'`,
+      );
     return line;
   }
 }

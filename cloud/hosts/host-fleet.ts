@@ -3,7 +3,7 @@ import { RunnerHostConnection } from './host-connection.js';
 import type { FollowOptions, LinkUsers } from './host-connection.js';
 import type { HostLink } from './host-link.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';
-import { parseExitRecord } from './run-status.js';
+import { formatExitRecord, parseExitRecord } from './run-status.js';
 import { RunnerClient } from './runner-client.js';
 import { StoreFetch } from './store-fetch.js';
 
@@ -85,5 +85,5 @@ export function createFleet<Target extends HostTarget>(way: FleetWay<Target>): F
     }
   }
 
-  return { connect, release, readExitRecord: parseExitRecord };
+  return { connect, release, readExitRecord: parseExitRecord, exitRecord: formatExitRecord };
 }

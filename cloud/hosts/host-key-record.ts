@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { hostKeyObject, hostKeysPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import { objectPlace, type StoreReader } from '../store/port.js';
+import { LOGIN_USER } from './present-hosts.js';
 import { fingerprintOf } from './ssh-key.js';
 
 /** The host key that one TPU VM is held to, how it was learnt, and whom the VM lets in. */
@@ -25,7 +26,7 @@ const recordShape = z.object({
   publicKey: z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+=*$/),
   source: z.enum(SOURCES),
   at: z.number(),
-  user: z.string().min(1).optional(),
+  user: z.string().regex(LOGIN_USER).optional(),
 });
 
 /** With its fingerprint, for people's eyes. */

@@ -1,6 +1,6 @@
 import type { Fleet } from './host-fleet.js';
 import type { HostsPort, PodTarget, SshTarget } from './port.js';
-import { parseExitRecord } from './run-status.js';
+import { formatExitRecord, parseExitRecord } from './run-status.js';
 
 /** All hosts, each by the fleet that reaches its kind. */
 export function hostsByReach(fleets: { readonly ssh: Fleet<SshTarget>; readonly pod: Fleet<PodTarget> }): HostsPort {
@@ -8,6 +8,7 @@ export function hostsByReach(fleets: { readonly ssh: Fleet<SshTarget>; readonly 
     connect: (target, key, signal) =>
       target.reach === 'ssh' ? fleets.ssh.connect(target, key, signal) : fleets.pod.connect(target, key, signal),
     readExitRecord: parseExitRecord,
+    exitRecord: formatExitRecord,
     release: (targets) => {
       fleets.ssh.release(targets?.filter((target) => target.reach === 'ssh'));
       fleets.pod.release(targets?.filter((target) => target.reach === 'pod'));

@@ -5,6 +5,9 @@ export type ModuleFrame =
   | { readonly kind: 'ended'; readonly place: number; readonly step: number; readonly code: number }
   | { readonly kind: 'end' };
 
+/** A mark, a word and three numbers. */
+const MOST_FRAME_BYTES = 4096;
+
 /**
  * Cuts stdout of the verb `modules` into frames and what the steps printed between them. A frame is known by the nonce of its
  * call, which no step has: nothing that a step prints can be taken for one. Chunks may cut a frame anywhere.
@@ -23,6 +26,8 @@ export class ModuleFrames {
     for (;;) {
       const at = rest.indexOf(this.#mark);
       const end = at < 0 ? -1 : rest.indexOf('\n', at);
+      if (at >= 0 && end < 0 && rest.length - at > MOST_FRAME_BYTES)
+        throw new Error('on-host runner: an answer of modules has no end');
       if (end < 0) {
         const held = at < 0 ? this.#partOfMark(rest) : rest.length - at;
         if (rest.length > held) yield rest.subarray(0, rest.length - held);

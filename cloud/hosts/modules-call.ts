@@ -92,7 +92,8 @@ class ModulesCall {
     };
     const program = await modulesProgram(nonce, modules);
     const { stderr } = await runner.program('modules', program, { onStdout, signal, lingerMs: LINGER_MS });
-    if (!this.#isWhole) throw new Error(`${where}: the modules ended without an answer: '${stderr.trim()}'`);
+    if (!this.#isWhole)
+      throw new Error(`${where}: the modules ended without an answer: '${stderr.trim().slice(-500)}'`);
   }
 
   async #placeLargeFiles({ name, steps }: ModulePlan, fetch: StoreFetch, signal: AbortSignal): Promise<void> {

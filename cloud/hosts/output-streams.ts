@@ -1,16 +1,28 @@
+import { HostUnfit } from './port.js';
+
 /** Printed on a host before the output that is wanted. */
 const MARK = Buffer.from('\u0001jobctl-follow\n');
 
 /** Shell command that prints the mark. */
 export const PRINT_MARK = String.raw`printf '\001jobctl-follow\n'`;
 
-/** Passes on the bytes after the mark and drops those before it, which the host's login files print. Chunks may split the mark. */
+/** Of what login files may print before the mark; a host that prints on would fill the memory here. */
+const MOST_HEAD_BYTES = 64 * 1024;
+
+/**
+ * Passes on the bytes after the mark and drops those before it, which the host's login files print. Chunks may split the mark.
+ * @throws HostUnfit where the mark does not come
+ */
 export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (chunk: Buffer) => void | Promise<void> {
   let head: Buffer | undefined = Buffer.alloc(0);
   return (chunk) => {
     if (head === undefined) return onChunk(chunk);
     head = Buffer.concat([head, chunk]);
     const at = head.indexOf(MARK);
+    if (at < 0 && head.length > MOST_HEAD_BYTES)
+      throw new HostUnfit(
+        `the login files of a host print more than ${MOST_HEAD_BYTES / 1024} KiB before each command; have them print less`,
+      );
     if (at < 0) return undefined;
     const rest = head.subarray(at + MARK.length);
     head = undefined;

@@ -5,7 +5,7 @@ import { type Status, statusOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import type { PodTarget } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
-import { ConnectionLost, NoChannel } from './remote-exec.js';
+import { ConnectionLost, KEPT_STDERR_BYTES, KEPT_STDOUT_BYTES, NoChannel } from './remote-exec.js';
 import { podCommand } from './pod-command.js';
 
 /**
@@ -18,7 +18,8 @@ const [STDIN, STDOUT, STDERR, STATUS, CLOSE] = [0, 1, 2, 3, 255];
 const CHUNK_BYTES = 32 * 1024;
 /** Of what is sent and not yet taken by the network. */
 const MOST_UNSENT_BYTES = 1024 * 1024;
-const KEPT_STDERR_BYTES = 256 * 1024;
+/** Of the end mark and its code. */
+const MOST_MARK_BYTES = 256;
 /** Proxies close a connection that is silent for a minute or more. */
 const PING_MS = 15_000;
 /** Pings in a row without any sign of life. */
@@ -50,7 +51,7 @@ export async function podExec(
   for (const word of argv) query.append('command', word);
   const { server } = cluster.config.getCurrentCluster() ?? {};
   if (server === undefined) throw new NoChannel('the kubeconfig names no cluster');
-  const url = `${server.replace(/^http/, 'ws')}/api/v1/namespaces/${namespace}/pods/${pod}/exec?${query}`;
+  const url = `${server.replace(/^http/, 'ws')}/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec?${query}`;
   const settings: RequestOptions = {};
   await cluster.config.applyToHTTPSOptions(settings);
   const socket = new WebSocket(url, [PROTOCOL], {
@@ -68,6 +69,7 @@ class Exec {
   readonly #stdin: Buffer | AsyncIterable<Buffer>;
   readonly #endMark: Buffer;
   readonly #stdout: Buffer[] = [];
+  #stdoutBytes = 0;
   #stderr: Buffer = Buffer.alloc(0);
   /** What may be the beginning of the mark, held back. */
   #held: Buffer = Buffer.alloc(0);
@@ -165,8 +167,15 @@ class Exec {
     if (this.#linger !== undefined) this.#linger.refresh();
     if (channel === STDOUT) {
       if (this.#options.onStdout) await this.#options.onStdout(bytes);
-      else this.#stdout.push(bytes);
+      else this.#keep(bytes);
     } else if (channel === STDERR) await this.#takeStderr(bytes);
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#stdout.push(bytes);
+    this.#stdoutBytes += bytes.length;
+    while (this.#stdoutBytes - (this.#stdout[0]?.length ?? 0) >= KEPT_STDOUT_BYTES)
+      this.#stdoutBytes -= this.#stdout.shift()?.length ?? 0;
   }
 
   async #takeStderr(bytes: Buffer): Promise<void> {
@@ -177,6 +186,7 @@ class Exec {
       if (this.#options.onStderr) await this.#options.onStderr(own);
       else this.#stderr = Buffer.concat([this.#stderr, own]).subarray(-KEPT_STDERR_BYTES);
     }
+    if (held.length > MOST_MARK_BYTES) throw new ConnectionLost('the exec says its end, and no code of it');
     if (code === undefined) return;
     this.#markedCode = code;
     const { lingerMs } = this.#options;
@@ -221,7 +231,7 @@ function beforeMark(
     const [own, held] = [bytes.subarray(0, at), bytes.subarray(at)];
     return end < 0
       ? { own, held, code: undefined }
-      : { own, held: Buffer.alloc(0), code: Number(bytes.subarray(at + mark.length, end).toString()) };
+      : { own, held: Buffer.alloc(0), code: exitCode(bytes.subarray(at + mark.length, end).toString()) };
   }
   const most = Math.min(mark.length - 1, bytes.length);
   const kept = Array.from({ length: most }, (_, index) => most - index).find((length) =>
@@ -235,8 +245,11 @@ function beforeMark(
 export function exitCodeOf({ status, details }: Status): number | undefined {
   if (status === 'Success') return 0;
   const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
-  return said === undefined ? undefined : Number(said);
+  return said === undefined ? undefined : exitCode(said);
 }
+
+/** 255, as ssh has it, for what is no exit code: whoever is in the pod can print a mark too. */
+const exitCode = (said: string): number => (/^\d{1,3}$/.test(said) && Number(said) < 256 ? Number(said) : 255);
 
 function reasonOf(error: Error): string {
   return error.message === 'Server sent no subprotocol'

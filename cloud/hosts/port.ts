@@ -253,12 +253,21 @@ export type RunStatus =
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
-  /** The host was rebooted or the run was killed with its supervisor: evidence, never an exit code. */
-  | { readonly kind: 'lost'; readonly outputBytes: number };
+  /**
+   * The run is over, and no exit record is on the host: evidence, never an exit code. `isRestarted`: by its boot id the host, or its
+   * pod, was started anew; absent: it was not, so the supervisor was killed with the run, or the disk did not keep the record.
+   */
+  | { readonly kind: 'lost'; readonly outputBytes: number; readonly isRestarted?: true };
 
 export interface PutFileOptions {
   /** Permissions, such as 0o644. */
   readonly mode: number;
+  readonly signal: AbortSignal;
+}
+
+export interface GetFileOptions {
+  /** Bytes that are taken, as the file was listed: of one that has grown, its beginning. More than that is refused. */
+  readonly most: number;
   readonly signal: AbortSignal;
 }
 
@@ -329,8 +338,12 @@ export interface HostConnection {
    * @param path absolute, or under the login user's home (`~/x` and `x` are the same)
    */
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'>;
-  /** A file's bytes in order, each once, also over cuts. @throws HostFileError where there is none, or it changed meanwhile. */
-  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile>;
+  /** A file's bytes in order, each once, also over cuts. @throws HostFileError if there is none, or it changed meanwhile. */
+  getFile(
+    path: string,
+    onChunk: (chunk: Buffer) => void | Promise<void>,
+    options: GetFileOptions,
+  ): Promise<ReceivedFile>;
   close(): void;
 }
 
@@ -339,6 +352,8 @@ export interface HostsPort {
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads what a host put into the store at the end of a run (`RunRequest.exitRecord`). Undefined: it is no record of that run. */
   readExitRecord(content: string, of: ExitRecordOf): Extract<RunStatus, { kind: 'exited' }> | undefined;
+  /** What the host would put there, for an end that it has told and may yet lose. */
+  exitRecord(status: Extract<RunStatus, { kind: 'exited' }>, of: ExitRecordOf): string;
   /** Closes the connections to these hosts, or all. */
   release(targets?: readonly HostTarget[]): void;
 }

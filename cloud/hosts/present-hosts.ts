@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import type { MachineRef } from '../../domain/machines.js';
+import { quotedName } from '../../domain/outside-names.js';
 import type { SliceHost } from '../../domain/slice.js';
-import { type HostTarget, targetOf } from './port.js';
+import { type HostTarget, type PodTarget, type SshTarget, targetOf } from './port.js';
 
 /** One host of an open job, as people reach it. */
 export interface JobHost<Target extends HostTarget = HostTarget> {
@@ -42,3 +44,46 @@ export function presentHosts(
     },
   );
 }
+
+/** A login's name on a machine, whoever gave it out: no option of a program, no word that a shell or ssh expands. */
+export const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}$/;
+const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
+const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+const UID = /^[A-Za-z0-9][A-Za-z0-9._%:@+~-]{0,511}$/;
+
+/**
+ * Judges what a job or a server says of a host, before any of it is an argument of ssh, a line of known_hosts or part of a URL: whoever
+ * may start a workflow can say anything (docs/adr/0092). @returns why the host is not to be connected to, or undefined
+ */
+export function hostProblem({ number, target }: JobHost): string | undefined {
+  const { uid, index } = target;
+  const isNumber = (value: number, least: number, most: number): boolean =>
+    Number.isInteger(value) && value >= least && value <= most;
+  const facts: readonly (readonly [what: string, value: unknown, isGood: boolean])[] = [
+    ['id', uid, UID.test(uid)],
+    ['position', index, isNumber(index, 0, MOST_HOSTS) && isNumber(number, 0, MOST_HOSTS)],
+    ...(target.reach === 'pod' ? podFacts(target) : sshFacts(target)),
+    ['port', target.reach === 'ssh' ? target.own?.port : undefined, isNumber(portOf(target), 1, 65_535)],
+  ];
+  const wrong = facts.find(([, , isGood]) => !isGood);
+  return wrong && `its ${wrong[0]} is said to be ${quotedName(String(wrong[1]))}, which is none`;
+}
+
+const MOST_HOSTS = 1_000_000;
+type Facts = readonly (readonly [what: string, value: unknown, isGood: boolean])[];
+
+const portOf = (target: HostTarget): number => (target.reach === 'ssh' ? (target.own?.port ?? 22) : 22);
+
+const podFacts = ({ namespace, pod }: PodTarget): Facts => [
+  ['namespace', namespace, KUBERNETES_NAME.test(namespace)],
+  ['pod', pod, KUBERNETES_NAME.test(pod)],
+];
+
+const sshFacts = ({ address, internalAddress = address, user, own }: SshTarget): Facts => [
+  ['address', address, isAddress(address)],
+  ['internal address', internalAddress, isAddress(internalAddress)],
+  ['user', user, LOGIN_USER.test(user)],
+  ['id', own?.lastingUid, own === undefined || UID.test(own.lastingUid)],
+];
+
+const isAddress = (text: string): boolean => isIP(text) !== 0 || HOST_NAME.test(text);

@@ -5,6 +5,7 @@ import { abortable } from '../abort.js';
 export interface ExecResult {
   readonly code?: number;
   readonly signal?: string;
+  /** At most its last 4 MiB: a host that prints without end does not fill the memory here. */
   readonly stdout: Buffer;
   /** At most its last 256 KiB. */
   readonly stderr: string;
@@ -69,7 +70,8 @@ interface OpenChannel {
   readonly stderr: Promise<Buffer>;
 }
 
-const KEPT_STDERR_BYTES = 256 * 1024;
+export const KEPT_STDOUT_BYTES = 4 * 1024 * 1024;
+export const KEPT_STDERR_BYTES = 256 * 1024;
 
 /** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
@@ -85,7 +87,7 @@ function openChannel(client: Client, command: string, options: ExecOptions): Pro
         // Writing to a channel whose command has ended already fails; the exit status says what there is to say.
         channel.on('error', () => undefined);
         const exit = watchExit(channel, options.lingerMs);
-        const stdout = readAll(channel, channel, options.onStdout);
+        const stdout = readAll(channel, channel, options.onStdout, KEPT_STDOUT_BYTES);
         const stderr = readAll(channel.stderr, channel, options.onStderr, KEPT_STDERR_BYTES);
         resolve({ channel, exit, stdout, stderr });
       });
@@ -141,7 +143,7 @@ function readAll(
   stream: NodeJS.ReadableStream,
   channel: ClientChannel,
   onChunk: ExecOptions['onStdout'],
-  most = Number.POSITIVE_INFINITY,
+  most: number,
 ): Promise<Buffer> {
   const kept: Buffer[] = [];
   let bytes = 0;

@@ -1,9 +1,16 @@
+import { z } from 'zod';
+import { quotedName } from '../../domain/outside-names.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import { type ExitRecordOf, HOST_REASONS, type RunOutputsStatus, type RunStatus } from './port.js';
 
 export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
 
 const SAID = 'jobctl-runner: ';
+
+/** Of a sentence that a host says, and of a list of them. All of it goes into histories, whose payloads have a limit. */
+const MOST_TEXT = 2_000;
+const MOST_TOLD = 200;
+const cut = (text: string): string => text.slice(0, MOST_TEXT);
 
 /** Nothing where the host could not say, or an earlier version wrote the record. */
 function hostCondition(word: string | undefined): { readonly host?: HostCondition } {
@@ -27,9 +34,11 @@ export function lastWord(text: string): string | undefined {
 /** @throws Error for a line that no runner of this version writes. */
 export function parseState(line: string): StartAnswer {
   const [kind, ...fields] = line.split(' ');
-  const number = (position: number): number => {
-    const value = Number(fields[position]);
-    if (!Number.isFinite(value)) throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
+  // The account belongs to the job, and what answers there may be anything: a number becomes part of an object's name, and of a time.
+  const number = (position: number, most = Number.MAX_SAFE_INTEGER): number => {
+    const value = /^\d{1,16}$/.test(fields[position] ?? '') ? Number(fields[position]) : NaN;
+    if (!(value <= most))
+      throw new Error(`on-host runner: field ${position + 1} of ${quotedName(line)} is no such number`);
     return value;
   };
   // A run that an earlier version of the runner has begun does not know it; nothing stands where a tool of the host's failed.
@@ -40,7 +49,7 @@ export function parseState(line: string): StartAnswer {
     case 'starting':
       return { kind };
     case 'blocked':
-      return { kind, message: fields.join(' ') };
+      return { kind, message: cut(fields.join(' ')) };
     case 'running':
       return {
         ...{ kind, startedAt: number(0), outputBytes: number(1), ...quietMs(2) },
@@ -50,8 +59,8 @@ export function parseState(line: string): StartAnswer {
       const signal = fields[1];
       return {
         kind,
-        code: number(0),
-        ...(signal !== undefined && signal !== '-' && { signal }),
+        code: number(0, 255),
+        ...(signal !== undefined && /^SIG[A-Z0-9+-]{1,16}$/.test(signal) && { signal }),
         startedAt: number(2),
         endedAt: number(3),
         outputBytes: number(4),
@@ -63,12 +72,13 @@ export function parseState(line: string): StartAnswer {
       };
     }
     case 'orphaned':
-    case 'lost':
       return { kind, outputBytes: number(0) };
+    case 'lost':
+      return { kind, outputBytes: number(0), ...(fields[1] === 'restarted' && { isRestarted: true }) };
     case 'fenced':
       return { kind, epoch: number(0) };
     default:
-      throw new Error(`on-host runner: '${line}' is no status of this version`);
+      throw new Error(`on-host runner: ${quotedName(line)} is no status of this version`);
   }
 }
 
@@ -91,10 +101,43 @@ export function parseExitRecord(
   }
 }
 
+/** The same record, by a worker that the host has told of its end. */
+export function formatExitRecord(
+  status: Extract<RunStatus, { kind: 'exited' }>,
+  { runId, proof = '' }: ExitRecordOf,
+): string {
+  const { code, signal, startedAt, endedAt, outputBytes, isStopped, host, endedBy: by, killedForMemory } = status;
+  // How long ago it ended is true when it is said, and not when it is read.
+  const quietMs = '-';
+  const words = [code, signal, startedAt, endedAt, outputBytes, isStopped ? 'stopped' : undefined, quietMs];
+  const state = [...words, host, by, killedForMemory].map((word) => word ?? '-').join(' ');
+  return JSON.stringify({ v: 1, run: runId, state: `exited ${state}`, ...(proof !== '' && { proof }) });
+}
+
+const told = z.array(z.string()).transform((texts) => texts.slice(0, MOST_TOLD).map(cut));
+const total = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+const round = { at: total, files: total, bytes: total, unmatched: told, problems: told };
+const earlier = {
+  ...{ at: total.exactOptional(), files: total.exactOptional(), bytes: total.exactOptional() },
+  ...{ unmatched: told.exactOptional(), problems: told.exactOptional() },
+};
+const reason = z.string().transform(cut);
+const outputsShape = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('none') }),
+  z.object({ state: z.literal('storing'), reason: reason.exactOptional() }),
+  z.object({ state: z.literal('stored'), ...round }),
+  z.object({ state: z.literal('failed'), reason, ...earlier }),
+]);
+
 /** What `verb_outputs` of the runner says. @throws Error for what no runner of this version says */
 export function parseOutputs(line: string): RunOutputsStatus {
   const said = /^outputs (\{.*\}) *$/.exec(line)?.[1];
-  if (said === undefined) throw new Error(`on-host runner: '${line}' says nothing of outputs`);
-  // Names of files are whatever bytes a program chose.
-  return JSON.parse(said) as RunOutputsStatus;
+  const wrong = new Error(`on-host runner: ${quotedName(line)} says nothing of outputs`);
+  if (said === undefined) throw wrong;
+  try {
+    // Names of files are whatever bytes a program chose.
+    return outputsShape.parse(JSON.parse(said));
+  } catch {
+    throw wrong;
+  }
 }

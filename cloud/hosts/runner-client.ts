@@ -18,7 +18,7 @@ const PUT_RUNNER =
 
 /** In the login user's shell, whichever that is. The runner is $0, and read by the same sh: starting one more costs more than a step. */
 const withRunner = (script: string, words: readonly string[] = []): string =>
-  `exec sh -c ${shellQuote(script)} "$HOME"/${RUNNER_NAME} ${shellWords(words)}`;
+  `exec /bin/sh -c ${shellQuote(script)} "$HOME"/${RUNNER_NAME} ${shellWords(words)}`;
 
 export interface RunnerCallOptions extends ExecOptions {
   readonly stdin?: Buffer;
@@ -45,7 +45,7 @@ export class RunnerClient {
   /** A program of the runner's words, begun as `verb`. Nobody but the host's login user can read it there. @throws as `call` */
   program(verb: string, text: string, options: Omit<ExecOptions, 'stdin'>): Promise<ExecResult> {
     const begin = `[ -f "$HOME"/${RUNNER_NAME} ] || exit ${NO_RUNNER}\nset -- ${verb}\n. "$HOME"/${RUNNER_NAME}\n`;
-    const commands = { command: 'exec sh -s', alsoPut: withRunner(`${PUT_RUNNER}; exec sh -s`) };
+    const commands = { command: 'exec /bin/sh -s', alsoPut: withRunner(`${PUT_RUNNER}; exec /bin/sh -s`) };
     return this.#exec([verb], commands, { ...options, stdin: Buffer.from(`${begin}${text}`) });
   }
 

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 
 /** `SHA256:..`, the form that `ssh-keygen -l` prints. @param publicKey the key in wire form */
 export function fingerprintOf(publicKey: Buffer): string {
-  return `SHA256:${createHash('sha256').update(publicKey).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256')
+    .update(publicKey)
+    .digest('base64')
+    .replace(/(?<!=)=+$/, '')}`;
 }
 
 /** What was found in a text that should be a private key. No field ever contains the key itself. */

@@ -12,7 +12,7 @@ const STALL_SECONDS = 10;
 /**
  * Reads the rest of an object into the file's part: one try. curl's configuration, with the URL, comes on stdin and goes on to curl by
  * a pipe, with a token where one is wanted, so that neither is in a command line that others on the host may read. The login
- * user's own ~/.curlrc holds (a proxy, an authority of the organization's), but what it makes curl print is not passed on.
+ * user's own curl and ~/.curlrc hold (a proxy, an authority of the organization's), but what it makes curl print is not passed on.
  *
  * Written by `dd` at its offset, as `putScript` does: a fetch that was cut and still runs writes the same bytes at the same places.
  *
@@ -21,6 +21,7 @@ const STALL_SECONDS = 10;
  * stay before what comes by another way. A disk that is full is a failure of the script.
  */
 export const fetchScript = (place: FilePlace, reader: Reader): string => `${onPlace(place)}: >> "$t" || exit 1
+PATH=$login_path
 command -v curl > /dev/null || { say no-curl; exit 0; }
 config=$(cat)
 ${reader === 'service-account' ? WITH_TOKEN : ''}other() { rm -f -- "$t"; say "$*"; exit 0; }

@@ -35,7 +35,7 @@ export function parseKeyLine(text: string, place: string, { noun, makeOne, Failu
   }
   const bytes = Buffer.from(base64, 'base64');
   // Node.js skips characters that are not base64. So the bytes, encoded again, must equal the text except for padding.
-  const isBase64 = bytes.toString('base64').replace(/=+$/, '') === base64.replace(/=+$/, '');
+  const isBase64 = bytes.toString('base64').replace(/(?<!=)=+$/, '') === base64.replace(/(?<!=)=+$/, '');
   if (!isBase64 || bytes.length !== KEY_BYTES) {
     const what = isBase64 ? `${bytes.length} bytes` : 'no base64';
     throw new Failure(`${place}: key '${id}' is ${what}: wanted ${KEY_BYTES} bytes in base64\n  ${makeOne}`);

@@ -81,6 +81,25 @@ export interface StorePort {
 /** The reading half, for those who start often and only look. */
 export type StoreReader = Pick<StorePort, 'bucket' | 'read' | 'stat' | 'list'>;
 
+/** Bytes of an exit record or a sign of life: more of one is not read. */
+export const MOST_RECORD_BYTES = 4096;
+/** Bytes of the largest object that is read whole and that a host may have written. */
+export const MOST_WHOLE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The whole of an object that others than jobctl may have written: hosts write into the bucket of their jobs.
+ * @throws ObjectTooLong before more than `most` bytes of it are in memory
+ */
+export async function readAtMost(
+  store: Pick<StoreReader, 'read'>,
+  name: string,
+  most = MOST_WHOLE_BYTES,
+): Promise<Buffer | undefined> {
+  const content = await store.read(name, { start: 0, end: most + 1 });
+  if (content === undefined || content.length <= most) return content;
+  throw new ObjectTooLong(`${name} is longer than ${most} bytes, which no jobctl writes`);
+}
+
 /** Where an object is, for people. A reader by a server has its address for a bucket. */
 export const objectPlace = ({ bucket }: Pick<StoreReader, 'bucket'>, name: string): string =>
   /^https?:/.test(bucket) ? `${name} of ${bucket}` : `gs://${bucket}/${name}`;
@@ -90,6 +109,9 @@ export class StoreUnavailable extends Error {
 }
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
+}
+export class ObjectTooLong extends Error {
+  override readonly name = 'ObjectTooLong';
 }
 /** Not to be had from the store now, whyever. */
 export const isOfStore = (error: unknown): error is StoreUnavailable | StoreRefused =>

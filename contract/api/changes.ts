@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { filesSchema, identityKeys } from './jobs.js';
-import { json } from './values.js';
+import { MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/job-input-size.js';
+import { fileText, json } from './values.js';
 
 export const askerBody = z.strictObject({
   from: z.string().max(255).optional().describe("Host name of the caller's computer, by the caller's word."),
@@ -11,10 +12,15 @@ export const editBody = z.strictObject({
   from: z.string().max(255).optional(),
   job: json.optional().describe('The whole job file as JSON. Absent: `set` changes the one in force.'),
   set: z
-    .array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])).max(50), value: json }))
-    .max(1000)
+    .array(
+      z.strictObject({
+        path: z.array(z.union([z.string().max(MOST_KEY_CHARACTERS), z.int()])).max(50),
+        value: json,
+      }),
+    )
+    .max(MOST_SET)
     .optional(),
-  source: z.string().optional(),
+  source: fileText.optional(),
   files: filesSchema.optional(),
   identityKeys: identityKeys.optional(),
 });

@@ -1,18 +1,30 @@
 import { z } from 'zod';
 import { JobPhase } from '../../domain/job-state.js';
-import { epochMs, epochMsQuery, fingerprint, jobId, json, noControl, oneOrMore, quotaName, sha256 } from './values.js';
+import {
+  epochMs,
+  epochMsQuery,
+  fewKeys,
+  fileText,
+  fingerprint,
+  jobId,
+  json,
+  noControl,
+  oneOrMore,
+  quotaName,
+  sha256,
+} from './values.js';
 
 const PHASES = [...Object.values(JobPhase), 'terminated'] as const;
 const phase = z.enum(PHASES);
 
 export const jobParams = z.object({ id: jobId });
 
-export const filesSchema = z
-  .record(z.string().min(1).max(4096), sha256)
-  .describe(
-    'Local files that the job names, uploaded before (`POST /v1/uploads`): path as written, SHA-256 of the content.',
-  );
-export const identityKeys = z.record(z.string().min(1).max(4096), fingerprint);
+/** More do not fit into a job's input. */
+const MOST_FILES = 5_000;
+export const filesSchema = fewKeys(z.record(z.string().min(1).max(4096), sha256), MOST_FILES).describe(
+  'Local files that the job names, uploaded before (`POST /v1/uploads`): path as written, SHA-256 of the content.',
+);
+export const identityKeys = fewKeys(z.record(z.string().min(1).max(4096), fingerprint), 100);
 
 export const submissionSchema = z
   .strictObject({
@@ -20,7 +32,7 @@ export const submissionSchema = z
     name: jobId
       .optional()
       .describe("Exactly the job's id, and an idempotency key. Absent: the file's name and a suffix."),
-    source: z.string().optional().describe("The file's text, kept with the job."),
+    source: fileText.optional().describe("The file's text, kept with the job."),
     user: quotaName.optional().describe('Whose job it is: only a service submits for others. Absent: the caller.'),
     files: filesSchema.optional(),
     sshKey: fingerprint.optional(),
@@ -85,6 +97,8 @@ export const jobRowSchema = z
   .meta({ id: 'Job' });
 
 export const MOST_LISTED = 1000;
+/** Of a pattern of ids. */
+export const MOST_STARS = 10;
 export const jobFilterSchema = z.object({
   project: quotaName.optional(),
   user: quotaName.optional(),
@@ -95,6 +109,7 @@ export const jobFilterSchema = z.object({
     .min(1)
     .max(100)
     .regex(...noControl)
+    .refine((name) => name.split('*').length - 1 <= MOST_STARS, `has more than ${MOST_STARS} *`)
     .optional()
     .describe('A pattern for ids, with * and ?; else the id, or this name and a suffix.'),
   since: epochMsQuery().optional().describe('Submitted or ended then or later; milliseconds since 1970.'),

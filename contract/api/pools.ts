@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { MOST_BECAUSE } from '../quota-forms.js';
 import { quotaName } from './values.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
 
 export const poolParams = z.object({ pool: quotaName });
 export const poolStateSchema = z.looseObject({ v: z.literal(1), pool: z.string() }).meta({ id: 'PoolState' });
-const fileText = z.strictObject({ name: z.string().min(1).max(1024), text: z.string() });
-export const applyBody = z.strictObject({ quotaFile: fileText.optional(), poolFile: fileText.optional() });
+const namedText = (most: number) => z.strictObject({ name: z.string().min(1).max(1024), text: z.string().max(most) });
+export const applyBody = z.strictObject({
+  quotaFile: namedText(MOST_QUOTA_FILE).optional(),
+  poolFile: namedText(MOST_POOL_FILE).optional(),
+});
 export const quotaPlanSchema = z
   .object({
     grants: z.array(

@@ -4,6 +4,8 @@
  * `--output json` and of JobClient.
  */
 import { z } from 'zod';
+import { beyond, type Bounds } from '../../domain/bounds.js';
+import { MOST_INPUT_BYTES, MOST_OF_AN_EDIT } from '../../domain/job-input-size.js';
 import { JOB_ID_RULE, QUOTA_NAME, QUOTA_NAME_RULE } from '../../domain/identity.js';
 
 export const epochMs = z.int().min(0).describe('Milliseconds since 1970.');
@@ -22,8 +24,21 @@ export const jobId = z
 export const quotaName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits in small letters');
 export const fingerprint = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/, 'as `ssh-keygen -l` shows it');
-/** Any JSON value; a job file is checked by its own rules, with their messages. */
-export const json = z.unknown();
+/** Any JSON value up to these bounds; a job file is checked by its own rules, with their messages. */
+const JSON_BOUNDS: Bounds = { ...MOST_OF_AN_EDIT, keyCharacters: 4_096 };
+export const json = z.unknown().refine((value) => beyond(value, JSON_BOUNDS) === undefined, {
+  error: ({ input }) => beyond(input, JSON_BOUNDS) ?? '',
+  params: { bounds: JSON_BOUNDS },
+});
+/** Text of a file that goes with a job. */
+export const fileText = z.string().max(MOST_INPUT_BYTES);
+
+/** Of a section whose keys are names. */
+export const fewKeys = <Section extends z.ZodRecord>(section: Section, most: number): Section =>
+  section.refine((value) => Object.keys(value).length <= most, {
+    error: `more than ${most} keys`,
+    params: { keys: most },
+  });
 
 /** As one text with commas between them. */
 export const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>

@@ -1,6 +1,6 @@
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path } from '../problem.js';
-import { isMapping, valueAt } from './plain-tree.js';
+import { isMapping, mapTree, valueAt } from './plain-tree.js';
 
 /** One value that replaces the job file's, or adds a key that the file does not have. Plain JSON. */
 export interface Assignment {
@@ -14,19 +14,28 @@ const SHORT_FOR: ReadonlyMap<string, string> = new Map([
   ...ALL_MODULES.flatMap(({ name, shortFor }) => (shortFor === undefined ? [] : [[name, shortFor] as const])),
 ]);
 
-/**
- * `tree` with the value put in; sections on the way are made, and short forms on the way become sections.
- * @returns `blocked`: the first part of the way that is neither section nor list nor absent
- */
-export function assign(
-  tree: unknown,
-  { path, value }: Assignment,
-): { readonly tree: unknown } | { readonly blocked: Path } {
-  const opened = withLongForm(tree, path);
-  const blocked = blockingPath(opened, path);
-  return blocked === undefined ? { tree: put(opened, path, value) } : { blocked };
+/** `blocked`: the first part of the way that is neither section nor list nor absent, and what stands there. */
+export type Assigned =
+  { readonly tree: unknown } | { readonly blocked: Path; readonly value: unknown; readonly by: Assignment };
+
+/** `tree` with the value put in; sections on the way are made, and short forms on the way become sections. */
+export const assign = (tree: unknown, assignment: Assignment): Assigned => assignAll(tree, [assignment]);
+
+/** One after the other. The tree is copied once and written in place: a section of thousands of keys is not copied for each. */
+export function assignAll(tree: unknown, assignments: readonly Assignment[]): Assigned {
+  let own = copyOf(tree);
+  for (const by of assignments) {
+    own = withLongForm(own, by.path);
+    const blocked = blockingPath(own, by.path);
+    if (blocked !== undefined) return { blocked, value: valueAt(own, blocked), by };
+    own = put(own, by.path, copyOf(by.value));
+  }
+  return { tree: own };
 }
 
+const copyOf = (tree: unknown): unknown => mapTree(tree, (value) => value);
+
+/** @param tree of this file's own, which is written to */
 function withLongForm(tree: unknown, [key, below]: Path): unknown {
   const name = SHORT_FOR.get(String(key));
   if (name === undefined || below === undefined || !isMapping(tree)) return tree;
@@ -35,17 +44,21 @@ function withLongForm(tree: unknown, [key, below]: Path): unknown {
   return typeof short === 'string' ? put(tree, [String(key)], { [name]: short }) : tree;
 }
 
+/** @param tree of this file's own, which is written to: the key that is put comes last in its section */
 function put(tree: unknown, path: Path, value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (Array.isArray(tree)) {
-    const list = [...(tree as unknown[])];
+    const list = tree as unknown[];
     list[Math.min(Number(key), list.length)] = put(list[Number(key)], rest, value);
     return list;
   }
-  const section = isMapping(tree) ? tree : {};
+  const section: Record<string, unknown> = isMapping(tree) ? tree : {};
   const child = put(valueAt(section, [key]), rest, value);
-  return Object.fromEntries([...Object.entries(section).filter(([name]) => name !== String(key)), [key, child]]);
+  delete section[String(key)];
+  // A key may be `__proto__`, which an assignment would take for something else.
+  Object.defineProperty(section, key, { value: child, writable: true, enumerable: true, configurable: true });
+  return section;
 }
 
 function blockingPath(tree: unknown, path: Path): Path | undefined {

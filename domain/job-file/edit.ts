@@ -1,7 +1,7 @@
 import type { JobSpec } from '../job-spec.js';
 import { machineRequestOf } from '../machines.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
-import { assign, type Assignment } from './assignment.js';
+import { assignAll, type Assignment } from './assignment.js';
 import { valueAt } from './plain-tree.js';
 import { bindJobName, resolveJob } from './resolve.js';
 
@@ -28,12 +28,9 @@ export type CheckedEdit =
  * `jobctl quota set-priority` changes its priority. Pure; runs in a workflow.
  */
 export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): CheckedEdit {
-  let edited = job ?? present.job;
-  for (const assignment of set) {
-    const assigned = assign(edited, assignment);
-    if ('blocked' in assigned) return refused([notASection(assignment.path, valueAt(edited, assigned.blocked))]);
-    edited = assigned.tree;
-  }
+  const assigned = set.length === 0 ? { tree: job ?? present.job } : assignAll(job ?? present.job, set);
+  if ('blocked' in assigned) return refused([notASection(assigned.by.path, assigned.value)]);
+  const edited = assigned.tree;
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
   if (!after.ok) return refused(after.problems);
   const problems = before.ok ? changesOfSlices(before.spec, after.spec) : [];

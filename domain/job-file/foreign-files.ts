@@ -38,7 +38,7 @@ export function foreignText(text: string, file: string): ForeignFile | undefined
       what: 'a Dockerfile',
       instead: ['a job file has it built, by a section build: {image: ghcr.io/team/train}', INIT],
     };
-  if (/^\s*\[\[?[\w."-]+\]\]?\s*(#.*)?$/m.test(text) || file.endsWith('.toml'))
+  if (/^[^\S\n]*\[\[?[\w."-]+\]\]?[^\S\n]*(#.*)?$/m.test(text) || file.endsWith('.toml'))
     return {
       what: 'TOML',
       instead: [
@@ -56,7 +56,7 @@ function slurmLines(text: string, submit: string): readonly string[] {
     )?.[1];
   const [name, time, nodes] = [directive('job-name', 'J'), directive('time', 't'), directive('nodes', 'N')];
   return [
-    `${/^\s*srun /m.test(text) ? 'without srun the script runs' : 'the script runs as it is'}: ${submit}`,
+    `${/^[^\S\n]*srun /m.test(text) ? 'without srun the script runs' : 'the script runs as it is'}: ${submit}`,
     ...(name === undefined ? [] : [`--job-name=${name} is --name ${name}`]),
     ...(time === undefined ? [] : [`--time=${time} is timeouts: {run: ..}, such as 90m`]),
     ...(nodes === undefined

@@ -11,6 +11,21 @@ import { dottedPaths, mapStrings, valueAt } from './plain-tree.js';
 const REFERENCE =
   /(?<!\\)\$\{(?:oc\.env:(?<variable>\w+)(?:,(?<fallback>[^}]*))?|(?<dotted>[A-Za-z_][\w-]*(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)+))\}/g;
 
+const WHOLE = new RegExp(`^${REFERENCE.source}$`);
+
+type Replacement = (
+  reference: string,
+  variable: string | undefined,
+  fallback: string | undefined,
+  dotted: string | undefined,
+) => string;
+
+/** Behind the last brace no reference ends, so each that begins there would be looked for up to the end of the text. */
+function replaceReferences(text: string, replace: Replacement): string {
+  const end = text.lastIndexOf('}') + 1;
+  return text.slice(0, end).replace(REFERENCE, replace) + text.slice(end);
+}
+
 /** Kept as it is by `interpolate` and bound to a job by `bindJobName`: two jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
 const TPU_NAME_OUTSIDE_ESCAPE = /(?<!\\)\$\{tpu\.name\}/g;
@@ -32,7 +47,7 @@ export function substituteEnvironment(
   const problems: Problem[] = [];
   const warnings: string[] = [];
   const substituted = mapStrings(tree, (text, path) =>
-    text.replace(REFERENCE, (reference: string, variable: string | undefined, fallback: string | undefined) => {
+    replaceReferences(text, (reference: string, variable: string | undefined, fallback: string | undefined) => {
       if (variable === undefined) return reference;
       const value = env?.[variable] ?? (env === undefined ? undefined : fallback?.trim());
       if (value === undefined) problems.push(environmentProblem(path, reference, variable, env));
@@ -71,6 +86,7 @@ class ReferenceResolver {
   readonly problems: Problem[] = [];
   readonly #tree: unknown;
   #lookUps = 0;
+  #paths: readonly string[] | undefined;
 
   constructor(tree: unknown) {
     this.#tree = tree;
@@ -78,10 +94,9 @@ class ReferenceResolver {
 
   /** `chain`: the references that are being resolved, so that a cycle is seen. */
   resolve(text: string, path: Path, chain: readonly string[]): unknown {
-    const whole = [...text.matchAll(REFERENCE)][0];
-    if (whole?.[0] === text) return this.#lookUp(text, whole.groups?.['dotted'], path, chain);
-    return text.replace(REFERENCE, (reference: string, ...match: unknown[]) => {
-      const { dotted } = match.at(-1) as { dotted?: string };
+    const whole = WHOLE.exec(text);
+    if (whole !== null) return this.#lookUp(text, whole.groups?.['dotted'], path, chain);
+    return replaceReferences(text, (reference, _variable, _fallback, dotted) => {
       const value = this.#lookUp(reference, dotted, path, chain);
       if (typeof value !== 'object' || value === null) return String(value);
       this.#report(path, reference, `'${reference}' is a section or list, which cannot stand inside a text`);
@@ -107,7 +122,8 @@ class ReferenceResolver {
   }
 
   #reportUnresolved(path: Path, reference: string, dotted: string): void {
-    const nearest = nearestWord(dotted, dottedPaths(this.#tree));
+    this.#paths ??= dottedPaths(this.#tree);
+    const nearest = nearestWord(dotted, this.#paths);
     const lines = nearest === undefined ? [] : [`the nearest is \${${nearest}}`];
     lines.push(`for a reference that another program resolves, write \\${reference}`);
     this.#report(path, reference, `'${reference}' refers to nothing in this file`, lines.join('\n'));

@@ -22,8 +22,10 @@ type TargetSection = Exclude<NotifySection, readonly unknown[]>;
 export function resolveNotify(section: JobFile['notify'], report: Report): readonly NotifyTarget[] {
   if (!section) return [];
   if (!Array.isArray(section)) return resolveTarget(section, ['notify'], report);
-  if (section.length > MAX_TARGETS)
+  if (section.length > MAX_TARGETS) {
     report.problem(['notify'], section, `has ${section.length} targets`, `${MAX_TARGETS} at most`);
+    return [];
+  }
   const targets = section.flatMap((one, index) => resolveTarget(one, ['notify', index], report));
   return targets.filter((one, index) => targets.findIndex((other) => isSame(one, other)) === index);
 }

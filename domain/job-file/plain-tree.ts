@@ -50,15 +50,24 @@ export function mapStrings(tree: unknown, replace: (text: string, path: Path) =>
   return mapTree(tree, (value, path) => (typeof value === 'string' ? replace(value, path) : value));
 }
 
-/** `tree` without the key at `path`; where that is an element of a list, without the list, whose indexes would shift. */
-export function without(tree: unknown, path: Path): unknown {
-  const listAt = path.findIndex((segment) => typeof segment === 'number');
-  const [key, ...rest] = listAt === -1 ? path : path.slice(0, listAt);
-  if (!isMapping(tree) || typeof key !== 'string' || !Object.hasOwn(tree, key)) return tree;
+/**
+ * `tree` without the keys at `paths`; where one is an element of a list, without the list, whose indexes would shift. Each section
+ * is written once, however many of its keys go.
+ */
+export function withoutAll(tree: unknown, paths: readonly Path[]): unknown {
+  if (!isMapping(tree) || paths.length === 0) return tree;
+  const below = new Map<string, Path[]>();
+  for (const [key, ...rest] of paths) {
+    if (typeof key !== 'string') continue;
+    const known = below.get(key);
+    if (known === undefined) below.set(key, [rest]);
+    else known.push(rest);
+  }
   return Object.fromEntries(
     Object.entries(tree).flatMap(([name, value]) => {
-      if (name !== key) return [[name, value]];
-      return rest.length === 0 ? [] : [[name, without(value, rest)]];
+      const rests = below.get(name);
+      if (rests === undefined) return [[name, value]];
+      return rests.some(([next]) => typeof next !== 'string') ? [] : [[name, withoutAll(value, rests)]];
     }),
   );
 }

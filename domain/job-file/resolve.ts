@@ -11,6 +11,7 @@ import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
+import { jsonBytes, MOST_INPUT_BYTES, TOO_LARGE_HINT } from '../job-input-size.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { MOST_LEVELS } from './yaml-words.js';
@@ -73,6 +74,9 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const tooDeep = deeperThan(raw, MOST_LEVELS);
   if (tooDeep !== undefined) return { ok: false, problems: [tooDeepProblem(raw, tooDeep)] };
   if (hasMoreThan(raw, MOST_VALUES)) return { ok: false, problems: [TOO_MANY] };
+  // Before anything is looked up, compared or replaced in it.
+  const bytes = jsonBytes(raw);
+  if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
@@ -110,6 +114,12 @@ const TOO_MANY: Problem = {
   message: `the job file has more than ${MOST_VALUES} values`,
   hint: 'put long lists into a file of the job (files:, bundle:)',
 };
+
+const tooLargeProblem = (bytes: number): Problem => ({
+  path: ['input'],
+  message: `the job is ${bytes} bytes of JSON, and ${MOST_INPUT_BYTES} are the most`,
+  hint: TOO_LARGE_HINT,
+});
 
 /** Named by its first keys: 31 of them would say no more. */
 function tooDeepProblem(raw: unknown, path: Path): Problem {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { nearestWord } from '../nearest-word.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
-import { valueAt, without } from './plain-tree.js';
+import { valueAt, withoutAll } from './plain-tree.js';
 
 /** A kind of file: its form, and how messages speak of it. */
 export interface FileKind<Schema extends z.ZodType> {
@@ -25,7 +25,7 @@ export function checkForm<Schema extends z.ZodType>(
   if (checked.success) return { form: checked.data, problems: [], dropped: [] };
   const problems = checked.error.issues.flatMap((issue) => problemsOf(issue, tree, kind));
   const dropped = problems.map((problem) => problem.path);
-  const rest = dropped.reduce<unknown>((remaining, path) => without(remaining, path), tree);
+  const rest = withoutAll(tree, dropped);
   return { form: kind.schema.parse(rest), problems, dropped };
 }
 

@@ -166,6 +166,8 @@ export interface MachineKind<
   readonly devices: AcceleratorDevices;
   /** How its hosts are reached. */
   readonly reach: SliceHost['reach'];
+  /** Whether its provider may take machines back from a slice that is there: by a preemption, an eviction, a repair. */
+  readonly areTakenBack: boolean;
   /** Whether its create request carries a public key that opens the hosts it makes, so that each job can have another (docs/adr/0077). */
   readonly takesPublicKey: boolean;
   readonly section: RequestSection<Request, Form>;

@@ -78,7 +78,7 @@ function checkImage(image: string, report: Report): void {
     [/^(https?|docker):\/\//, 'without the scheme: host/path:tag'],
     [/\s/, 'without blanks'],
     [/@sha256:(?![0-9a-f]{64}$)/, 'a digest is sha256: and 64 hex digits'],
-    [/[A-Z](?=.*[:@]|[^:@]*$)/, 'the path is in small letters; capitals only in the tag'],
+    [/[A-Z]/, 'the path is in small letters; capitals only in the tag'],
   ];
   const hint = hints.find(([mark]) => mark.test(image))?.[1] ?? 'host/path:tag or host/path@sha256:..';
   report.wrong(['docker', 'image'], image, 'no reference to an image', hint);

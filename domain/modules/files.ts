@@ -93,7 +93,7 @@ export function copySteps(name: string, copies: readonly FileCopy[], sources: Pl
     return { copy, isFolder, file: { path: `.jobctl/modules/${name}.files/${index}`, content, mode: 0o644 } };
   });
   const lines = placed.map(({ copy, isFolder, file }) => {
-    const words = `"$HOME"/${shellQuote(file.path)} ${shellPath(copy.to.replace(/(.)\/+$/, '$1'))}`;
+    const words = `"$HOME"/${shellQuote(file.path)} ${shellPath(copy.to.replace(/(?<=[^/])\/+$/, ''))}`;
     return `${isFolder ? 'put_folder' : 'put_file'} ${words} || exit 1`;
   });
   const script = `${ANOTHER_SECOND}${FUNCTIONS}manifest=${manifestOf(name)}

@@ -102,7 +102,7 @@ function resolveMount(mount: MountSection, path: Path, places: Map<string, Path>
   const bucket = given(mount.bucket_name);
   if (bucket === undefined) report.missing([...path, 'bucket_name'], 'such as bucket_name: my-bucket');
   else if (!BUCKET.test(bucket)) {
-    const bare = bucket.replace(/^gs:\/\//, '').replace(/\/.*$/, '');
+    const bare = bucket.replace(/^gs:\/\//, '').replace(/\/[^]*$/, '');
     const hint = bare === bucket ? 'small letters, digits, - _ and dots' : `the name alone: ${bare}`;
     report.wrong([...path, 'bucket_name'], bucket, 'no name of a bucket', hint);
   }
@@ -120,7 +120,7 @@ function resolveMount(mount: MountSection, path: Path, places: Map<string, Path>
 }
 
 function checkPlace(place: string, path: Path, places: Map<string, Path>, report: Report): void {
-  const plain = place.replace(/\/+$/, '');
+  const plain = place.replace(/(?<!\/)\/+$/, '');
   if (plain === '')
     report.wrong(path, place, "the host's whole file system", 'a folder of its own, such as /mnt/bucket');
   else if (!/^(\/|~\/.)/.test(place) || place.includes('\n') || /(^|\/)\.\.(\/|$)/.test(place)) {

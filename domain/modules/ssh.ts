@@ -173,7 +173,7 @@ function entryOf(identity: SshIdentity): string {
   if (configEntry !== undefined) {
     const text = configEntry.trimEnd();
     const scoped = /^\s*(host|match)\s/i.test(text) ? text : `Host *\n${text}`;
-    return /^\s*identityfile\s/im.test(text) ? scoped : `${scoped}\n${file}`;
+    return /^[^\S\n]*identityfile\s/im.test(text) ? scoped : `${scoped}\n${file}`;
   }
   if (!identity.isBetweenHosts) return `Host *\n${file}`;
   const trust = ['StrictHostKeyChecking no', 'UserKnownHostsFile /dev/null', 'LogLevel ERROR'];

@@ -54,7 +54,7 @@ export const venv = setUpModule({
 });
 
 const DEFAULT_PYTHON = 'python3';
-const PYTHON = /^(\/[\w./-]+|python)?(\d+(\.\d+){0,2})?$/;
+const PYTHON = /^(?:\/[\w./-]+|(?:python)?(?:\d+(?:\.\d+){0,2})?)$/;
 
 function resolveVenv(section: z.infer<ReturnType<typeof form>>, report: Report): VenvSpec {
   if (section.name && section.path)

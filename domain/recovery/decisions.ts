@@ -1,4 +1,6 @@
+import type { EpochMs } from '../units.js';
 import type { Budget } from './budgets.js';
+import type { Fact } from './facts.js';
 
 /** What a job, or its worker, does next. Each question has decisions of its own. */
 export interface Decisions {
@@ -52,6 +54,27 @@ export interface Decisions {
  * VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
  */
 export const SHUTDOWN_PATIENCE_MS = 120_000;
+
+/**
+ * How much longer the slices of a command that has ended are looked at, in ms; 0: once. Counted from the end, whoever counts: a worker
+ * that comes later than that looks once (docs/adr/0102).
+ * @param facts areTakenBack: whether a provider may take them back: from machines of one's own nobody does, and their claim is looked at once
+ */
+export function patienceLeftMs(
+  patience: 'none' | 'shutdown',
+  { hosts, endedAt, now, areTakenBack }: PatienceFacts,
+): number {
+  if (patience === 'none' || (!areTakenBack && hosts !== 'shutting down')) return 0;
+  return Math.max(0, endedAt + SHUTDOWN_PATIENCE_MS - now);
+}
+
+interface PatienceFacts {
+  readonly hosts: Fact<'command ended', 'hosts'>;
+  /** Of the last host. */
+  readonly endedAt: EpochMs;
+  readonly now: EpochMs;
+  readonly areTakenBack: boolean;
+}
 
 type Interruption =
   /** Stopped with notice and grace, and its end is awaited. */

@@ -5,7 +5,8 @@ import { DEFAULT_NETWORK } from '../../domain/machine-kinds/cloud-tpu/google-cho
 import { formatPath, showValue, type Problem } from '../../domain/problem.js';
 import { matchesPattern } from './pattern.js';
 
-type Lists = { readonly [Key in ChoiceKey]?: readonly string[] | undefined };
+/** Patterns by key. */
+export type Lists = { readonly [Key in ChoiceKey]?: readonly string[] | undefined };
 
 /** What a pool file says of the choices of its jobs. Plain JSON. */
 export interface PoolChoices {
@@ -50,6 +51,9 @@ const ownOf = (gives: Lists, { googleProject }: AllowMode): Lists => ({
   google_projects: gives.google_projects ?? (googleProject === undefined ? [] : [googleProject]),
   service_accounts: gives.service_accounts ?? [DEFAULT_SERVICE_ACCOUNT],
   networks: gives.networks ?? [DEFAULT_NETWORK],
+  // Both narrow what the others give: a pool that narrows nothing gives all.
+  scopes: gives.scopes ?? ['**'],
+  external_ips: gives.external_ips ?? ['true'],
   machines: OWN_MACHINES,
 });
 

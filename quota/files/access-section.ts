@@ -4,12 +4,12 @@ import { oneOf, section, text, texts } from '../../domain/job-file/fields.js';
 import type { Report } from '../../domain/job-file/report.js';
 import type { Path } from '../../domain/problem.js';
 import type { AccessRules, ServiceRule } from '../access-roles.js';
-import { patternProblem } from '../membership.js';
-import { isSameProject } from '../quota-config.js';
+import { patternProblem } from '../name-pattern.js';
+import { twinsOf } from '../quota-config.js';
 
 const service = section({
   subject: text().describe("Id of the service's account, as its token has it."),
-  submit_for: texts().describe('Patterns (RE2, full match) of the users that it may submit for.'),
+  submit_for: texts().describe('Users that it may submit for: names, or patterns (RE2, full match).'),
 });
 
 const access = section({
@@ -59,11 +59,11 @@ function principals(names: readonly string[], path: Path, report: Report): reado
 }
 
 function adminsOf(projects: NonNullable<AccessForm['projects']>, report: Report): AccessRules['projectAdmins'] {
-  const names = Object.keys(projects);
+  const twins = twinsOf(Object.keys(projects));
   return Object.fromEntries(
-    Object.entries(projects).map(([name, { admins = [] }], index) => {
+    Object.entries(projects).map(([name, { admins = [] }]) => {
       const path = ['access', 'projects', name];
-      const twin = names.slice(0, index).find((other) => isSameProject(other, name));
+      const twin = twins.get(name);
       if (twin !== undefined)
         report.problem(path, undefined, `'${name}' and '${twin}' differ by case only`, 'keep one');
       return [name.toLowerCase(), principals(admins, [...path, 'admins'], report)];

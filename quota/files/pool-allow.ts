@@ -1,20 +1,31 @@
 import type { z } from 'zod';
 import { CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
-import { section, texts } from '../../domain/job-file/fields.js';
+import { section, texts, textValues } from '../../domain/job-file/fields.js';
+import type { poolTpuSection } from '../../domain/job-file/pool-defaults.js';
 import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
 import type { Report } from '../../domain/job-file/report.js';
+import { scopeUrls } from '../../domain/machine-kinds/cloud-tpu/google-resources.js';
 import { nearestWord } from '../../domain/nearest-word.js';
-import type { PoolChoices } from '../allow/allowed.js';
+import type { Lists, PoolChoices } from '../allow/allowed.js';
 
 const WHAT: Readonly<Record<ChoiceKey, string>> = {
   google_projects: 'Google Cloud projects that jobs may name.',
   service_accounts: "Service accounts that hosts and pods may have: emails, default for Compute Engine's, or names.",
+  scopes: 'OAuth scopes of service accounts: URLs. All, unless [tpu] of this file has scopes.',
   networks: 'Networks and subnetworks, as job files name them; default for the one that Google takes.',
+  external_ips: 'true: hosts may have external addresses, though external_ips = false in [tpu] of this file.',
+  tags: 'Network tags of hosts, which firewall rules name.',
+  metadata: 'Metadata of instances: KEY=VALUE.',
+  reservations: 'Reservations, as job files name them.',
   data_disks: 'Disks, PersistentVolumeClaims and folders of nodes that jobs may attach.',
   images: "Container images, and VM images other than jobctl's default.",
   notify: 'Ids of workflows that a job may signal at its end.',
   secrets: 'Secrets of Kubernetes that pods may mount, and builds log in with: CONTEXT/NAMESPACE/NAME.',
   machines: 'tpu, compute_engine, machines, kubernetes/CONTEXT/NAMESPACE, ray_cluster/CONTEXT/NAMESPACE.',
+  labels: 'Labels of pods, by which network policies and Services choose them: KEY=VALUE.',
+  node_selectors: 'Labels of nodes that pods ask for: KEY=VALUE.',
+  tolerations: 'Taints that pods tolerate: KEY=VALUE:EFFECT, or KEY:EFFECT for every value.',
+  priority_classes: 'PriorityClasses of pods.',
 };
 
 const list = (key: ChoiceKey): z.ZodOptional<ReturnType<typeof texts>> =>
@@ -31,14 +42,8 @@ export const allowSection = (): typeof schema => schema;
 interface Form {
   readonly allow?: z.infer<typeof schema> | undefined;
   readonly google_project?: string | undefined;
-  readonly tpu?:
-    | {
-        readonly service_account?: string | null | undefined;
-        readonly network?: string | null | undefined;
-        readonly subnetwork?: string | null | undefined;
-        readonly data_disks?: readonly { readonly source: string }[] | null | undefined;
-      }
-    | undefined;
+  readonly tpu?: z.infer<ReturnType<typeof poolTpuSection>> | undefined;
+  readonly tiers?: readonly { readonly reservation?: string | undefined }[] | undefined;
   readonly quota?: { readonly admins?: readonly string[] | undefined } | undefined;
 }
 
@@ -65,20 +70,24 @@ const SECRET_PARTS = 3;
 
 /** What the file says of the choices of jobs, and what it gives to them itself. */
 export function poolChoicesOf(form: Form, file: string, pool: string): PoolChoices {
-  const { tpu, google_project, allow } = form;
-  const { service_account, network, subnetwork, data_disks } = tpu ?? {};
-  const networks = texty(network, subnetwork);
+  const { tpu, google_project, allow, tiers = [] } = form;
+  const own: Readonly<Record<string, readonly string[]>> = {
+    google_projects: texty(google_project),
+    service_accounts: texty(tpu?.service_account),
+    scopes: (tpu?.scopes ?? []).flatMap(scopeUrls),
+    networks: texty(tpu?.network, tpu?.subnetwork),
+    external_ips: tpu?.external_ips === false ? ['false'] : [],
+    tags: tpu?.tags ?? [],
+    metadata: Object.entries(textValues(tpu?.metadata)).map(([key, value]) => `${key}=${value}`),
+    reservations: texty(tpu?.reservation, ...tiers.map(({ reservation }) => reservation)),
+    data_disks: (tpu?.data_disks ?? []).map(({ source }) => source),
+  } satisfies Lists;
   return {
     pool,
     file,
     admins: form.quota?.admins ?? [],
     ...(allow && { allow }),
-    gives: {
-      ...(google_project !== undefined && { google_projects: [google_project] }),
-      ...(typeof service_account === 'string' && { service_accounts: [service_account] }),
-      ...(networks.length > 0 && { networks }),
-      ...(data_disks && { data_disks: data_disks.map(({ source }) => source) }),
-    },
+    gives: Object.fromEntries(Object.entries(own).filter(([, values]) => values.length > 0)) as Lists,
   };
 }
 

@@ -10,12 +10,13 @@ import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
 import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
 import { accessRulesOf } from './access-section.js';
-import { located, readToml, TomlPositions } from './toml-text.js';
+import { MOST_POOL_FILE } from '../file-sizes.js';
+import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
 import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { DEFAULT_RULES, isSameProject } from '../quota-config.js';
+import { DEFAULT_RULES, twinsOf } from '../quota-config.js';
 import { checkAllow, poolChoicesOf } from './pool-allow.js';
 import { poolLimitsOf, priorityFloorsOf } from './pool-limits-form.js';
 import type { PoolChoices } from '../allow/allowed.js';
@@ -45,6 +46,8 @@ export type ParsedPoolFile =
  * @param pool whose file it is
  */
 export function parsePoolFile(source: string, file: string, pool: string): ParsedPoolFile {
+  const size = sizeProblem(source, MOST_POOL_FILE);
+  if (size !== undefined) return { ok: false, problems: [{ file, path: [], ...size }] };
   const positions = new TomlPositions(source);
   const tree = readToml(source, positions);
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
@@ -183,10 +186,10 @@ function limitsOf(
   path: Path,
   report: Report,
 ): PoolRules['lendingLimits'] {
-  const names = Object.keys(byProject);
+  const twins = twinsOf(Object.keys(byProject));
   return Object.fromEntries(
-    Object.entries(byProject).map(([name, units], index) => {
-      const twin = names.slice(0, index).find((other) => isSameProject(other, name));
+    Object.entries(byProject).map(([name, units]) => {
+      const twin = twins.get(name);
       if (twin !== undefined)
         report.problem([...path, name], units, `'${name}' and '${twin}' differ by case only`, 'keep one');
       return [name.toLowerCase(), unitsByType(units, [...path, name], report)];

@@ -7,7 +7,8 @@ import { parsePoolFile } from './pool-file.js';
 import { type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import { findProject, isSameProject, NO_PROJECT, UNLIMITED } from '../quota-config.js';
 import type { LimitedQuota, QuotaConfig } from '../quota-config.js';
-import { parseQuotaFile, poolHas } from './quota-file.js';
+import { looseName } from '../name-pattern.js';
+import { MOST_LOOSE, parseQuotaFile, poolHas } from './quota-file.js';
 import { located, TomlPositions } from './toml-text.js';
 
 /** A file that an operator writes; `name` is a path or URL, for messages. */
@@ -62,8 +63,14 @@ interface Found {
 function jointly(config: QuotaConfig, form: PoolFileForm, { name, text }: OperatorFile): Found {
   const positions = new TomlPositions(text);
   const place = (found: readonly Problem[]): readonly Problem[] => located(found, name, positions);
-  if (config.kind === 'unlimited') return { problems: [], warnings: place(withoutQuota(form)) };
-  const warnings = [...unknownProjects(config, form), ...unknownTypes(config, form), ...unqueued(form)];
+  if (config.kind === 'unlimited')
+    return { problems: [], warnings: place([...withoutQuota(form), ...looseUsers(form)]) };
+  const warnings = [
+    ...unknownProjects(config, form),
+    ...unknownTypes(config, form),
+    ...unqueued(form),
+    ...looseUsers(form),
+  ];
   return { problems: place(tiersTooMany(config, form)), warnings: place(warnings) };
 }
 
@@ -141,6 +148,17 @@ function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
     return [{ path: ['tiers', index, 'reservation'], value: reservation, message }];
   });
 }
+
+/** Whom services submit for, as members of the quota file (docs/adr/0105). */
+const looseUsers = ({ access }: PoolFileForm): Problem[] =>
+  (access?.services ?? []).flatMap(({ submit_for }, service) =>
+    submit_for.slice(0, MOST_LOOSE).flatMap((value, index) => {
+      const loose = looseName(value);
+      return loose === undefined
+        ? []
+        : [{ path: ['access', 'services', service, 'submit_for', index], value, ...loose }];
+    }),
+  );
 
 function nearest(name: string, known: readonly string[]): string {
   const word = nearestWord(name, known);

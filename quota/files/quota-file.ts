@@ -5,12 +5,13 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem, showValue } from '../../domain/problem.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { patternProblem } from '../membership.js';
+import { looseName, patternProblem } from '../name-pattern.js';
 import { nominalQuota } from '../nominal-quota.js';
-import { isSameProject } from '../quota-config.js';
+import { projectKey, twinsOf } from '../quota-config.js';
 import { MOST_UNITS, unitsOf } from '../../domain/units.js';
 import type { LimitedQuota, QuotaProject } from '../quota-config.js';
-import { located, readToml, TomlPositions } from './toml-text.js';
+import { MOST_QUOTA_FILE } from '../file-sizes.js';
+import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 
 export type ParsedQuotaFile =
   | {
@@ -26,6 +27,8 @@ export type ParsedQuotaFile =
  * @param file its name or URL, for messages
  */
 export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
+  const size = sizeProblem(text, MOST_QUOTA_FILE);
+  if (size !== undefined) return { ok: false, problems: [{ file, path: [], ...size }] };
   const positions = new TomlPositions(text);
   const tree = readToml(text, positions);
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
@@ -36,6 +39,11 @@ export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
 
 const TABLES = ['toml-schema', 'total_resources', 'project_membership', 'project_resources'] as const;
 const VERSION = '1';
+
+const MOST_PROJECTS = 2_000;
+const MOST_PATTERNS = 10_000;
+const MOST_TIERS = 20;
+const MOST_TYPES = 100;
 
 /** Checks a quota file's tree and turns it into a QuotaConfig; valid only while `problems` is empty. */
 class QuotaFileReader {
@@ -72,7 +80,7 @@ class QuotaFileReader {
   /** Best tier first. A plain table is one tier. */
   #tiers(value: unknown): QuotaUnits[] {
     const tables: unknown[] = Array.isArray(value) ? value : value === undefined ? [] : [value];
-    return tables.map((table, index) => {
+    return this.#most(['total_resources'], tables, MOST_TIERS, 'tiers').map((table, index) => {
       const path = Array.isArray(value) ? ['total_resources', index] : ['total_resources'];
       return this.#amounts(path, table, isUnits, `a whole number from 0 to ${MOST_UNITS}`);
     });
@@ -81,6 +89,12 @@ class QuotaFileReader {
   #members(value: unknown): Map<string, readonly string[]> {
     const path = ['project_membership'];
     const members = this.#projects(path, value);
+    const patterns = members.reduce((sum, [, list]) => sum + (Array.isArray(list) ? list.length : 0), 0);
+    // Each is compiled, and every job that is submitted asks all of them.
+    if (patterns > MOST_PATTERNS) {
+      this.#tooMany(path, patterns, MOST_PATTERNS, 'patterns');
+      return new Map();
+    }
     return new Map(members.map(([name, patterns]) => [name, this.#patterns([...path, name], patterns)]));
   }
 
@@ -109,9 +123,10 @@ class QuotaFileReader {
 
   /** The entries of a table of projects, without those whose name was there before in another case. */
   #projects(path: Path, value: unknown): [string, unknown][] {
-    const entries = Object.entries(this.#table(path, value));
-    return entries.filter(([name], index) => {
-      const twin = entries.slice(0, index).find(([other]) => isSameProject(other, name))?.[0];
+    const entries = this.#most(path, Object.entries(this.#table(path, value)), MOST_PROJECTS, 'projects');
+    const twins = twinsOf(entries.map(([name]) => name));
+    return entries.filter(([name]) => {
+      const twin = twins.get(name);
       if (twin === undefined) return true;
       const message = `'${name}' and '${twin}' differ by case only`;
       this.#add(
@@ -128,7 +143,7 @@ class QuotaFileReader {
   /** A table of numbers by TPU type, under the API's names. */
   #amounts(path: Path, value: unknown, isAllowed: (amount: number) => boolean, wanted: string): QuotaUnits {
     const amounts = new Map<string, number>();
-    for (const [name, amount] of Object.entries(this.#table(path, value))) {
+    for (const [name, amount] of this.#most(path, Object.entries(this.#table(path, value)), MOST_TYPES, 'types')) {
       const type = canonicalGeneration(name);
       if (!TYPE_NAME.test(name)) {
         this.#add(
@@ -145,6 +160,17 @@ class QuotaFileReader {
       } else amounts.set(type, amount);
     }
     return Object.fromEntries(amounts);
+  }
+
+  /** Of a list that is longer than `most` nothing: what follows multiplies projects by types by tiers. */
+  #most<Item>(path: Path, list: readonly Item[], most: number, what: string): readonly Item[] {
+    if (list.length <= most) return list;
+    this.#tooMany(path, list.length, most, what);
+    return [];
+  }
+
+  #tooMany(path: Path, count: number, most: number, what: string): void {
+    this.#add(path, undefined, `has ${count} ${what}, and ${most} are the most`, undefined, 'key');
   }
 
   #table(path: Path, value: unknown): Mapping {
@@ -167,14 +193,16 @@ class QuotaFileReader {
 
   #warn(
     tiers: readonly QuotaUnits[],
-    members: ReadonlyMap<string, unknown>,
+    members: ReadonlyMap<string, readonly string[]>,
     shares: ReadonlyMap<string, QuotaUnits>,
   ): void {
+    this.warnings.push(...looseMembers(members));
     const pooled = new Set(tiers.flatMap((tier) => Object.keys(tier)));
     const sums = new Map<string, number>();
+    const names = new Set([...members.keys()].map(projectKey));
     for (const [project, byType] of shares) {
       const path = ['project_resources', project];
-      if (![...members.keys()].some((name) => isSameProject(name, project)))
+      if (!names.has(projectKey(project)))
         this.#warning(path, 'not in project_membership: nobody can submit to it', nearestWord(project, members.keys()));
       for (const [type, share] of Object.entries(byType)) {
         if (!pooled.has(type))
@@ -218,10 +246,10 @@ function projectsOf(
   members: ReadonlyMap<string, readonly string[]>,
   shares: ReadonlyMap<string, QuotaUnits>,
 ): QuotaProject[] {
-  const sharesOf = (name: string): QuotaUnits => [...shares].find(([other]) => isSameProject(other, name))?.[1] ?? {};
-  const onlyShares = [...shares.keys()].filter(
-    (name) => ![...members.keys()].some((other) => isSameProject(other, name)),
-  );
+  const byKey = new Map([...shares].map(([name, units]) => [projectKey(name), units]));
+  const sharesOf = (name: string): QuotaUnits => byKey.get(projectKey(name)) ?? {};
+  const known = new Set([...members.keys()].map(projectKey));
+  const onlyShares = [...shares.keys()].filter((name) => !known.has(projectKey(name)));
   const names = [...members.keys(), ...onlyShares];
   const nominal = tiers.map((tier) => nominalOf(tier, new Map(names.map((name) => [name, sharesOf(name)]))));
   return names.map((name) => ({
@@ -232,6 +260,22 @@ function projectsOf(
   }));
 }
 
+/** Of a long file the first ones say enough: each costs a match with every name. */
+export const MOST_LOOSE = 20;
+const MOST_NAMES = 1000;
+
+/** Members that match more people than the one who is written there (docs/adr/0105). */
+function looseMembers(members: ReadonlyMap<string, readonly string[]>): Problem[] {
+  const names = [...members.values()].flat().slice(0, MOST_NAMES);
+  const found: Problem[] = [];
+  for (const [project, entries] of members)
+    for (const [index, value] of entries.entries()) {
+      const loose = found.length < MOST_LOOSE ? looseName(value, names) : undefined;
+      if (loose !== undefined) found.push({ path: ['project_membership', project, index], value, ...loose });
+    }
+  return found;
+}
+
 /** Whole units of one tier, by project and type. */
 function nominalOf(tier: QuotaUnits, shares: ReadonlyMap<string, QuotaUnits>): Map<string, QuotaUnits> {
   const result = new Map<string, Record<string, number>>();
@@ -239,7 +283,11 @@ function nominalOf(tier: QuotaUnits, shares: ReadonlyMap<string, QuotaUnits>): M
     const ofType = new Map(
       [...shares].flatMap(([name, byType]) => (Object.hasOwn(byType, type) ? [[name, unitsOf(byType, type)]] : [])),
     );
-    for (const [name, units] of nominalQuota(total, ofType)) result.set(name, { ...result.get(name), [type]: units });
+    for (const [name, units] of nominalQuota(total, ofType)) {
+      const known = result.get(name) ?? {};
+      known[type] = units;
+      result.set(name, known);
+    }
   }
   return result;
 }

@@ -84,6 +84,20 @@ function placeOf(node: AST.TOMLNode): Place {
   return { line: node.loc.start.line, column: node.loc.start.column + 1 };
 }
 
+/** Before it is parsed: why nothing is read of a text that is longer, or whose keys have more parts, than those of any such file. */
+export function sizeProblem(text: string, most: number): Pick<Problem, 'message' | 'hint'> | undefined {
+  if (text.length > most)
+    return {
+      message: `the file has ${text.length} characters, and ${most} are the most`,
+      hint: 'no pool needs a longer one',
+    };
+  const keys = text.replace(/"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/g, '""');
+  // Both parsers take time that grows with the square of the parts of a key.
+  return MANY_PARTS.test(keys) ? { message: 'a key has more than 60 parts (a.b.c)' } : undefined;
+}
+
+const MANY_PARTS = /\.(?:[ \t]*[\w"-]+[ \t]*\.){60}/;
+
 export type Toml = { readonly ok: true; readonly value: Mapping } | { readonly ok: false; readonly problem: Problem };
 
 /** What a text means as TOML, or where it is none. */

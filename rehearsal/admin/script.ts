@@ -30,7 +30,7 @@ export async function addScript(app: FastifyInstance, parts: ScriptParts): Promi
     act() {
       runner.act();
       // After the act: a rehearsal that is killed in between does the same turn again, and leaves none out.
-      void snapshot.save();
+      snapshot.saveSoon();
     },
   });
   const changed = async (): Promise<object> => {

@@ -22,6 +22,8 @@ export interface AdminServerParts extends ScriptParts, GoogleParts, KubernetesPa
   /** Shown in the status: isolation, ports and the like. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly guard: Pick<Guard, 'hostNames'>;
+  /** Why the state cannot be saved; undefined: it can. */
+  readonly trouble: () => string | undefined;
 }
 
 export interface AdminServer {
@@ -47,7 +49,10 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
       '(POST); status, journal, dump, clock, script, access, project, kubernetes (GET)';
     throw new AdminError(404, text);
   });
-  app.get(READY, () => ({ ready: true }));
+  app.get(READY, (_request, reply) => {
+    const trouble = parts.trouble();
+    return reply.status(trouble === undefined ? 200 : 503).send(readiness(trouble));
+  });
   app.get('/admin/status', () => statusOf(parts));
   app.get('/admin/clock', () => shownClock(parts));
   addJournal(app, parts.journal);
@@ -62,6 +67,12 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   return { url: urlOf(app.server), close: () => app.close() };
 }
 
+/** In the worker's form, so that `jobctl dev status` shows the reasons of both. */
+const readiness = (trouble?: string) => ({
+  ready: trouble === undefined,
+  reasons: trouble === undefined ? [] : [trouble],
+});
+
 /** Asked without a token by whoever waits for a rehearsal: what answers there may yet be a stranger, who must not learn it. */
 const READY = '/admin/ready';
 
@@ -74,7 +85,7 @@ function addVerbs(app: FastifyInstance, parts: AdminParts): void {
   for (const verb of Object.keys(VERBS)) {
     app.post(`/admin/${verb}`, async (request) => {
       // What is due by now is done first: the verb meets the cloud as it is.
-      void parts.changed();
+      void parts.changed().catch(() => undefined);
       const result = await runVerb(parts, verb, request.body ?? {});
       await parts.changed();
       return result;

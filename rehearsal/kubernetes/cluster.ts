@@ -79,7 +79,7 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
     kubelet.sync();
     collectGarbage(store);
     addresses.free();
-    void snapshot.save();
+    snapshot.saveSoon();
   });
   const jobs = new JobController(store, events, () => loop.wake());
   const setNodes = (): void => {

@@ -81,6 +81,7 @@ export interface PodSpec {
   readonly subdomain?: string;
   readonly restartPolicy?: string;
   readonly serviceAccountName?: string;
+  readonly automountServiceAccountToken?: boolean;
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly nodeSelector?: Readonly<Record<string, string>>;

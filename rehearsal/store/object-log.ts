@@ -1,13 +1,5 @@
-import {
-  closeSync,
-  existsSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { appendWhole, readJsonLines } from '../json-lines.js';
 import type { ObjectRecord } from './object-record.js';
 
 export type ObjectChange =
@@ -31,27 +23,16 @@ export class ObjectLog {
 
   /** Opens the log, and tells each of its changes in order. */
   static open(file: string, apply: (change: ObjectChange) => void): ObjectLog {
-    const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
-    const whole = bytes.lastIndexOf(10) + 1;
-    for (let start = 0; start < whole;) {
-      const end = bytes.indexOf(10, start);
-      for (const change of JSON.parse(bytes.toString('utf8', start, end)) as ObjectChange[]) apply(change);
-      start = end + 1;
-    }
-    const log = new ObjectLog(file, whole);
-    if (whole < bytes.length) ftruncateSync(log.#fd, whole);
-    return log;
+    const size = readJsonLines(file, (changes) => {
+      for (const change of changes as ObjectChange[]) apply(change);
+    });
+    return new ObjectLog(file, size);
   }
 
   /** With the kernel when it returns. If it throws (no space), nothing of it is in the log. */
   append(changes: readonly ObjectChange[]): void {
     const line = Buffer.from(`${JSON.stringify(changes)}\n`);
-    try {
-      for (let written = 0; written < line.length;) written += writeSync(this.#fd, line, written);
-    } catch (error) {
-      ftruncateSync(this.#fd, this.#size);
-      throw error;
-    }
+    appendWhole(this.#fd, this.#size, line);
     this.#size += line.length;
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { File } from '@google-cloud/storage';
 import { Storage } from '@google-cloud/storage';
-import { until } from '../../test/until.js';
+import { slowness, until } from '../../test/until.js';
 import type { Answer } from './store-under-test.js';
 import { StoreUnderTest } from './store-under-test.js';
 
@@ -61,7 +61,11 @@ describe('signed URLs of the rehearsal’s Cloud Storage', () => {
 
   it('are good until they run out', async () => {
     await store.put('signed', 'short', 'content');
-    const [url] = await file('short').getSignedUrl({ version: 'v4', action: 'read', expires: Date.now() + 1500 });
+    const [url] = await file('short').getSignedUrl({
+      version: 'v4',
+      action: 'read',
+      expires: Date.now() + 1_500 * slowness(),
+    });
     assert.equal((await store.ask('GET', url)).status, 200);
     const over = await until('the URL to run out', async () => {
       const answer = await store.ask('GET', url);

@@ -70,7 +70,7 @@ function ownProblems(issuer: IssuerRules): readonly IssuerProblem[] {
 }
 
 function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, anyAccount }: IssuerRules): boolean {
-  if (!OF_EVERYBODY.has(issuer.replace(/\/+$/, ''))) return false;
+  if (!OF_EVERYBODY.has(issuer.replace(/(?<!\/)\/+$/, ''))) return false;
   return !anyAccount && hostedDomains === undefined && emailDomains === undefined && allowedGroups === undefined;
 }
 

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { jobParams } from '../../contract/api/jobs.js';
 import { logsQuery } from '../../contract/api/stored.js';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
+import { hostsWithChunks } from '../../client/log-chunks.js';
 import type { LogStart } from '../../client/log-starts.js';
+import { logPrefix } from '../../domain/store-layout.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { readPoolState } from '../../client/pool-state.js';
@@ -43,7 +45,8 @@ export function registerLogs(app: App, services: Services): void {
       });
       return reply.type('text/plain; charset=utf-8').send(text);
     }
-    const from = positionOf(request.headers['last-event-id'], attempt);
+    const said = positionOf(request.headers['last-event-id'], attempt);
+    const from = await ofRealHosts(feeds.reader, logPrefix(id, said.attempt, stream), said);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
     const right = rights.hold(call, 'logs', id);
@@ -130,6 +133,20 @@ function positionOf(lastEventId: string | undefined, attempt: number | undefined
     `Last-Event-ID: '${lastEventId.slice(0, 60)}' is the id of no event of a log`,
     'leave it out to begin anew',
   );
+}
+
+/** Hosts of a position that are believed; each costs a listing in every look, and a client may name any. */
+const MOST_BELIEVED = 64;
+
+/** The position without hosts that have stored nothing, which a client made up. @param prefix of the stream (`logPrefix`) */
+export async function ofRealHosts(
+  reader: Pick<StoreReader, 'list'>,
+  prefix: string,
+  position: LogPosition,
+): Promise<LogPosition> {
+  if (position.given.size <= MOST_BELIEVED) return position;
+  const real = new Set(await hostsWithChunks(reader, prefix));
+  return { ...position, given: new Map([...position.given].filter(([host]) => real.has(host))) };
 }
 
 /** What a host was given stands somewhere behind chunk 0: one listing more, once. */

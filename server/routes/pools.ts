@@ -20,7 +20,7 @@ import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 /** Looking at pools, and what operators tell them. */
 export function registerPools(
   app: App,
-  { client, gate, rules, store }: Services,
+  { client, dear, gate, rules, store }: Services,
   { limits }: Pick<ServerConfig, 'limits'>,
 ): void {
   const show = {
@@ -53,8 +53,9 @@ export function registerPools(
   // A decision on thousands of jobs.
   app.post('/v1/pools/:pool/quota/plan', dearRoute('quota-plan', plan, limits), async (request) => {
     const { pool } = request.params;
-    await gate.about(callOf(request), 'quota-plan', { pool });
-    return (await quotaPlan(store, pool, request.body ?? {})) as never;
+    const call = callOf(request);
+    await gate.about(call, 'quota-plan', { pool });
+    return (await quotaPlan({ store, dear }, pool, request.body ?? {}, call.caller.id)) as never;
   });
 
   const apply = {

@@ -1,11 +1,24 @@
 import { z } from 'zod';
 import type { App } from '../bare-app.js';
+import type { ServerConfig } from '../config.js';
+import { secretText } from '../key-text.js';
+import { mayReadMetrics } from '../peers.js';
+import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 
 const OPEN = { config: { isOpen: true as const } };
 
-/** What needs no token: probes, metrics, the OpenAPI document. */
-export function registerSystem(app: App, { notReady, metrics }: Services): void {
+/** Each look is a call of Temporal and of the store, and anybody may ask. */
+const READY_MS = 2_000;
+
+/** What needs no login: probes, metrics, the OpenAPI document. */
+export function registerSystem(
+  app: App,
+  { notReady, metrics }: Services,
+  { listen: { metricsToken } }: Pick<ServerConfig, 'listen'>,
+): void {
+  const token = metricsToken === undefined ? undefined : secretText(metricsToken, 'listen.metricsToken').trim();
+  const readiness = shared(notReady, READY_MS);
   const health = { hide: true, response: { 200: z.object({ ok: z.literal(true) }) } };
   app.get('/healthz', { ...OPEN, schema: health }, () => ({ ok: true as const }));
   const ready = {
@@ -16,11 +29,30 @@ export function registerSystem(app: App, { notReady, metrics }: Services): void 
     },
   };
   app.get('/readyz', { ...OPEN, schema: ready }, async (_request, reply) => {
-    const reason = await notReady();
+    const reason = await readiness();
     return reason === undefined ? { ready: true as const } : reply.status(503).send({ ready: false as const, reason });
   });
-  app.get('/metrics', { ...OPEN, schema: { hide: true } }, async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4').send(await metrics.text()),
-  );
+  app.get('/metrics', { ...OPEN, schema: { hide: true } }, async (request, reply) => {
+    if (!mayReadMetrics(request, token))
+      throw new ApiError(
+        'unauthenticated',
+        'metrics are for this computer, or for the token of listen.metricsToken',
+        'let Prometheus send it: authorization.credentials_file',
+      );
+    return reply.type('text/plain; version=0.0.4').send(await metrics.text());
+  });
   app.get('/openapi.json', { ...OPEN, schema: { hide: true } }, () => app.swagger());
+}
+
+/** One look for all who ask while it lasts, and for `keptMs` behind it. */
+function shared<T>(look: () => Promise<T>, keptMs: number): () => Promise<T> {
+  let last: { readonly found: Promise<T>; until: number } | undefined;
+  return () => {
+    if (last !== undefined && performance.now() < last.until) return last.found;
+    const next = { found: look(), until: Infinity };
+    last = next;
+    const over = (): void => void (next.until = performance.now() + keptMs);
+    next.found.then(over, over);
+    return next.found;
+  };
 }

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { type Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/stored.js';
 import { Semaphore } from '../../cloud/hosts/semaphore.js';
 import { objectOfFile } from '../../domain/local-files.js';
-import type { App } from '../bare-app.js';
+import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
+import { paced, UploadShares } from '../upload-share.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, nothing, route } from './answers.js';
 
@@ -23,6 +24,7 @@ export function registerUploads(
   { limits }: Pick<ServerConfig, 'limits'>,
 ): void {
   const most = Math.max(limits.directUploadBytes, limits.uploadBytes);
+  const shares = new UploadShares(limits.uploadBytesPerDay);
   const plan = {
     tags: ['uploads'],
     summary: 'Which files are wanted',
@@ -38,6 +40,7 @@ export function registerUploads(
       const object = objectOfFile(path, sha256);
       if ((await store.stat(object)) !== undefined) return { path, object, state: 'exists' as const };
       const offered = size <= limits.directUploadBytes ? await uploads.offer(size) : undefined;
+      if (offered !== undefined) shares.charge(callOf(request).caller.id, size);
       return { path, object, state: 'wanted' as const, ...offered };
     };
     return { files: await Promise.all(request.body.files.map((file) => permits.run(() => look(file)))) };
@@ -67,26 +70,33 @@ export function registerUploads(
     { ...route('upload', content), bodyLimit: limits.uploadBytes },
     async (request, reply) => {
       const { path, sha256 } = request.query;
-      const bytes = await bytesOf(request.body as Readable | undefined, limits.uploadBytes);
-      const found = createHash('sha256').update(bytes).digest('hex');
-      if (found !== sha256)
-        throw new ApiError('invalid', `sha256: what came of '${path}' is ${found}, not ${sha256}`, 'send it again');
-      await store.write(objectOfFile(path, sha256), bytes, 'absent', 'application/octet-stream');
+      const { caller } = callOf(request);
+      const { body, size } = bodyOf(request, limits.uploadBytes);
+      const source = { size, sha256, read: () => paced(body) };
+      await shares.turn(caller.id, async () => {
+        shares.charge(caller.id, size);
+        await store.upload(objectOfFile(path, sha256), source).catch((error: unknown) => {
+          if (!(error instanceof Error) || error.name !== 'SourceChanged') throw error;
+          throw new ApiError(
+            'invalid',
+            `sha256: what came of '${path}' is not ${sha256}: ${error.message}`,
+            'send it again',
+          );
+        });
+      });
+      // Of a file that is there already nothing was read.
+      body.resume();
       return reply.status(204).send();
     },
   );
 }
 
-/** @throws ApiError `too-large` before more than `most` bytes are in memory */
-async function bytesOf(body: Readable | undefined, most: number): Promise<Buffer> {
-  if (body === undefined || typeof body.on !== 'function')
-    throw new ApiError('invalid', 'the body is not application/octet-stream');
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    pieces.push(piece as Buffer);
-    size += (piece as Buffer).length;
-    if (size > most) throw new ApiError('too-large', `the file is larger than ${most} bytes`, LARGER);
-  }
-  return Buffer.concat(pieces);
+/** @throws ApiError `too-large` before anything is read */
+function bodyOf({ body, headers }: FastifyRequest, most: number): { readonly body: Readable; readonly size: number } {
+  if (!(body instanceof Readable)) throw new ApiError('invalid', 'the body is not application/octet-stream');
+  const size = Number(headers['content-length'] ?? NaN);
+  if (Number.isNaN(size))
+    throw new ApiError('invalid', 'the call has no Content-Length', 'send the length of the file with it');
+  if (size > most) throw new ApiError('too-large', `the file is larger than ${most} bytes`, LARGER);
+  return { body, size };
 }

@@ -74,8 +74,10 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
   app.get('/v1/secrets', route('secret-names', names), async (request) => {
     const { pool } = request.query;
     const call = callOf(request);
-    const choice = resolveProject((await rules.of(pool)).config, call.caller.id, request.query.project);
-    const project = request.query.project ?? (choice.ok ? choice.project : undefined);
+    const { config } = await rules.of(pool);
+    const asked = { user: call.caller.id, project: request.query.project, mode: 'verified' } as const;
+    const choice = resolveProject(config, asked);
+    const project = asked.project ?? (choice.ok ? choice.project : undefined);
     if (project === undefined) throw new ApiError('invalid', choice.ok ? '' : choice.message, 'name one: project=');
     await gate.about(call, 'secret-names', { pool, project });
     const found = (await secrets?.list()) ?? [];

@@ -319,9 +319,9 @@ describe("an input that names another installation's owner", () => {
       );
       assert.deepEqual([machines.left, machines.removed], [1, []]);
     });
-    it(`creates nothing, and is answered for good, on a worker of owner '${owner}'`, async () => {
+    it(`creates nothing, and ends no job: it waits for the right worker, on a worker of owner '${owner}'`, async () => {
       const answer = await inActivity(() => ofOwner(owner).createSlice(plan));
-      assert.ok(answer.kind === 'refused' && answer.scope === 'request', JSON.stringify(answer));
+      assert.ok(answer.kind === 'refused' && answer.scope === 'installation', JSON.stringify(answer));
     });
   }
 

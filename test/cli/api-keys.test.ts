@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
@@ -51,8 +63,17 @@ describe('jobctl setup api-keys', function () {
     await make();
     const modeOf = (name: string): string => (statSync(join(folder, name)).mode & 0o777).toString(8);
     assert.deepEqual(
-      ['signing-keys.json', 'worker/api-key', 'worker', 'people/api-key', 'public/key-set.json', 'public'].map(modeOf),
-      ['600', '600', '700', '600', '644', '755'],
+      [
+        'signing/signing-keys.json',
+        'signing',
+        'worker/api-key',
+        'worker',
+        'people/api-key',
+        'public/key-set.json',
+        'public',
+        '.',
+      ].map(modeOf),
+      ['600', '700', '600', '700', '600', '644', '755', '755'],
     );
     assert.ok(keySet().keys.every((key) => key['d'] === undefined && key.kty === 'EC'));
     assert.deepEqual(readdirSync(join(folder, 'worker')), ['api-key']);
@@ -93,17 +114,56 @@ describe('jobctl setup api-keys', function () {
     assert.equal(statSync(join(folder, 'server/api-key')).uid, 0);
   });
 
+  it('S7: --for-uid gives the folders of all holders away, and what signs to nobody', async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    const ownerOf = (name: string): number => statSync(join(folder, name)).uid;
+    const holders = ['admin', 'people', 'public', 'server', 'worker'];
+    await make('--for-uid', '1000');
+    assert.deepEqual(readdirSync(folder).toSorted(), [...holders, 'signing'].toSorted());
+    const given = holders.flatMap((name) => [name, ...readdirSync(join(folder, name)).map((file) => join(name, file))]);
+    for (const name of given) assert.equal(ownerOf(name), 1000, name);
+    for (const name of ['.', 'signing', 'signing/signing-keys.json']) assert.equal(ownerOf(name), 0, name);
+    // Renewed and rotated, with the flag and without it.
+    await make('--rotate');
+    for (const name of given) assert.equal(ownerOf(name), 1000, name);
+    // A container of that account reads its own folder, and neither what signs nor a way to put something in its place.
+    const as1000 = (command: string): string => {
+      const { status, stderr } = spawnSync('sh', ['-c', command], {
+        cwd: folder,
+        uid: 1000,
+        gid: 1000,
+        encoding: 'utf8',
+      });
+      return status === 0 ? 'ok' : stderr;
+    };
+    chmodSync(root, 0o755);
+    assert.equal(as1000('cat server/api-key worker/api-key admin/api-key public/key-set.json'), 'ok');
+    assert.match(as1000('cat signing/signing-keys.json'), /Permission denied/);
+    assert.match(as1000('mv signing mine'), /Permission denied/);
+  });
+
+  it('moves what signs out of the folder that older versions kept it in', async () => {
+    await make();
+    const [before, from] = [keySet(), join(folder, 'signing/signing-keys.json')];
+    renameSync(from, join(folder, 'signing-keys.json'));
+    rmSync(join(folder, 'signing'), { recursive: true });
+    await make();
+    assert.deepEqual(keySet(), before);
+    assert.deepEqual([existsSync(from), existsSync(join(folder, 'signing-keys.json'))], [true, false]);
+  });
+
   it('refuses what it cannot do, and leaves what is there', async () => {
     const wrong = async (...args: readonly string[]) => refusalOf(['setup', 'api-keys', ...args]);
     assert.match((await wrong('--folder', folder, '--namespace', 'temporal-system')).text, /is no namespace/);
     assert.match((await wrong('--folder', folder, '--namespace', 'a:b')).text, /'a:b': is no namespace/);
     assert.match((await wrong('--folder', folder, '--valid-for', '1s')).text, /less than a minute/);
     mkdirSync(folder);
-    writeFileSync(join(folder, 'signing-keys.json'), '{"keys": []}');
+    mkdirSync(join(folder, 'signing'));
+    writeFileSync(join(folder, 'signing/signing-keys.json'), '{"keys": []}');
     const { exitCode, text } = await wrong('--folder', folder);
     assert.equal(exitCode, 2);
     assert.match(text, /signing-keys\.json: does not hold the keys that sign API keys\n {2}restore it/);
-    assert.deepEqual(readdirSync(folder), ['signing-keys.json']);
+    assert.deepEqual(readdirSync(folder), ['signing']);
     writeFileSync(join(root, 'file'), '');
     chmodSync(root, 0o700);
     assert.match((await wrong('--folder', join(root, 'file'))).text, /file: is no folder/);

@@ -53,6 +53,15 @@ describe('jobctl list', () => {
     ]);
   });
 
+  it('counts no chips for jobs that hold none, and says that no worker goes on with them', () => {
+    const rows = [row({ chips: 16 }), row({ id: 'rest-1', phase: 'released', chips: 16 })];
+    const noWorker = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
+    assert.deepEqual(shown(board(rows, { noWorker }), PIPE, T0 + 180 * S).slice(-2), [
+      '1 running (16 chips), 1 released',
+      "no worker polls task queue 'jobctl' of namespace 'ml'; it was polled last 3m 00s ago",
+    ]);
+  });
+
   it('a name that nobody has verified says so: in the title where none is, else in its row', () => {
     const users = (...rows: Parameters<typeof row>[0][]): readonly string[] =>
       shown(board(rows.map(row)))

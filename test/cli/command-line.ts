@@ -1,6 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
 import { explainError } from '../../client/cli/explain-error.js';
+import { printErr } from '../../client/cli/print.js';
 import { runProgram } from '../../client/cli/program.js';
+import { asTyped } from '../../client/cli/typed-command.js';
 import { programArguments } from '../built.js';
 
 export interface Ended {
@@ -9,10 +13,98 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A real process of jobctl. `env` stands alone beside PATH: nothing of the developer's own stack reaches it. */
-export function jobctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+/** Where mocha was started. */
+const ROOT = process.cwd();
+
+type Variables = Readonly<Record<string, string>>;
+
+/** `env` stands alone beside PATH: nothing of the developer's own stack reaches jobctl. */
+const environmentOf = (env: Variables): Variables => ({
+  PATH: process.env['PATH'] ?? '',
+  LANG: 'C.UTF-8',
+  JOBCTL_HOME: '/nonexistent/jobctl',
+  ...env,
+});
+
+/**
+ * Runs a command line in this process, with an environment, a folder and streams of its own: no terminal, nothing to read. A claim
+ * about the process itself needs `jobctlProcess`.
+ */
+export async function jobctl(args: readonly string[], env: Variables = {}, folder = ROOT): Promise<Ended> {
+  const leave = await enter(environmentOf(env), folder);
+  const [stdout, stderr] = [new Capture(), new Capture()];
+  try {
+    const exitCode = await OWN_STREAMS.run({ stdout, stderr, stdin: Readable.from([]) }, () => exitCodeOf(args));
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    leave();
+  }
+}
+
+/** As main.ts does. */
+async function exitCodeOf(args: readonly string[]): Promise<number> {
+  try {
+    return await runProgram(args);
+  } catch (error) {
+    const { text, exitCode } = explainError(error, process.env['JOBCTL_DEBUG'] === '1');
+    printErr(`${asTyped(text)}\n`);
+    return exitCode;
+  }
+}
+
+class Capture extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
+
+type Streams = Readonly<Record<'stdin' | 'stdout' | 'stderr', Readable | Writable>>;
+const OWN_STREAMS = new AsyncLocalStorage<Streams>();
+for (const name of ['stdin', 'stdout', 'stderr'] as const) {
+  // Read late: Node opens the real one at its first use.
+  const own = Object.getOwnPropertyDescriptor(process, name);
+  const get = (): unknown => OWN_STREAMS.getStore()?.[name] ?? own?.value ?? own?.get?.call(process);
+  Object.defineProperty(process, name, { get, configurable: true, enumerable: true });
+}
+
+/** Environment and folder belong to the process: command lines with the same run side by side, any other waits for their end. */
+const inside = { place: '', count: 0, before: {} as NodeJS.ProcessEnv, ends: Promise.resolve(), end: () => {} };
+
+async function enter(env: Variables, folder: string): Promise<() => void> {
+  const place = JSON.stringify([env, folder]);
+  while (inside.count > 0 && inside.place !== place) await inside.ends;
+  if (inside.count === 0) {
+    Object.assign(inside, { place, before: { ...process.env } });
+    inside.ends = new Promise((resolve) => (inside.end = resolve));
+    become(env);
+    process.chdir(folder);
+  }
+  inside.count++;
+  return () => {
+    if (--inside.count > 0) return;
+    become(inside.before);
+    process.chdir(ROOT);
+    inside.end();
+  };
+}
+
+/** Changes the variables of the process one by one, because `os.homedir` reads these. */
+function become(variables: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (variables[name] === undefined) delete process.env[name];
+  Object.assign(process.env, variables);
+}
+
+/** A real process, for what only one shows: the exit code that a shell sees, a closed pipe, two command lines at once. */
+export function jobctlProcess(args: readonly string[], env: Variables = {}): Promise<Ended> {
   const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
-    env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', JOBCTL_HOME: '/nonexistent/jobctl', ...env },
+    env: environmentOf(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stdout: Buffer[] = [];

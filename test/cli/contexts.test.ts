@@ -116,6 +116,16 @@ describe('contexts', function () {
       assert.equal(address({ context: 'local' }, env), STACK);
     });
 
+    it('a stored context yields to a JOBCTL_HOME that was set by hand and has a stack: it may be of another shell', () => {
+      const byHand = { JOBCTL_HOME: join(folder, 'state/jobctl') };
+      assert.equal(address({}, byHand), STACK);
+      assert.equal(resolved({}, byHand).user, undefined, 'the user of the stored context comes along');
+      assert.equal(address({}, { ...byHand, JOBCTL_CONTEXT: 'test' }), OTHER);
+      assert.equal(address({ context: 'prod' }, byHand), PROD);
+      assert.equal(address({}, { ...byHand, TEMPORAL_ADDRESS: 'env:4' }), 'env:4');
+      assert.equal(address({}, { JOBCTL_HOME: join(folder, 'nothing-here') }), PROD);
+    });
+
     it('what belongs to another server does not come along', () => {
       const elsewhere = resolved({}, { TEMPORAL_ADDRESS: 'env:4' });
       assert.deepEqual([elsewhere.store, elsewhere.user, elsewhere.label], [undefined, undefined, undefined]);

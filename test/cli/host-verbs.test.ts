@@ -17,6 +17,7 @@ import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { openJobKeys } from '../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../cloud/keys/key-line.js';
+import { parseHostKey } from '../../cloud/hosts/host-key-record.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
 import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
@@ -203,6 +204,46 @@ describe('the hosts of a job', () => {
       chooseHosts(all, [3, 0]).map(({ number }) => number),
       [3, 0],
     );
+  });
+
+  /** Anybody who may start a workflow can have its description say this. */
+  const forged: Readonly<Record<string, readonly [facts: object, said: RegExp]>> = {
+    'an address that is an option of ssh': [{ internalIp: '-oProxyCommand=touch x' }, /its address is said to be "-oP/],
+    'an external one': [{ externalIp: '-F/tmp/x' }, /its address is said to be "-F/],
+    'an internal one': [{ externalIp: '10.0.0.1', internalIp: '-F/tmp/x' }, /internal address is said to be "-F/],
+    'an address with another user': [{ internalIp: 'root@10.0.0.1' }, /its address/],
+    'an address with a line end': [
+      { internalIp: '10.0.0.1\nProxyCommand x' },
+      /its address is said to be "10\.0\.0\.1\\n/,
+    ],
+    'a position that is none': [{ index: 'x y' }, /its position/],
+    'a pod of another path': [
+      { reach: 'pod', namespace: 'ml', pod: '../../../x', uid: 'u' },
+      /its pod is said to be "\.\.\/\.\.\/\.\.\/x", which is none/,
+    ],
+    'a namespace of another path': [{ reach: 'pod', namespace: 'a/b', pod: 'p', uid: 'u' }, /its namespace/],
+    'a port that is none': [
+      { own: { pool: 'p', name: 'n', port: 0, user: 'me', claim: 'c' } },
+      /its port is said to be "0"/,
+    ],
+    'a user that is an option': [{ own: { pool: 'p', name: 'n', port: 22, user: '-oX', claim: 'c' } }, /its user/],
+  };
+  for (const [name, [facts, said]] of Object.entries(forged))
+    it(`with ${name} are not connected to`, async () => {
+      const one = slice(0, 'ready');
+      const hosts = [{ ...one.hosts[0], ...facts }];
+      await assert.rejects(hostsOfJob(clientOf({ slices: [{ ...one, hosts } as never] }), 'a'), said);
+    });
+  for (const wrong of ['-oProxyCommand=x', 'me x', 'me\n* ssh-ed25519 AAAA', '$(x)'])
+    it(`with a login user ${JSON.stringify(wrong)} are not connected to`, async () => {
+      const view = { slices: [slice(0, 'ready')], login: { user: wrong, publicKey: '' } };
+      await assert.rejects(hostsOfJob(clientOf(view), 'a'), /its user is said to be/);
+      const record = { version: 1, publicKey: 'ssh-ed25519 AAAA', source: 'first-use', at: 0, user: wrong };
+      assert.throws(() => parseHostKey(JSON.stringify(record), 'o'), /o: is no host key record/);
+    });
+  it('with an id that is a pattern of known_hosts are not connected to', async () => {
+    const view = { slices: [{ ...slice(0, 'ready'), uid: '* ssh-ed25519 AAAA\njobctl-1' }] };
+    await assert.rejects(hostsOfJob(clientOf(view), 'a'), /its id is said to be/);
   });
 
   it('one that has none yet, and one that has ended, say so', async () => {

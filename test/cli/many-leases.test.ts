@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { QuotaCarry } from '../../workflows/quota/carried-state.js';
@@ -15,6 +14,7 @@ import { packBook } from '../../workflows/quota/packed-book.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
+import { workflowBundle } from '../workflow-bundle.js';
 
 const QUEUE = 'a pool of many leases';
 const POOL = `many-${randomUUID().slice(0, 8)}`;
@@ -40,7 +40,7 @@ describe('audit leaks beside a pool of 20,000 leases', function () {
       connection,
       namespace: server.namespace,
       taskQueue: QUEUE,
-      workflowsPath: fileURLToPath(new URL('../../workflows/quota.ts', import.meta.url)),
+      workflowBundle: await workflowBundle(),
       activities: activitiesWith(keptBook()),
     });
     running = worker.run();

@@ -1,16 +1,19 @@
-/** Reads until `isSo`, a little apart. @throws Error with what was read last when the deadline is over. */
+import { until } from '../until.js';
+
+/** Reads until `isSo`, a little apart, as long as `until` waits. @throws Error with what was read last */
 export async function eventually<T>(
   what: string,
   read: () => Promise<T>,
   isSo: (value: T) => boolean,
-  deadlineMs = 10_000,
+  withinMs = 10_000,
 ): Promise<T> {
-  const end = performance.now() + deadlineMs;
-  for (;;) {
-    const value = await read();
-    if (isSo(value)) return value;
-    if (performance.now() > end)
-      throw new Error(`not within ${deadlineMs} ms: ${what}; last seen ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  let last: T | undefined;
+  const look = async (): Promise<{ readonly value: T } | undefined> => {
+    const value = (last = await read());
+    return isSo(value) ? { value } : undefined;
+  };
+  const found = await until(what, look, withinMs).catch((error: Error) => {
+    throw new Error(`${error.message}; last seen ${JSON.stringify(last)}`, { cause: error });
+  });
+  return found.value;
 }

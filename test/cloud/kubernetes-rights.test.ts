@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/rights.js';
 
@@ -21,5 +21,24 @@ describe('deploy/kubernetes/rbac.yaml', () => {
       return `${group} ${name}: ${verbs.join(', ')}`;
     });
     assert.deepEqual(granted.toSorted(), needed.toSorted());
+  });
+
+  it('S14: binds an account of another namespace, which no file makes in a namespace of jobs', () => {
+    interface Manifest {
+      readonly kind: string;
+      readonly metadata: { readonly name: string; readonly namespace?: string };
+      readonly subjects?: readonly { readonly namespace?: string; readonly name: string }[];
+    }
+    const folder = new URL('../../deploy/kubernetes/', import.meta.url);
+    const all = readdirSync(folder).flatMap((name) =>
+      parseAllDocuments(readFileSync(new URL(name, folder), 'utf8')).map((each) => each.toJSON() as Manifest),
+    );
+    const accounts = all.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata);
+    assert.deepEqual(accounts, [{ name: 'jobctl-worker', namespace: 'jobctl' }]);
+    const subjects = all.flatMap(({ subjects: of = [] }) => of).map(({ name, namespace }) => ({ name, namespace }));
+    assert.deepEqual(subjects, accounts);
+    // `kubectl apply -n NAMESPACE` puts what names no namespace into that one.
+    const roles = all.filter(({ kind }) => kind.startsWith('Role')).map(({ metadata }) => metadata.namespace);
+    assert.deepEqual(roles, [undefined, undefined]);
   });
 });

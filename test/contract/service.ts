@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import type { TestServer } from '../temporal-server.js';
-
-const QUIET = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
+import { QUIET } from '../workflow-bundle.js';
 
 /** Another team's service: a worker of its own queue, in this process, for workflows that know jobctl by its contract alone. */
 export class Service {

@@ -4,11 +4,11 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureRunning, PartFailed, stopPart } from '../../client/cli/dev/part.js';
 import type { Part, PartSlot } from '../../client/cli/dev/part.js';
 import { identify, isAlive, isGroupAlive } from '../../client/cli/dev/process-identity.js';
 import type { ProcessRecord } from '../../client/cli/dev/stack-record.js';
+import { until } from '../until.js';
 
 describe('a part of the stack', () => {
   let folder: string;
@@ -45,11 +45,6 @@ describe('a part of the stack', () => {
   });
   const SERVES = 'touch ready; exec sleep 600';
   const pidOf = (): number => slot.record?.identity.pid ?? assert.fail('nothing is recorded');
-  const until = async (what: string, isTrue: () => boolean): Promise<void> => {
-    for (const deadline = Date.now() + 10_000; !isTrue(); await sleep(10)) {
-      assert.ok(Date.now() < deadline, `not within 10 s: ${what}`);
-    }
-  };
   const kill = async (): Promise<void> => {
     const { identity } = slot.record ?? assert.fail('nothing is recorded');
     process.kill(identity.pid, 'SIGKILL');
@@ -134,7 +129,7 @@ describe('a part of the stack', () => {
       assert.match(message, / The end of \S+part\.log:\nline 26\n/);
       assert.match(message, /\nline 40$/);
       assert.doesNotMatch(message, /older/);
-      assert.equal(identify(pidOf()), undefined, 'it stays recorded, as dead');
+      await until('it stays recorded, as dead', () => identify(pidOf()) === undefined);
     });
 
     it('a stranger answers in its place', async () => {

@@ -234,15 +234,12 @@ describe('the local stack', function () {
     });
   });
 
-  describe('fails within seconds, and starts nothing, when', () => {
+  describe('fails, and starts nothing, when', () => {
     let stack: Stack;
-    let startedAt: number;
     beforeEach(() => {
       stack = new Stack({ XDG_CACHE_HOME: '/nowhere', PATH: '/usr/bin:/bin', JOBCTL_TEMPORAL_CLI: '/no/such' });
-      startedAt = Date.now();
     });
     afterEach(async () => {
-      assert.ok(Date.now() - startedAt < 10_000);
       assert.deepEqual(stack.processes(), []);
       await stack.remove();
     });

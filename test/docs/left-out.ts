@@ -28,7 +28,7 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
   },
   {
     begins:
-      /^((sudo )?docker compose|jobctl setup api-keys .* && sudo chown|echo COMPOSE_FILE|(sudo )?cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|sudo systemctl stop|for db in)/u,
+      /^((sudo )?docker compose|echo COMPOSE_FILE|(sudo )?cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|sudo systemctl stop|for db in)/u,
     needs:
       'the four containers of docker-compose.yml; docs/deployment.md and docs/operations.md say what was run by hand',
   },
@@ -36,6 +36,11 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
 
 /** Commands that another test runs, because they take a checkout, containers or a registry. Each must occur, as must the test. */
 export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
+  {
+    begins:
+      /^(sudo jobctl setup api-keys|mkdir -p server-config|cp -r deploy\/worker|sudo chown -R 1000|echo JOBCTL_CONFIG_DIR)/u,
+    by: 'test/security/h13-compose-folders.test.ts',
+  },
   {
     begins: /^npm ci($| && npx jobctl submit)/u,
     by: '.ci/run',
@@ -89,7 +94,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
       ['npx cloud-tpu-rehearsal --state-dir \\S+ --auth|curl .*/admin/access', 'rehearsal/test/authentication.test.ts'],
       ['curl .*/admin/kubernetes', 'rehearsal/test/kubernetes.test.ts'],
       ['curl .*/admin/project', 'rehearsal/test/neighbours.test.ts'],
-      ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.test.ts'],
+      ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.live.test.ts'],
     ] as const
   ).map(([begins, by]) => ({ page: /rehearsal\/README/u, begins: new RegExp(`^(${begins})`, 'u'), by })),
 ];

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -191,7 +191,17 @@ export class TestStack {
     await this.#endWorkflows();
     await this.rehearsal.stop();
     this.#reservations.release();
+    this.#keepLog();
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Among the logs of the test file, which stay if it fails (test/reporter.cjs). */
+  #keepLog(): void {
+    const folder = process.env['JOBCTL_TEST_LOGS'];
+    if (folder === undefined || !existsSync(this.workerLog)) return;
+    const kept = join(folder, `worker-${this.taskQueue}.log`);
+    copyFileSync(this.workerLog, kept);
+    console.log(`${kept}, its end:\n${this.tail()}`);
   }
 
   /** Where this stack's operator files are, as a configuration names them. */

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'n
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchFile } from '../../client/cli/hosts/fetched-file.js';
+import { SafeFolder } from '../../client/cli/safe-folder.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { HostFileError } from '../../cloud/hosts/port.js';
@@ -13,6 +14,7 @@ import { never, withHost } from './session.js';
 import { startTcpCutter, type TcpCutter } from './tcp-cutter.js';
 
 const plan = { mode: 0o640, signal: never };
+const whole = { most: 10_000_000, signal: never };
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** Counts what was read of it, in pieces of 32 KiB. */
@@ -69,7 +71,7 @@ describe('a copy to a host', () => {
         assert.equal(await connection.putFile(content, path, { ...plan, mode: 0o600 }), 'unchanged');
         assert.equal(statSync(placed).mode & 0o777, 0o600);
         const parts: Buffer[] = [];
-        const got = await connection.getFile(path, (chunk) => void parts.push(chunk), never);
+        const got = await connection.getFile(path, (chunk) => void parts.push(chunk), whole);
         assert.deepEqual(got, { size: 70_001, mode: 0o600, sha256: sha256(content) });
         assert.ok(Buffer.concat(parts).equals(content));
       }));
@@ -79,7 +81,7 @@ describe('a copy to a host', () => {
     withHost(async ({ host, connection }) => {
       await connection.putFile(Buffer.alloc(0), 'empty', plan);
       assert.equal(statSync(join(host.home, 'empty')).size, 0);
-      assert.equal((await connection.getFile('empty', () => assert.fail(), never)).size, 0);
+      assert.equal((await connection.getFile('empty', () => assert.fail(), whole)).size, 0);
     }));
 
   it('sends nothing of a big file that is there already', () =>
@@ -139,7 +141,7 @@ describe('a copy to a host', () => {
         /'file\/below': mkdir: .*File exists/,
       );
       await assert.rejects(
-        connection.getFile('missing', () => assert.fail(), never),
+        connection.getFile('missing', () => assert.fail(), whole),
         /'missing': there is no such file$/,
       );
     }));
@@ -164,7 +166,7 @@ describe('a copy from a host', () => {
               cutter.cut();
             }
           },
-          never,
+          whole,
         );
         assert.equal(cuts, 3);
         assert.equal(got.sha256, sha256(content));
@@ -186,7 +188,7 @@ describe('a copy from a host', () => {
             writeFileSync(file, randomBytes(3_000_000));
             cutter.cut();
           },
-          never,
+          whole,
         );
         await assert.rejects(copy, /'big' changed while it was copied; copy it again$/);
       }),
@@ -196,7 +198,7 @@ describe('a copy from a host', () => {
 describe('a file of a host that is brought here', () => {
   // Less than what a stream holds back before it says no.
   const content = randomBytes(10_000);
-  const wanted = { path: 'out', name: 'out', size: content.length, mode: 0o644 };
+  const wanted = { path: 'out', below: '', size: content.length, mode: 0o644 };
 
   it('leaves nothing behind, and says so, where the disk is full', async () => {
     const full = await startNamespace('mount -t tmpfs -o size=4k none /mnt');
@@ -205,16 +207,17 @@ describe('a file of a host that is brought here', () => {
       await withHost(async ({ connection, host }) => {
         writeFileSync(join(host.home, 'out'), content);
         // The disk says no while nothing is being written, as between two chunks of a slow host.
-        const getFile: HostConnection['getFile'] = (path, onChunk, signal) =>
+        const getFile: HostConnection['getFile'] = (path, onChunk, options) =>
           connection.getFile(
             path,
             async (chunk) => {
               await onChunk(chunk);
               for (let turn = 0; turn < 100; turn += 1) await stat(folder);
             },
-            signal,
+            options,
           );
-        await assert.rejects(fetchFile({ getFile } as HostConnection, wanted, join(folder, 'out'), never), {
+        const place = { folder: new SafeFolder(folder), name: 'out' };
+        await assert.rejects(fetchFile({ getFile } as HostConnection, wanted, place, never), {
           code: 'ENOSPC',
         });
         assert.deepEqual(readdirSync(folder), []);

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
-import type { CommandEnd, CommandOptions, HostConnection } from '../../cloud/hosts/port.js';
+import type { CommandOptions } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { until } from '../until.js';
-import { hasOpenSshd, type OpenSshd, startOpenSshd } from './open-sshd.js';
 import { never, ourKey, withHost } from './session.js';
 import { startTcpCutter } from './tcp-cutter.js';
 
@@ -101,58 +97,5 @@ describe('a connection', () => {
       await new Promise((resolve) => setImmediate(resolve));
       process.off('warning', note);
       assert.deepEqual(warnings, []);
-    }));
-});
-
-(hasOpenSshd ? describe : describe.skip)("a host with OpenSSH's own server", () => {
-  const withSshd = async (
-    settings: string,
-    work: (connection: HostConnection, sshd: OpenSshd) => Promise<void>,
-  ): Promise<void> => {
-    const sshd = await startOpenSshd({ authorized: ourKey, address: '127.205.0.1', port: 24_205, settings });
-    const fleet = createSshHosts({ port: sshd.port, hostKeys: memoryHostKeyPins() });
-    try {
-      await work(await fleet.connect(sshd.target, key, never), sshd);
-    } finally {
-      fleet.release();
-      await sshd.stop();
-    }
-  };
-
-  it('takes commands, files and runs', () =>
-    withSshd('', async (connection, { home }) => {
-      let out = '';
-      const end = await connection.exec('cat; exit 5', {
-        ...quiet,
-        stdin: Buffer.from('in'),
-        onStdout: (chunk) => void (out += chunk.toString()),
-      });
-      assert.deepEqual([end, out], [{ code: 5 }, 'in']);
-      assert.deepEqual(await connection.exec('kill -TERM $$', quiet), { signal: 'SIGTERM' });
-      const content = randomBytes(3_000_000);
-      assert.equal(await connection.putFile(content, 'data/big', { mode: 0o600, signal: never }), 'done');
-      assert.ok(readFileSync(join(home, 'data/big')).equals(content));
-      const { size } = await connection.getFile('data/big', () => undefined, never);
-      assert.equal(size, content.length);
-      await connection.startRun({ runId: 'train-a1', epoch: 1, script: 'echo hello; exit 3', env: {} });
-      let printed = '';
-      await connection.followOutput('train-a1', 0, (chunk) => void (printed += chunk.toString()), never);
-      const status = await connection.runStatus('train-a1');
-      assert.ok(status.kind === 'exited' && status.code === 3, JSON.stringify(status));
-      assert.equal(printed, 'hello\n');
-    }));
-
-  it('that allows two sessions: a third is refused by name, and costs the others nothing', () =>
-    withSshd('MaxSessions 2', async (connection) => {
-      const two = [1, 2].map(() => connection.exec('sleep 1; exit 4', quiet));
-      await assert.rejects(connection.exec('true', quiet), (error: Error) => {
-        assert.ok(error instanceof HostUnreachable);
-        assert.match(error.message, /takes no further session: no channel could be opened: .*open failed/);
-        return true;
-      });
-      assert.deepEqual(await Promise.all(two), [{ code: 4 }, { code: 4 }]);
-      // The server frees a session some time after it told how the command ended.
-      const third = (): Promise<CommandEnd | undefined> => connection.exec('exit 6', quiet).catch(() => undefined);
-      assert.deepEqual(await until('a session is free again', third), { code: 6 });
     }));
 });

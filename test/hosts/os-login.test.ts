@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import { OsLogin, type ProjectRequests } from '../../cloud/hosts/os-login.js';
-import { HostUnreachable, type SshTarget } from '../../cloud/hosts/port.js';
-import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { hasOpenSshd, startOpenSshd } from './open-sshd.js';
-import { never, ourKey } from './session.js';
+import type { SshTarget } from '../../cloud/hosts/port.js';
 
-const key = { privateKey: ourKey.private };
 const ref = { kind: 'cloud-tpu', googleProject: 'p', zone: 'us-west4-a', name: 'jc-a-g1', mode: 'tpu-vm' } as const;
 const target: SshTarget = { reach: 'ssh', ref, uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: 'ada' };
 
@@ -63,29 +58,5 @@ describe('OS Login', () => {
         "OS Login is on (metadata of project p), so the key in the metadata 'ssh-keys' counts for nothing, and it cannot be used: " +
         "the login profile of sa@p.iam has no POSIX account; the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's tpu.metadata",
     });
-  });
-});
-
-(hasOpenSshd ? describe : describe.skip)('a host that refuses the login', () => {
-  it('is logged in to as the user that OS Login knows; else it says both', async () => {
-    const sshd = await startOpenSshd({ authorized: ourKey, address: '127.205.0.2', port: 24_206 });
-    const stranger = { ...sshd.target, user: 'nobody-here' };
-    const fleetWith = (otherUserOf: () => Promise<string | undefined>) =>
-      createSshHosts({ port: sshd.port, hostKeys: memoryHostKeyPins(), otherUserOf });
-    const known = fleetWith(async () => sshd.user);
-    const connection = await known.connect(stranger, key, never);
-    assert.deepEqual(await connection.runStatus('train-a1'), { kind: 'absent' });
-    known.release();
-    const failing = fleetWith(() => Promise.reject(new Error('OS Login is on (here)')));
-    await assert.rejects(failing.connect(stranger, key, never), (error: Error) => {
-      assert.ok(error instanceof HostUnreachable);
-      assert.match(
-        error.message,
-        /it refused the key SHA256:\S{43} for user nobody-here; .*; OS Login is on \(here\)$/,
-      );
-      return true;
-    });
-    await assert.rejects(fleetWith(async () => undefined).connect(stranger, key, never), /for user nobody-here/);
-    await sshd.stop();
   });
 });

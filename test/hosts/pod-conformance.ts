@@ -120,7 +120,7 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
       assert.equal(await connection.putFile(bytes, '~/in/data', { mode: 0o640, signal: never }), 'done');
       assert.equal(await connection.putFile(bytes, '~/in/data', { mode: 0o640, signal: never }), 'unchanged');
       const back: Buffer[] = [];
-      const got = await connection.getFile('~/in/data', (chunk) => void back.push(chunk), never);
+      const got = await connection.getFile('~/in/data', (chunk) => void back.push(chunk), { most: 1e9, signal: never });
       assert.deepEqual([got.sha256, got.mode, sha256(Buffer.concat(back))], [sha256(bytes), 0o640, sha256(bytes)]);
       const plan = {
         name: 'mine',

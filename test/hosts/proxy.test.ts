@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SshTarget } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { checkProxyCommand, proxyCommandLine } from '../../cloud/hosts/ssh-proxy.js';
 import { until } from '../until.js';
-import { hasOpenSshd, startOpenSshd } from './open-sshd.js';
-import { isAlive, ourKey, withHost } from './session.js';
+import { isAlive, withHost } from './session.js';
 import { shellWords } from '../../domain/shell-quote.js';
 
 /** What `ssh -W` and an IAP tunnel are: a process that copies between its stdio and a connection. */
@@ -102,22 +101,4 @@ describe('a proxy command', () => {
       const silent = another({ proxyCommand: 'sleep 60', connectTimeoutMs: 300 });
       await assert.rejects(silent, /no SSH answer within 300 ms; ProxyCommand 'sleep 60' gave no connection$/);
     }));
-
-  (hasOpenSshd ? it : it.skip)('may be OpenSSH through a jump host', () =>
-    withHost(async ({ host, another }) => {
-      const jump = await startOpenSshd({ authorized: ourKey, address: '127.205.0.3', port: 24_207 });
-      const keyFile = join(host.home, 'id');
-      writeFileSync(keyFile, ourKey.private, { mode: 0o600 });
-      const options = '-F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null';
-      const connection = await another({
-        proxyCommand: `ssh ${options} -i ${keyFile} -p ${jump.port} -W %h:%p ${jump.user}@${jump.address}`,
-      });
-      assert.deepEqual(await connection.runStatus('train-a1'), { kind: 'absent' });
-      await jump.stop();
-      await assert.rejects(
-        another({ proxyCommand: `ssh ${options} -p ${jump.port} -W %h:%p ${jump.user}@${jump.address}` }),
-        /ProxyCommand 'ssh .*' ended with code 255: .*Connection refused/,
-      );
-    }),
-  );
 });

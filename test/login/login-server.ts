@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { createApp } from '../../server/app.js';
 import { loadServerConfig } from '../../server/config.js';
+import { DearWork } from '../../server/dear-work.js';
 import { TokenVerifier } from '../../server/identity/verifier.js';
 import { ServerMetrics } from '../../server/metrics.js';
 import type { Services } from '../../server/services.js';
@@ -33,8 +34,15 @@ export async function startLoginServer(
   );
   const config = loadServerConfig(file);
   rmSync(folder, { recursive: true });
-  const services = { verifier: new TokenVerifier(config.issuers), metrics: new ServerMetrics() };
+  const dear = new DearWork();
+  const services = { dear, verifier: new TokenVerifier(config.issuers), metrics: new ServerMetrics() };
   const app = await createApp(config, services as unknown as Services, pino({ level: 'silent' }));
   const url = await app.listen({ host: '127.0.0.1', port });
-  return { url, stop: () => app.close() };
+  return {
+    url,
+    stop: async () => {
+      await app.close();
+      await dear.close();
+    },
+  };
 }

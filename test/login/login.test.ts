@@ -13,13 +13,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Ended, jobctl } from '../cli/command-line.js';
+import { type Ended, jobctlProcess as jobctl } from '../cli/command-line.js';
 import { ended, type Started, started } from '../cli/running-command.js';
 import { until } from '../until.js';
 import { type LoginServer, startLoginServer } from './login-server.js';
 import { Person } from './person.js';
 import { CLIENT_ID, PersonIssuer, SCOPES } from './person-issuer.js';
 
+/** Each command line in a process: one that has a login keeps its token in memory. */
 describe('jobctl login, logout and whoami, at a real OpenID provider', function () {
   this.timeout(60_000);
   let issuer: PersonIssuer;
@@ -189,7 +190,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
       assert.deepEqual([login.exitCode, login.stdout], [0, `logged in at ${server.url} as anna@example.org\n`]);
       assert.deepEqual(JSON.parse(readFileSync(file(), 'utf8')), {
         v: 1,
-        servers: { [server.url]: { kind: 'from', from: 'env:CI_TOKEN' } },
+        servers: { [server.url]: { kind: 'from', from: 'env:CI_TOKEN', audience: CLIENT_ID } },
       });
       const without = await run('whoami');
       assert.equal(without.exitCode, 5);
@@ -203,7 +204,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
       const foreign = await foreignToken({ aud: 'somebody-else' });
       const { exitCode, stderr } = await jobctl(['login', '--id-token-from', 'env:T'], { ...env, T: foreign });
       assert.equal(exitCode, 5);
-      assert.match(stderr, /^the token /);
+      assert.match(stderr, /^the token of env:T is for 'somebody-else', wanted jobctl-login-test: it is not sent\n/);
       assert.ok(!stderr.includes(foreign));
       assert.equal(readFileSync(file(), 'utf8'), before);
     });
@@ -224,35 +225,138 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
       assert.ok(!existsSync(file()));
     });
 
-    for (const [account, answersAudiences] of [
-      ['a service account, for the audience of the server', true],
-      ['a person, whose account has tokens for gcloud alone', false],
-    ] as const)
-      it(`gcloud with ${account}`, async () => {
-        await logIn('anna');
-        const { idToken } = loginIn(readFileSync(file(), 'utf8'));
-        const bin = join(home, 'bin');
-        mkdirSync(bin);
-        const refusal = `echo 'ERROR: (gcloud) Invalid account Type for \`--audiences\`. Requires valid service account.' >&2; exit 1`;
-        const withAudience = answersAudiences ? `echo ${idToken}` : refusal;
-        const without = answersAudiences ? 'exit 9' : `echo ${idToken}`;
-        writeFileSync(
-          join(bin, 'gcloud'),
-          `#!/bin/sh\ncase "$*" in\n"auth print-identity-token --audiences=${CLIENT_ID}") ${withAudience};;\n"auth print-identity-token") ${without};;\n*) exit 8;;\nesac\n`,
-          { mode: 0o755 },
-        );
-        const withGcloud = { ...env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-        const login = await jobctl(['login', '--id-token-from', 'gcloud'], withGcloud);
-        assert.deepEqual([login.exitCode, login.stderr], [0, '']);
-        assert.equal((await jobctl(['whoami'], withGcloud)).exitCode, 0);
-        assert.ok(!readFileSync(file(), 'utf8').includes(idToken));
-      });
+    /** A gcloud that gives `token` for the audience, and of a person's account says what gcloud says. */
+    function gcloudOf(account: 'service account' | 'person', token: string): Record<string, string> {
+      const bin = join(home, 'bin');
+      mkdirSync(bin, { recursive: true });
+      const refusal = `echo 'ERROR: (gcloud) Invalid account Type for \`--audiences\`. Requires valid service account.' >&2; exit 1`;
+      const withAudience = account === 'person' ? refusal : `echo ${token}`;
+      const body = `echo "$*" >>${home}/asked\ncase "$*" in\n*--audiences=*) ${withAudience};;\n*) echo ${token};;\nesac\n`;
+      writeFileSync(join(bin, 'gcloud'), `#!/bin/sh\n${body}`, { mode: 0o755 });
+      return { ...env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    }
+    const asked = (): string => (existsSync(join(home, 'asked')) ? readFileSync(join(home, 'asked'), 'utf8') : '');
+    const own = async (): Promise<string> => {
+      await logIn('anna');
+      const { idToken } = loginIn(readFileSync(file(), 'utf8'));
+      rmSync(file());
+      return idToken;
+    };
+
+    it('gcloud with a service account, for the audience that the user names', async () => {
+      const token = await own();
+      const withGcloud = gcloudOf('service account', token);
+      const login = await jobctl(['login', '--id-token-from', 'gcloud', '--audience', CLIENT_ID], withGcloud);
+      assert.deepEqual([login.exitCode, login.stderr], [0, '']);
+      assert.equal((await jobctl(['whoami'], withGcloud)).exitCode, 0);
+      const lines = new Set(asked().trim().split('\n'));
+      assert.deepEqual([...lines], [`auth print-identity-token --audiences=${CLIENT_ID}`]);
+      assert.ok(!readFileSync(file(), 'utf8').includes(token));
+    });
+
+    it('S8: gcloud is asked for no audience that only the server names', async () => {
+      const { exitCode, stderr } = await jobctl(
+        ['login', '--id-token-from', 'gcloud'],
+        gcloudOf('service account', await own()),
+      );
+      assert.equal(exitCode, 2);
+      assert.match(
+        stderr,
+        /asks for a token of the audience jobctl-login-test, and there is no terminal to ask on\n.*--audience jobctl-login-test\n/,
+      );
+      assert.deepEqual([asked(), existsSync(file())], ['', false]);
+    });
+
+    it('S8: nor is what gcloud makes of a person for every program sent to the server', async () => {
+      const withGcloud = gcloudOf('person', await own());
+      const words = ['login', '--id-token-from', 'gcloud', '--audience'];
+      const { exitCode, stderr } = await jobctl([...words, CLIENT_ID], withGcloud);
+      assert.equal(exitCode, 5);
+      assert.match(stderr, /^gcloud: a person's account has no tokens for jobctl-login-test, only for gcloud itself\n/);
+      // Its token is for jobctl-login-test here: chosen is gcloud's own audience, and another one is not sent.
+      const shared = '32555940559.apps.googleusercontent.com';
+      const other = await jobctl([...words, shared], withGcloud);
+      assert.match(
+        other.stderr,
+        /^the token of gcloud is for 'jobctl-login-test', wanted 32555940559\.apps\S+: it is not sent\n/,
+      );
+      assert.ok(!existsSync(file()));
+    });
 
     it('no way at all is not repeated: it may be the token itself', async () => {
       const { exitCode, stderr } = await run('login', '--id-token-from', 'eyJhbGciOi.secret.x');
       assert.equal(exitCode, 2);
       assert.match(stderr, /^--id-token-from: names no way to a token\n/);
       assert.ok(!stderr.includes('secret'));
+    });
+  });
+
+  describe('S8: a token is good wherever its audience is accepted', () => {
+    let hostile: LoginServer;
+    before(async () => {
+      // It names the audience of the server that the user knows.
+      hostile = await startLoginServer(issuer.url, CLIENT_ID, SCOPES);
+    });
+    after(() => hostile.stop());
+
+    const ways: Readonly<Record<string, readonly string[]>> = {
+      'by a browser or a code': [],
+      'by gcloud': ['--id-token-from', 'gcloud'],
+      'by a variable': ['--id-token-from', 'env:T'],
+    };
+    for (const [way, words] of Object.entries(ways)) {
+      it(`${way}: another server that names the audience of a server where one is logged in is refused`, async () => {
+        await logIn('anna');
+        const { idToken } = loginIn(readFileSync(file(), 'utf8'));
+        const there = { ...env, JOBCTL_SERVER: hostile.url, T: idToken };
+        const { exitCode, stderr } = await jobctl(['login', ...words], there);
+        assert.equal(exitCode, 2, stderr);
+        assert.match(
+          stderr,
+          new RegExp(`^${hostile.url} names the audience jobctl-login-test, which is that of ${server.url}: `),
+        );
+        assert.ok(!readFileSync(file(), 'utf8').includes(hostile.url));
+      });
+    }
+
+    it('a context keeps the choice: over a logout, and against another server', async () => {
+      const { JOBCTL_SERVER: _, ...mine } = env;
+      const inContexts = (...args: readonly string[]): Promise<Ended> => jobctl(args, { ...mine, T: token });
+      await logIn('anna');
+      const { idToken: token } = loginIn(readFileSync(file(), 'utf8'));
+      await run('logout');
+      await inContexts('context', 'set', 'team', '--server', server.url);
+      await inContexts('context', 'set', 'evil', '--server', hostile.url);
+      const by = ['--id-token-from', 'env:T'];
+      assert.equal((await inContexts('login', '--context', 'team', ...by, '--audience', CLIENT_ID)).exitCode, 0);
+      await inContexts('logout', '--context', 'team');
+      const refused = await inContexts('login', '--context', 'evil', ...by);
+      assert.match(refused.stderr, /names the audience jobctl-login-test, which is that of /);
+      assert.match(readFileSync(join(home, '.config/jobctl/contexts.toml'), 'utf8'), /audience = "jobctl-login-test"/);
+      // Whoever says that both belong together has chosen.
+      assert.equal((await inContexts('login', '--context', 'evil', ...by, '--audience', CLIENT_ID)).exitCode, 0);
+    });
+
+    it('a server that names another client than before is refused until that is chosen', async () => {
+      await logIn('anna');
+      const port = Number(new URL(server.url).port);
+      await server.stop();
+      server = await startLoginServer(issuer.url, 'another-client', SCOPES, port);
+      const { exitCode, stderr } = await run('login');
+      await server.stop();
+      server = await startLoginServer(issuer.url, CLIENT_ID, SCOPES, port);
+      assert.equal(exitCode, 2, stderr);
+      assert.match(
+        stderr,
+        /names the audience another-client for its logins, and you chose jobctl-login-test for it\n/,
+      );
+    });
+
+    it('where nobody sits at a terminal the audience is shown before the address', async () => {
+      const login = started(['login'], { ...env, BROWSER: 'true' });
+      await printed(login, /(audience jobctl-login-test)\n[\s\S]*^ {2}http/m);
+      login.child.kill();
+      await ended(login);
     });
   });
 

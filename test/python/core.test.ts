@@ -197,11 +197,15 @@ function keysOf(schema: z.ZodType, present: Readonly<Record<string, PythonKey>>)
 const sha256 = 'ab'.repeat(32);
 const names = fc.constantFrom(
   ...['a', 'b/c', 'b/c/d', '../x', '/etc/x', 'a//b', './a', 'a/..', '', '\0', '..', '.', 'Ã©', 'Ã', '\u{1f600}', 'a'],
+  ...['b-', 'b/c-', 'x'.repeat(256), 'x'.repeat(255), 'x/'.repeat(2500).concat('x'), `${'Ã©'.repeat(128)}`],
 );
-const odd = fc.constantFrom<unknown>(...[null, true, 1, -1, 1.5, '1', [], {}, 0o644, '0644', '777', '999', 1e300]);
+const odd = fc.constantFrom<unknown>(
+  ...[null, true, 1, -1, 1.5, '1', [], {}, 0o644, '0644', '777', '999', '77777', 'rwx', 1e300, -1],
+);
 const times = fc.constantFrom<unknown>(0, 1.5, 1_795_000_000.0006, 'now', null, true);
 const entry = fc.oneof(
   { weight: 6, arbitrary: fc.record({ path: names, sha256: fc.constant(sha256), size: fc.nat(9), mtime: times }) },
+  fc.record({ path: names, sha256: fc.constant(sha256), size: odd, mtime: fc.constant(1) }),
   fc.record({ path: names, sha256: fc.oneof(fc.constant(sha256), odd), size: fc.nat(9), mtime: times, mode: odd }),
   fc.record({ path: names, link: fc.oneof(names, odd, fc.constantFrom('../b', '../../x', 'c/../d')) }),
   fc.record({ path: fc.oneof(names, odd), folder: fc.boolean() }),

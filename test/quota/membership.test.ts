@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { patternProblem, resolveProject } from '../../quota/membership.js';
+import { resolveProject } from '../../quota/membership.js';
+import { patternProblem } from '../../quota/name-pattern.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { pool, project } from './builders.js';
@@ -24,7 +25,9 @@ describe('quota project of a job', () => {
     'users are case-sensitive': { user: 'Alice', want: 'none' },
   };
   for (const [name, { user, named, want }] of Object.entries(cases)) {
-    it(name, () => assert.deepEqual(resolveProject(POOL, user, named), { ok: true, project: want }));
+    it(name, () =>
+      assert.deepEqual(resolveProject(POOL, { user, project: named, mode: 'trusted' }), { ok: true, project: want }),
+    );
   }
 
   const refusals: Record<string, { user: string; named?: string; want: readonly string[] }> = {
@@ -56,18 +59,21 @@ describe('quota project of a job', () => {
   };
   for (const [name, { user, named, want }] of Object.entries(refusals)) {
     it(`${name}: refused`, () => {
-      const choice = resolveProject(POOL, user, named);
+      const choice = resolveProject(POOL, { user, project: named, mode: 'trusted' });
       assert.deepEqual(choice.ok ? [] : [choice.message, choice.hint], want);
     });
   }
 
   it('an unlimited pool takes any', () => {
-    assert.deepEqual(resolveProject(UNLIMITED, 'u', 'x'), { ok: true, project: 'x' });
-    assert.deepEqual(resolveProject(UNLIMITED, 'u'), { ok: true, project: 'none' });
+    assert.deepEqual(resolveProject(UNLIMITED, { user: 'u', project: 'x', mode: 'trusted' }), {
+      ok: true,
+      project: 'x',
+    });
+    assert.deepEqual(resolveProject(UNLIMITED, { user: 'u', mode: 'trusted' }), { ok: true, project: 'none' });
   });
 
   it('H1: an unlimited pool whose users are verified has no project but none', () => {
-    const choose = (project?: string) => resolveProject(UNLIMITED, 'u', project, 'verified');
+    const choose = (project?: string) => resolveProject(UNLIMITED, { user: 'u', project, mode: 'verified' });
     for (const project of [undefined, 'none', 'None']) assert.deepEqual(choose(project), { ok: true, project: 'none' });
     const choice = choose('vision');
     assert.deepEqual(choice.ok ? [] : [choice.message, choice.hint], [
@@ -83,9 +89,18 @@ describe('quota project of a job', () => {
       withMembers('b', '(a*)*(a*)*b'),
       withMembers('c', '(a|a)*c'),
     );
-    assert.deepEqual(resolveProject(explosive, `${'a'.repeat(29)}!`), { ok: true, project: 'none' });
-    assert.deepEqual(resolveProject(explosive, `${'a'.repeat(20_000)}!`), { ok: true, project: 'none' });
-    assert.deepEqual(resolveProject(explosive, 'a'.repeat(20_000)), { ok: true, project: 'a' });
+    assert.deepEqual(resolveProject(explosive, { user: `${'a'.repeat(29)}!`, mode: 'trusted' }), {
+      ok: true,
+      project: 'none',
+    });
+    assert.deepEqual(resolveProject(explosive, { user: `${'a'.repeat(20_000)}!`, mode: 'trusted' }), {
+      ok: true,
+      project: 'none',
+    });
+    assert.deepEqual(resolveProject(explosive, { user: 'a'.repeat(20_000), mode: 'trusted' }), {
+      ok: true,
+      project: 'a',
+    });
   });
 });
 

@@ -150,7 +150,7 @@ describe('quota file: a project in project_resources with no membership', () => 
     ]);
   });
   it('nobody can', () => {
-    const choice = resolveProject(accepted(text).config, 'u1', 'guests');
+    const choice = resolveProject(accepted(text).config, { user: 'u1', project: 'guests', mode: 'trusted' });
     assert.equal(choice.ok ? 'taken' : choice.message, "project: 'u1' may not submit to 'guests': it has no members");
   });
 });
@@ -159,7 +159,10 @@ describe('quota file: a project in membership without resources', () => {
   it('it has no nominal quota, and its members may submit', () => {
     const text = withPool('[project_resources]\n');
     assert.deepEqual(nominalOf(text), { a: {}, B: {} });
-    assert.deepEqual(resolveProject(accepted(text).config, 'bob'), { ok: true, project: 'a' });
+    assert.deepEqual(resolveProject(accepted(text).config, { user: 'bob', mode: 'trusted' }), {
+      ok: true,
+      project: 'a',
+    });
   });
 });
 
@@ -167,7 +170,10 @@ describe('quota file: project names', () => {
   it('are compared without regard to case, and shown as written', () => {
     const text = `${SCHEMA}${POOL}[project_membership]\nTeamA = ["u"]\n[project_resources.teama]\nv4 = 0.5\n`;
     assert.deepEqual(nominalOf(text), { TeamA: { v4: 512 } });
-    assert.deepEqual(resolveProject(accepted(text).config, 'u', 'TEAMA'), { ok: true, project: 'TeamA' });
+    assert.deepEqual(resolveProject(accepted(text).config, { user: 'u', project: 'TEAMA', mode: 'trusted' }), {
+      ok: true,
+      project: 'TeamA',
+    });
   });
   refuses({
     'two that differ by case only': {
@@ -182,13 +188,14 @@ describe('quota file: project names', () => {
 
 describe('quota file: no project named', () => {
   const { config } = accepted(withPool(SHARES));
-  it("the user's only project", () => assert.deepEqual(resolveProject(config, 'bob'), { ok: true, project: 'a' }));
+  it("the user's only project", () =>
+    assert.deepEqual(resolveProject(config, { user: 'bob', mode: 'trusted' }), { ok: true, project: 'a' }));
   it('several: an error that lists them', () => {
-    const choice = resolveProject(config, 'u1');
+    const choice = resolveProject(config, { user: 'u1', mode: 'trusted' });
     assert.equal(choice.ok ? '' : choice.message, "project: 'u1' is a member of several projects: a, B");
   });
   it('a member of none runs in none', () =>
-    assert.deepEqual(resolveProject(config, 'zed'), { ok: true, project: 'none' }));
+    assert.deepEqual(resolveProject(config, { user: 'zed', mode: 'trusted' }), { ok: true, project: 'none' }));
   it('unless the pool requires a project', () => {
     const poolFile = { name: 'p.toml', text: '[quota]\nrequire_project = true\nadmins = ["ann"]\n' };
     const checked = checkFiles({ quotaFile: { name: 'q.toml', text: withPool(SHARES) }, poolFile });
@@ -198,9 +205,9 @@ describe('quota file: no project named', () => {
       message: "project: the pool takes no job without a project, and 'zed' has named none that is theirs",
       hint: 'ask ann for a membership',
     };
-    assert.deepEqual(resolveProject(checked.config, 'zed'), refusal);
-    assert.deepEqual(resolveProject(checked.config, 'zed', 'none'), refusal);
-    assert.deepEqual(resolveProject(checked.config, 'bob'), { ok: true, project: 'a' });
+    assert.deepEqual(resolveProject(checked.config, { user: 'zed', mode: 'trusted' }), refusal);
+    assert.deepEqual(resolveProject(checked.config, { user: 'zed', project: 'none', mode: 'trusted' }), refusal);
+    assert.deepEqual(resolveProject(checked.config, { user: 'bob', mode: 'trusted' }), { ok: true, project: 'a' });
   });
 });
 
@@ -217,11 +224,14 @@ describe('quota file: none at all', () => {
 
 describe('quota file: user not a member of the project named', () => {
   it('refused, with what the user may use', () => {
-    assert.deepEqual(resolveProject(accepted(withPool(SHARES)).config, 'bob', 'B'), {
-      ok: false,
-      message: "project: 'bob' may not submit to 'B': not a member",
-      hint: "'bob' may use: a",
-    });
+    assert.deepEqual(
+      resolveProject(accepted(withPool(SHARES)).config, { user: 'bob', project: 'B', mode: 'trusted' }),
+      {
+        ok: false,
+        message: "project: 'bob' may not submit to 'B': not a member",
+        hint: "'bob' may use: a",
+      },
+    );
   });
 });
 

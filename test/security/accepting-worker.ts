@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import type { ActivityDependencies } from '../../activities/dependencies.js';
 import { jobRecordActivities } from '../../activities/job-records.js';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
@@ -18,9 +18,9 @@ import type { StorePort } from '../../cloud/store/port.js';
 import { JobClient } from '../../client/job-client.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
-import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
+import { workflowBundle } from '../workflow-bundle.js';
 import type { WorkerConfig } from '../../worker/config.js';
 import { trustOf } from '../../worker/trust.js';
 
@@ -82,11 +82,6 @@ export class AcceptingWorker {
       },
     } as unknown as ActivityDependencies;
     const connection = await NativeConnection.connect({ address: server.address });
-    const workflowBundle = await bundleWorkflowCode({
-      workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
-      preloadModules: [...SHARED_MODULES],
-      workflowInterceptorModules: [...INTERCEPTORS],
-    });
     const activities = {
       ...jobRecordActivities(dependencies),
       sendLease: async () => undefined,
@@ -100,7 +95,7 @@ export class AcceptingWorker {
       connection,
       namespace: server.namespace,
       taskQueue,
-      workflowBundle,
+      workflowBundle: await workflowBundle(),
       activities,
     });
     const running = worker.run();

@@ -168,12 +168,10 @@ describe('F13: names and messages from outside, on a terminal', function () {
 const OWN_WRITERS = [
   'building/run-tool.ts',
   'contexts/told-place.ts',
-  'hosts/pod-shell.ts',
   'main.ts',
   'operator-commands.ts',
   'print.ts',
   'verbs/codec.ts',
-  'verbs/export.ts',
   'verbs/import.ts',
   'verbs/list.ts',
   'verbs/quota-files.ts',

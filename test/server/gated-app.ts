@@ -21,6 +21,7 @@ import { createApp } from '../../server/app.js';
 import { AuditLog } from '../../server/audit/audit-log.js';
 import type { App } from '../../server/bare-app.js';
 import { loadServerConfig, type ServerConfig } from '../../server/config.js';
+import { DearWork } from '../../server/dear-work.js';
 import { DirectUploads } from '../../server/direct-uploads.js';
 import { TokenVerifier } from '../../server/identity/verifier.js';
 import { LogFeeds } from '../../server/log-feeds.js';
@@ -59,6 +60,7 @@ export class GatedApp {
   readonly urls: string[] = [];
   readonly #cloud: RehearsedCloud;
   readonly #folder: string;
+  readonly #dear = new DearWork();
 
   private constructor(issuer: TestIssuer, cloud: RehearsedCloud, store: StorePort) {
     this.issuer = issuer;
@@ -161,6 +163,7 @@ export class GatedApp {
         perSubject: config.limits.followedLogs,
         changed: (count) => metrics.followers(count),
       }),
+      dear: this.#dear,
       uploads: new DirectUploads(store),
       notReady: async () => undefined,
     };
@@ -208,6 +211,7 @@ export class GatedApp {
 
   async stop(): Promise<void> {
     for (const app of this.apps) await app.close();
+    await this.#dear.close();
     await this.issuer.stop();
     await this.#cloud.stop();
     rmSync(this.#folder, { recursive: true, force: true });

@@ -13,12 +13,14 @@ import { RetryState } from '@temporalio/common';
 import { readableNotify } from '../../domain/job-file/notify.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
+import { beyond } from '../../domain/bounds.js';
 import { inputSizeProblem, jsonBytes, MOST_MESSAGE_BYTES } from '../../domain/job-input-size.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { type Asker, askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { AcceptedJob, AcceptJobInput } from '../../contract/job-activities.js';
 import { accepting } from '../activity-options.js';
+import { MOST_OF_A_MESSAGE } from '../../contract/form.js';
 import { cancelNoteForm } from '../../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput, type JobMemo, type JobNotice } from '../../contract/job.js';
 import { Inbox } from '../inbox.js';
@@ -49,6 +51,7 @@ export async function acceptOrFail(input: JobInput, waiting: Waiting): Promise<J
 }
 
 async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCarry> {
+  refuseBeyond(input);
   const problems = inputProblems(input);
   if (problems.length > 0) throw invalid(formatProblems(problems));
   refuseRepetition(input);
@@ -103,12 +106,20 @@ const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
 /**
- * Temporal terminates a workflow that sends a larger message, without a word. What a pool takes is far less, and is judged by the
- * activity. Only what could never be sent is judged here, so that every history in which it was sent replays.
+ * Before anything reads on in it: the script of a workflow task is stopped after 5 s, and a job whose task is stopped again and
+ * again takes the thread of all other workflows of its worker. No pool takes a larger one (`MOST_INPUT_BYTES`).
  */
+function refuseBeyond(input: JobInput): void {
+  const tooDeep = beyond(input, MOST_OF_A_MESSAGE);
+  if (tooDeep !== undefined) throw invalid(`input: ${tooDeep}`);
+  const size = inputSizeProblem(input);
+  if (size !== undefined) throw invalid(size);
+}
+
+/** Temporal terminates a workflow that sends a larger message, without a word: references multiply what a file says. */
 function refuseTooLarge(question: AcceptJobInput): void {
-  if (jsonBytes(question) < MOST_MESSAGE_BYTES) return;
-  throw invalid(inputSizeProblem(question.input) ?? 'input: the job is too large');
+  if (jsonBytes(question) >= MOST_MESSAGE_BYTES)
+    throw invalid('input: the job is too large once its references are resolved');
 }
 
 /** A second run that no job of ours continued would find leases and slices of the first. */

@@ -60,6 +60,8 @@ export class Attempt {
   #outputs: OutputsReport | undefined;
   /** Its command has ended, and its worker waits until its hosts have stored what it wrote. */
   isStoringOutputs = false;
+  /** Its worker has said that its command has ended: there is nothing to save any more. Words only; its end decides. */
+  hasEnded = false;
 
   constructor({ number, state, firstStartedAt, previousEnd, outputs, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
     this.#unreachable = unreachable;
@@ -135,6 +137,7 @@ export class Attempt {
     this.#number += 1;
     this.#state = { kind: 'setting-up' };
     this.isStoringOutputs = false;
+    this.hasEnded = false;
   }
 
   /** Its hosts are set up. Of a command that may run already nothing changes. */
@@ -142,6 +145,11 @@ export class Attempt {
     const startedAt = Date.now();
     this.#firstStartedAt ??= startedAt;
     this.#state = { kind: 'starting', startedAt };
+  }
+
+  /** What its command has left to do, to whoever asks for its end. */
+  saveText(graceSeconds: number): string {
+    return this.hasEnded ? 'its command has ended already' : `its command has ${graceSeconds} s to save`;
   }
 
   /** From now on its command may run. @param number of a later attempt that the hosts run, in a job that was reset */

@@ -72,7 +72,7 @@ export class Command {
     const { attempt, story } = this.#parts;
     const { graceSeconds } = input.spec;
     const command = input.spec.command === undefined ? 'none' : 'given';
-    story.move(phase, `${why}${command === 'none' ? '' : `; its command has ${graceSeconds} s to save`}`);
+    story.move(phase, command === 'none' ? why : `${why}; ${attempt.saveText(graceSeconds)}`);
     const isSaved = decide('command interrupted', { by, command, end: 'not awaited' }).do === 'save';
     const end = isSaved ? await this.#stop(input, watching, notice) : undefined;
     attempt.stopped();
@@ -178,7 +178,7 @@ function withoutSilence(input: AttemptInput): AttemptInput {
 
 /**
  * How long the supervision may take to ship what was printed before the stop. After a silence it is a new one, which connects
- * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.test.ts).
+ * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
  */
 const LAST_LINES_MS = 60_000;
 /** Others wait for the chips of a job that its pool preempts, and its own file does not say for how long (docs/adr/0059). */

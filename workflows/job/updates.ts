@@ -98,7 +98,7 @@ function stop(job: UpdatedParts, call: StopCall): Answer {
     return { message: `job ${id} is ${stoppedPhase(story.phase)} already; \`jobctl resume ${id}\` goes on with it` };
   requests.stop(call, call.release === true);
   const { graceSeconds, command, timeouts } = file.spec;
-  const grace = attempt.isRunning && command !== undefined ? `its command has ${graceSeconds} s to save, then ` : '';
+  const grace = attempt.isRunning && command !== undefined ? `${attempt.saveText(graceSeconds)}, then ` : '';
   const isKept = holdsSlices(job) && requests.current?.kind === 'stop' && !requests.current.isRelease;
   const kept = `its slices are kept for ${durationText(timeouts?.stop ?? DEFAULT_STOP_SECONDS)} at most, and cost what they cost`;
   const then = isKept ? kept : 'it gives back what it has and asks for nothing';
@@ -125,7 +125,7 @@ function restart(job: UpdatedParts, call: EditCall): Answer {
   const { graceSeconds, command } = job.file.spec;
   const how =
     job.attempt.isRunning && command !== undefined
-      ? `its command has ${graceSeconds} s to save, then it starts again on the same slices`
+      ? `${job.attempt.saveText(graceSeconds)}, then it starts again on the same slices`
       : 'its next attempt starts anew';
   return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }

@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DIGEST } from '../../../domain/build/build.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { CliError } from '../cli-error.js';
+import { xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { tellLine } from '../render/told-line.js';
 import { type Builder, BUILDER_NAMES, type BuilderName, builderNamed, type BuildFailure } from './builders.js';
@@ -7,7 +13,8 @@ import { buildCommit, type GitLeave } from './git-rules.js';
 import { buildSources } from './sources.js';
 
 /**
- * The digest of a job's image, built and pushed on this computer, unless its registry has an image of the same commit and words.
+ * The digest of a job's image, built and pushed on this computer, unless it built one of the same commit and words before that its
+ * registry still has. A tag alone is no reason: everybody knows it beforehand, and whoever may push can have pushed it (docs/adr/0107).
  * @param context its place
  * @throws CliError if the tree or its commit may not be built, no program can build, or the build or its push failed
  */
@@ -16,8 +23,9 @@ export async function builtDigest(build: BuildSpec, context: string, leave: GitL
   const builder = await chosenBuilder();
   const sources = await buildSources(build, context, at);
   const reference = `${build.image}:${sources.tag}`;
-  const known = sources.isReusable ? await builder.pushed(reference) : undefined;
-  if (known !== undefined) {
+  const own = sources.isReusable ? ownDigest(reference) : undefined;
+  const known = own === undefined ? undefined : await builder.pushed(`${build.image}@${own}`);
+  if (known !== undefined && known.digest === own) {
     tellLine(`build: ${reference} is there already: ${known.digest}`);
     refuseOtherPlatform(build, known.platform);
     return known.digest;
@@ -27,8 +35,36 @@ export async function builtDigest(build: BuildSpec, context: string, leave: GitL
   const made = await builder.build({ build, ...sources, reference, labels });
   if ('end' in made) throw failureOf(made, build);
   refuseOtherPlatform(build, made.platform);
+  if (sources.isReusable) keepOwnDigest(reference, made.digest);
   tellLine(`build: pushed ${build.image}@${made.digest}`);
   return made.digest;
+}
+
+/** Of an image that was pushed from here under this reference: a file in the XDG state folder, which its user alone can enter. */
+const recordOf = (reference: string): string => {
+  const name = createHash('sha256').update(reference).digest('hex');
+  return join(xdgFolder(process.env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-images', name);
+};
+
+function ownDigest(reference: string): string | undefined {
+  try {
+    const digest = readFileSync(recordOf(reference), 'utf8').trim();
+    return DIGEST.test(digest) ? digest : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a place to keep it the next submit builds again. */
+function keepOwnDigest(reference: string, digest: string): void {
+  const file = recordOf(reference);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(`${file}.${process.pid}`, `${digest}\n`, { mode: 0o600 });
+    renameSync(`${file}.${process.pid}`, file);
+  } catch (error) {
+    tellLine(`build: ${file} cannot be kept, so the next submit builds again: ${fileErrorWords(error)}`);
+  }
 }
 
 /** github.com/opencontainers/image-spec, annotations.md. */

@@ -16,7 +16,7 @@ export interface BuildSources {
   readonly context: string;
   readonly dockerfile: string;
   readonly tag: string;
-  /** Made of all inputs: an image of this tag is the image. */
+  /** The tag is made of all inputs: what was pushed from here under it is the image. */
   readonly isReusable: boolean;
 }
 

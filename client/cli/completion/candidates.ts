@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isValidJobId } from '../../../domain/identity.js';
 import { withClient } from '../connect.js';
 import { resolveContext } from '../context.js';
 
@@ -77,7 +78,8 @@ async function jobIds(): Promise<readonly string[]> {
   const late = sleep(JOBS_WITHIN_MS, []);
   const listed = async (): Promise<readonly string[]> => {
     const page = await withClient(resolveContext({}), (client) => client.list({ limit: MOST_JOBS }));
-    return page.rows.map(({ id }) => id);
+    // Whoever may start a workflow names it, and a shell would run `$(..)` of a word that it was given for its line.
+    return page.rows.map(({ id }) => id).filter(isValidJobId);
   };
   return Promise.race([late, listed().catch(() => [])]);
 }

@@ -38,7 +38,8 @@ export interface Layers {
 type Flags = Readonly<Record<string, unknown>> & { readonly context?: string };
 
 /**
- * Flags, `--context`, the environment, JOBCTL_CONTEXT or the current context, Temporal's profile, the local stack (docs/adr/0062).
+ * Flags, `--context`, the environment, JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context,
+ * Temporal's profile, the local stack (docs/adr/0062, 0104).
  * The first that names a server decides; contexts, profile and stack of another server are passed over as a whole: jobs of one
  * place and a bucket of another would be a mix that nobody meant.
  * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
@@ -49,16 +50,20 @@ export function settingLayers(flags: Flags, env: Environment): Layers {
   const byFlag = flags.context;
   const byEnvironment = byFlag === undefined ? given(env['JOBCTL_CONTEXT']) : undefined;
   const contexts = needsFile(env, byFlag ?? byEnvironment) ? readContexts(env) : undefined;
-  const contextName = byFlag ?? byEnvironment ?? contexts?.current;
+  // Who names a state folder that has a stack means it: the stored context may be of another shell, or of yesterday.
+  const isStackNamed = given(env['JOBCTL_HOME']) !== undefined && stack !== undefined;
+  const contextName = byFlag ?? byEnvironment ?? (isStackNamed ? undefined : contexts?.current);
   const whence = byFlag === undefined ? (byEnvironment === undefined ? 'current' : 'JOBCTL_CONTEXT') : '--context';
   const named = contextName === undefined ? [] : contextLayers(contexts, contextName, whence, stack);
+  const own = stack === undefined || contextName === LOCAL_CONTEXT ? [] : [stackLayer(stack)];
   const all = [
     flagLayer(fromFlags(flags)),
     ...(byFlag === undefined ? [] : named),
     environmentLayer(env, byFlag !== undefined),
     ...(byFlag === undefined ? named : []),
+    ...(isStackNamed ? own : []),
     ...profileLayers(env),
-    ...(stack === undefined || contextName === LOCAL_CONTEXT ? [] : [stackLayer(stack)]),
+    ...(isStackNamed ? [] : own),
   ];
   const isLocalMissing = contextName === LOCAL_CONTEXT && stack === undefined;
   const first = all.find(({ namesServer }) => namesServer);

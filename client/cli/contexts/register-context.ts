@@ -12,9 +12,11 @@ export const whereText = (): string =>
 
   1. flags                  --server URL, --temporal-address HOST:PORT, and --context NAME for one command
   2. the environment        JOBCTL_SERVER, TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE
-  3. a context              JOBCTL_CONTEXT, else the one of \`jobctl context use\`
-  4. Temporal's profile     the profile default of Temporal's own temporal.toml
-  5. the local stack        of JOBCTL_HOME, if \`jobctl dev up\` or \`submit --local\` made one; as a context it is \`local\`
+  3. JOBCTL_CONTEXT         a context
+  4. JOBCTL_HOME            the local stack in it, if the variable is set and a stack is there
+  5. a context              the one of \`jobctl context use\`
+  6. Temporal's profile     the profile default of Temporal's own temporal.toml
+  7. the local stack        if \`jobctl dev up\` or \`submit --local\` made one; as a context it is \`local\`
 
 If none does, the command says so and does nothing. A context, profile or stack of another server than the one that is used is
 passed over as a whole. \`jobctl context show\` prints every setting, where it comes from, and what it wins over.

@@ -22,6 +22,12 @@ const KNOWN = [
     what: 'a server of jobctl, such as https://jobctl.example.com',
   },
   {
+    key: 'audience',
+    flag: 'audience',
+    value: '<id>',
+    what: 'whom ID tokens for the server are made for (docs/login.md)',
+  },
+  {
     key: 'address',
     flag: 'temporal-address',
     value: '<host:port>',

@@ -108,8 +108,14 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
     child.unref();
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity === undefined) throw failure(part, slot, `${command} cannot be started, or ended at once`, logFrom);
-    slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
-    if (part.claim !== undefined) writeJson(part.claim.file, identity);
+    try {
+      slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
+      if (part.claim !== undefined) writeJson(part.claim.file, identity);
+    } catch (error) {
+      // A full disk: what is written down nowhere, no `dev down` would ever end.
+      signalGroup(identity, 'SIGKILL');
+      throw error;
+    }
     return identity;
   } finally {
     closeSync(log);

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { newKeyLine } from '../../../cloud/keys/key-line.js';
 import type { Connection } from '@temporalio/client';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
+import { claimQueue, foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../installation.js';
 import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } from '../../namespace.js';
@@ -25,8 +26,11 @@ export async function provisionStore({ store, googleProject, rehearsal }: DevCon
 /** On a rehearsal, whose resources are cheap to list. */
 const REHEARSED_SWEEP_EVERY_MS = 60_000;
 
-/** Search attributes, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
-export async function provisionTemporal({ temporal, rehearsal }: DevContext, isOwnServer: boolean): Promise<void> {
+/** Search attributes, the claim on the task queue, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
+export async function provisionTemporal(
+  { temporal, rehearsal }: DevContext,
+  { isOwnServer, owner }: { readonly isOwnServer: boolean; readonly owner: string },
+): Promise<void> {
   const { Client, Connection } = await import('@temporalio/client');
   const login = readLogin(temporal);
   const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s', ...login }).catch(
@@ -43,6 +47,9 @@ export async function provisionTemporal({ temporal, rehearsal }: DevContext, isO
     await ensureSearchAttributes(connection, temporal.namespace);
     if (isOwnServer) await raiseRetention(connection, temporal.namespace, DEFAULT_RETENTION_MS);
     const client = new Client({ connection, namespace: temporal.namespace });
+    const place = { connection, namespace: temporal.namespace, taskQueue: TASK_QUEUE };
+    const holder = await claimQueue(place, owner);
+    if (holder !== owner) throw new Error(`Temporal at ${temporal.address}: ${foreignQueueText(place, holder, owner)}`);
     const everyMs = rehearsal === undefined ? JANITOR_EVERY_MS : REHEARSED_SWEEP_EVERY_MS;
     await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs });
   } finally {

@@ -215,7 +215,8 @@ export function statusText(status: DevStatus, now: number): string {
       : `Temporal Web UI: ${status.uiUrl}`;
   const real =
     status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
-  return [...lines, '', ...real, server, `State folder: ${status.home}`, ''].join('\n');
+  const reasons = status.parts.flatMap(({ name, reasons: why = [] }) => why.map((reason) => `${name}: ${reason}`));
+  return [...lines, '', ...reasons, ...real, server, `State folder: ${status.home}`, ''].join('\n');
 }
 
 function age(ms: number): string {

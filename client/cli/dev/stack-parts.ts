@@ -6,6 +6,7 @@ import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-p
 import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
 import { serverFiles } from './guarded-server/server-files.js';
 import { fingerprintOf, type Part, type PartSlot } from './part.js';
+import { visibleText } from '../../../domain/visible-text.js';
 import { isAlive } from './process-identity.js';
 import { nodePath, partEnvironment, rehearsalProgram, workerProgram } from './program.js';
 import { isGuarded, PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
@@ -164,6 +165,23 @@ export function isPartReady(home: StackHome, name: PartName, record: StackRecord
 }
 
 const rehearsalReadyUrl = (addresses: StackAddresses): string => `${adminUrlOf(addresses)}/admin/ready`;
+
+/** Why a part that runs is not ready, in its own words; empty where it says nothing. */
+export async function reasonsOf(name: PartName, { addresses }: StackRecord): Promise<readonly string[]> {
+  if (name === 'server') return [];
+  try {
+    const url = name === 'rehearsal' ? rehearsalReadyUrl(addresses) : readyUrlOf(addresses);
+    const { reasons } = (await (await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })).json()) as {
+      readonly reasons?: unknown;
+    };
+    return Array.isArray(reasons) ? reasons.map((reason) => visibleText(String(reason)).slice(0, MOST_REASON)) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What answers on a port may be a stranger. */
+const MOST_REASON = 500;
 
 async function answersHttp(url: string): Promise<boolean> {
   try {

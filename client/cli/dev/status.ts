@@ -3,7 +3,7 @@ import { temporalAddressOf, uiUrlOf } from './context.js';
 import { stackHome, type StackHome } from './home.js';
 import { guardedLine } from './guarded-server/guarded-line.js';
 import type { DevOptions } from './stack-lock.js';
-import { isPartReady, isRecordedAlive, partsOf, slotOf } from './stack-parts.js';
+import { isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
 import { isGuarded, readStackRecord } from './stack-record.js';
 import type { PartName, RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 
@@ -21,6 +21,8 @@ export interface PartStatus {
   readonly pid: number | null;
   readonly since: EpochMs | null;
   readonly logFile: string;
+  /** Why it is not ready, in its own words. Absent: it is, or it says nothing. */
+  readonly reasons?: readonly string[];
 }
 
 export interface DevStatus {
@@ -50,7 +52,11 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
       const known = state === 'stopped' ? undefined : record.parts[name];
       const { logFile } = slotOf(home, name);
       const address = addressOf(name, record.addresses);
-      return { name, state, address, pid: known?.identity.pid ?? null, since: known?.startedAt ?? null, logFile };
+      const reasons = state === 'not ready' ? await reasonsOf(name, record) : [];
+      return {
+        ...{ name, state, address, pid: known?.identity.pid ?? null, since: known?.startedAt ?? null, logFile },
+        ...(reasons.length > 0 && { reasons }),
+      };
     }),
   );
   const up = parts.every(({ state }) => state === 'ready');

@@ -29,6 +29,8 @@ import {
 import { isGuarded, readStackRecord, writeJson } from './stack-record.js';
 import type { PartName, RealCloud, StackRecord } from './stack-record.js';
 import { asTyped } from '../typed-command.js';
+import { isOfStore } from '../../../cloud/store/port.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export type { DevUpOptions } from './settle-record.js';
 
@@ -108,9 +110,8 @@ async function bringUp(
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
     const context = contextOf(home, record);
-    const isOwnServer = record.temporalAddress === null;
-    await provisionTemporal(context, isOwnServer);
-    await provisionStore(context);
+    const owner = await storeWilling(() => provisionStore(context), onProgress);
+    await provisionTemporal(context, { isOwnServer: record.temporalAddress === null, owner });
     await provisionSshKey(context.ssh, home.sshDir);
     provisionJobKeySecret(home);
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
@@ -126,6 +127,28 @@ async function bringUp(
     reservations.release();
   }
 }
+
+/**
+ * A store that refuses a read or two, or begins to answer a moment late, is no reason to leave a stack half up.
+ * @throws its last answer, after `STORE_TRIES`, with what is not running
+ */
+export async function storeWilling<T>(call: () => Promise<T>, onProgress: (line: string) => void, pauseMs = 1_000) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isOfStore(error)) throw error;
+      if (tries === STORE_TRIES) {
+        error.message += asTyped('\n  The worker is not started; `jobctl dev up` goes on from here');
+        throw error;
+      }
+      onProgress(`The store does not answer as it should (${error.message}): trying again`);
+      await sleep(pauseMs);
+    }
+  }
+}
+
+const STORE_TRIES = 10;
 
 const ENCRYPTED = asTyped(
   'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)',

@@ -4,6 +4,9 @@ import type { Finding } from './finding.js';
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
   readonly kubernetes?: true;
+  /** A quota file; alone, or beside others. */
+  readonly quota?: string;
+  readonly server?: true;
   readonly kubeconfig?: string;
   readonly kubeContext?: string;
   readonly kubeNamespace?: string;

@@ -11,20 +11,24 @@ Examples:
   jobctl doctor --gcp train.yaml
   jobctl doctor --gcp --google-project my-project --zone us-central1-a --accelerator v5litepod-16 --bucket my-jobs
   jobctl doctor --kubernetes pods.yaml
+  jobctl doctor --quota quota.toml
+  jobctl doctor --server
 `;
 
 export function registerDoctor(program: Command, invocation: Invocation): void {
   program
     .command('doctor')
-    .summary('check that a Google Cloud project or a Kubernetes cluster can run jobs')
+    .summary('check that a Google Cloud project, a Kubernetes cluster or a Temporal server can run jobs')
     .description(
       'Checks a Google Cloud project as a job would use it: login, APIs, permissions, bucket, types and quota of a zone, network, ' +
         'firewall, addresses, policies. Or checks a namespace of a Kubernetes cluster: version, rights, Kueue, quota, GPUs. ' +
-        'Exits with 1 if a check has FAILED. It needs no server.',
+        "Or a quota file. Or whether the Temporal server is this installation's. Exits with 1 if a check has FAILED.",
     )
     .argument('[file]', 'a job file (YAML) with zones, accelerator, network ..')
     .option('--gcp', 'check Google Cloud')
     .option('--kubernetes', 'check a Kubernetes cluster')
+    .option('--quota <file>', 'check a quota file: whom its members mean beside those who are written there')
+    .option('--server', 'check the Temporal server: whose its task queue is, and its workers')
     .option('--kubeconfig <file>', 'KUBECONFIG: the kubeconfig file (default: ~/.kube/config)')
     .option('--kube-context <name>', "a context of it (default: the job file's, else the current one)")
     .option('--kube-namespace <name>', "the namespace of the pods (default: the job file's, else the context's)")

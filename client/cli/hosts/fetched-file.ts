@@ -1,68 +1,63 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, posix } from 'node:path';
 import type { HostConnection } from '../../../cloud/hosts/port.js';
-import { fileSource } from '../file-on-disk.js';
-import { type RemoteFile, remoteHash } from './remote-files.js';
+import { SafeFolder } from '../safe-folder.js';
+import { type RemoteFile, remoteFiles, remoteHash } from './remote-files.js';
 
-/** Brings a file here, whole or not at all, with its mode. `unchanged`: it was here with this content, which was not sent. */
+/** Where files of one host go. */
+export interface FetchTarget {
+  /** As the user named it. */
+  readonly target: string;
+  /** The target is the name of what is copied, not a folder to copy into. */
+  readonly isNamed: boolean;
+  /** A folder in the target, of one host among several. Empty: there is one host. */
+  readonly below: string;
+  readonly done: { copied: number; unchanged: number; bytes: number };
+}
+
+/**
+ * Copies files and folders of a host here, as `cp` does, one file after the other.
+ * @throws HostFileError, UnsafePath: what was copied before stays, and is in `done`
+ */
+export async function fetchPaths(
+  connection: HostConnection,
+  paths: readonly string[],
+  { target, isNamed, below, done }: FetchTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = new SafeFolder(target);
+  for (const path of paths) {
+    const last = posix.basename(path);
+    const own = isNamed || ['.', '..', '~'].includes(last) ? '' : last;
+    for (const file of await remoteFiles(connection, path, signal)) {
+      const name = [below, own, file.below].filter((part) => part !== '').join('/');
+      // Whether a path is a file or a folder is the host's word: a target that is a file here takes one file alone.
+      const place =
+        name === '' ? { folder: new SafeFolder(dirname(target)), name: basename(target) } : { folder, name };
+      const bytes = await fetchFile(connection, file, place, signal);
+      done[bytes === 'unchanged' ? 'unchanged' : 'copied'] += 1;
+      done.bytes += bytes === 'unchanged' ? 0 : bytes;
+    }
+  }
+}
+
+/** Where a file of a host is to be laid down. */
+interface FetchPlace {
+  readonly folder: SafeFolder;
+  /** Below it. */
+  readonly name: string;
+}
+
+/** Brings a file here, whole or not at all, with its mode. `unchanged`: it was here with this content, which was not sent; else its bytes. */
 export async function fetchFile(
   connection: HostConnection,
-  file: RemoteFile,
-  to: string,
+  { path, size, mode }: RemoteFile,
+  { folder, name }: FetchPlace,
   signal: AbortSignal,
-): Promise<'unchanged' | 'done'> {
-  if ((await isHere(connection, file, to, signal)) && (await takesMode(to, file.mode))) return 'unchanged';
-  await mkdir(dirname(to), { recursive: true });
-  const draft = join(dirname(to), `.${basename(to)}.${randomBytes(4).toString('hex')}`);
-  const writing = await open(draft, 'wx', 0o600);
-  try {
-    const { mode } = await received(connection, file.path, writing, signal);
-    await chmod(draft, mode & 0o777);
-    await rename(draft, to);
-    return 'done';
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
-}
-
-/** Closes it in any case. A disk that is full fails it, whichever write or the closing finds out. */
-async function received(
-  connection: HostConnection,
-  path: string,
-  writing: FileHandle,
-  signal: AbortSignal,
-): Promise<{ readonly mode: number }> {
-  try {
-    return await connection.getFile(path, (chunk) => writing.appendFile(chunk), signal);
-  } finally {
-    await writing.close();
-  }
-}
-
-/** Hashed on both sides only where the sizes say that it may be the same. */
-async function isHere(
-  connection: HostConnection,
-  { path, size }: RemoteFile,
-  to: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const here = await stat(to).catch(() => undefined);
-  if (here?.isFile() !== true || here.size !== size) return false;
-  // What may not be read may still be replaced.
-  const [theirs, ours] = await Promise.all([
-    remoteHash(connection, path, signal),
-    fileSource(to).catch(() => undefined),
-  ]);
-  return ours !== undefined && theirs === ours.sha256;
-}
-
-/** False: it belongs to somebody else, and may still be replaced. */
-async function takesMode(path: string, mode: number): Promise<boolean> {
-  if (((await stat(path)).mode & 0o777) === mode) return true;
-  return chmod(path, mode).then(
-    () => true,
-    () => false,
-  );
+): Promise<'unchanged' | number> {
+  const isHere = await folder.holds(name, size, () => remoteHash(connection, path, signal));
+  if (isHere && (await folder.takesMode(name, mode))) return 'unchanged';
+  return folder.lay({ name, mode }, async (writing) => {
+    const received = await connection.getFile(path, (chunk) => writing.appendFile(chunk), { most: size, signal });
+    return received.size;
+  });
 }

@@ -1,5 +1,5 @@
 import { JobPhase } from '../../../domain/job-state.js';
-import { type JobHost, presentHosts } from '../../../cloud/hosts/present-hosts.js';
+import { hostProblem, type JobHost, presentHosts } from '../../../cloud/hosts/present-hosts.js';
 import type { HostLogin, JobView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
@@ -34,6 +34,7 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
     );
   }
   const hosts = presentHosts(view, login);
+  for (const host of hosts) refuseWrong(job, host);
   if (hosts.length > 0) return { job, view, login, hosts };
   throw new CliError(
     ExitCode.Refused,
@@ -41,6 +42,17 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
     view.phase === JobPhase.Released
       ? `it asks for some again: jobctl resume ${job}`
       : `see what it waits for: jobctl why ${job}`,
+  );
+}
+
+/** @throws CliError: nothing was connected to */
+function refuseWrong(job: string, host: JobHost): void {
+  const problem = hostProblem(host);
+  if (problem === undefined) return;
+  throw new CliError(
+    ExitCode.Refused,
+    `${job}: host ${host.number} is not connected to: ${problem}`,
+    'no worker of jobctl says this: tell the operator, and do not cancel the job before',
   );
 }
 

@@ -6,6 +6,7 @@ import { clustersOf } from '../kubernetes-cluster.js';
 import { onEachHost } from './fleet.js';
 import type { ForwardedPorts } from './host-options.js';
 import { oneHost, type PodReach } from './reach.js';
+import { printErr, printOut } from '../print.js';
 import { watchEnd } from '../watch/interruptions.js';
 
 /** What the OpenSSH client does for VMs, for pods: a shell and a forwarded port, over the API server. */
@@ -43,7 +44,7 @@ export async function podShell(reach: PodReach, words: readonly string[]): Promi
     return code ?? UNREACHABLE;
   });
   if (result?.kind === 'done') return result.value;
-  process.stderr.write(`${result?.message}\n`);
+  printErr(`${result?.message}\n`);
   return UNREACHABLE;
 }
 
@@ -69,13 +70,13 @@ export async function forwardToPod(
     try {
       await joinWithPort(cluster, target, remote, socket);
     } catch (error) {
-      process.stderr.write(`port ${remote} of host ${number}: ${(error as Error).message}\n`);
+      printErr(`port ${remote} of host ${number}: ${(error as Error).message}\n`);
       socket.destroy();
     }
   };
   const server = createServer({ allowHalfOpen: true }, (socket) => void connect(socket));
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(local, '127.0.0.1', resolve));
-  process.stdout.write(`http://127.0.0.1:${local} is port ${remote} of host ${number} of ${job}; Ctrl-C ends it\n`);
+  printOut(`http://127.0.0.1:${local} is port ${remote} of host ${number} of ${job}; Ctrl-C ends it\n`);
   await ended(end);
   server.close();
   return ExitCode.Done;

@@ -80,7 +80,7 @@ function imageOf({ build, image }: LaunchFlags, env: Environment, folder: string
   if (build === undefined && image !== undefined) return { pushed: image, lacks: [] };
   // Hosts of these two have a system of their own, and take the folder as it is.
   if (build === undefined && (execution === 'tpu' || execution === 'machines')) return { lacks: [] };
-  const registry = env[REGISTRY_VARIABLE]?.replace(/\/+$/, '') ?? '';
+  const registry = env[REGISTRY_VARIABLE]?.replace(/(?<!\/)\/+$/, '') ?? '';
   const repository = image ?? (registry === '' ? undefined : `${registry}/${repositoryName(folder)}`);
   if (repository !== undefined) return { repository, lacks: [] };
   const where = `--image ghcr.io/team/train, or ${REGISTRY_VARIABLE}=ghcr.io/team`;

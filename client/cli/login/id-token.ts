@@ -1,7 +1,7 @@
 /** What an ID token says. Nothing of it is verified here: the server does that. */
 export interface TokenClaims {
   readonly issuer: string;
-  readonly audience: string;
+  readonly audiences: readonly string[];
   readonly subject: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
@@ -15,8 +15,8 @@ export function claimsOf(token: string): TokenClaims | undefined {
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
     const { iss, aud, sub, exp, email } = claims;
     if (typeof iss !== 'string' || typeof exp !== 'number') return undefined;
-    const audience = Array.isArray(aud) ? aud.join(', ') : String(aud);
-    return { issuer: iss, audience, subject: String(email ?? sub), expiresAt: exp * 1_000 };
+    const audiences = (Array.isArray(aud) ? aud : [aud]).map(String);
+    return { issuer: iss, audiences, subject: String(email ?? sub), expiresAt: exp * 1_000 };
   } catch {
     return undefined;
   }

@@ -7,12 +7,15 @@ A browser opens at the issuer of the server, such as Google, and comes back to t
 and with --device, jobctl prints an address and a code for the browser of any computer. The login is renewed as long as the issuer
 permits. Tokens are kept in a file that only you can read (~/.local/state/jobctl-login). docs/login.md
 
+A token is good wherever its audience (the client of a login in a browser) is accepted. The server names one, and you are shown or
+asked whether it is that server's, once: the context keeps it. One that another server of yours has is refused.
+
 --id-token-from stores no token: gcloud, the file or the variable is asked each time.
 
 Examples:
   jobctl login
   jobctl login --context team --device
-  jobctl login --server https://jobctl.example.com --id-token-from gcloud
+  jobctl login --server https://jobctl.example.com --id-token-from gcloud --audience https://jobctl.example.com
   jobctl login --id-token-from file:/var/run/secrets/tokens/jobctl
   curl -H "Authorization: Bearer $(jobctl login --print-token)" https://jobctl.example.com/v1/jobs
 `;
@@ -40,6 +43,10 @@ export function registerLogin(program: Command, invocation: Invocation): void {
     .option('--device', 'show an address and a code for another browser')
     .option('--id-token-from <way>', 'gcloud, file:/PATH or env:NAME: the ID token is read there each time')
     .option('--print-token', 'print a valid ID token of your login, for other programs, and log nobody in')
+    .option(
+      '--audience <id>',
+      'whom tokens for this server are made for (default: what you agree to at the first login)',
+    )
     .option('--issuer <url>', 'the issuer, if the server accepts several (default: its first)')
     .addOption(outputOption())
     .addHelpText('after', LOGIN_NOTES);

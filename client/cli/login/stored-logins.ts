@@ -26,7 +26,7 @@ export interface OidcLogin {
 export interface TokenWay {
   readonly kind: 'from';
   readonly from: string;
-  /** What a token of gcloud is to be for. */
+  /** Whom its tokens are for: another one is not sent. */
   readonly audience?: string;
 }
 
@@ -44,6 +44,18 @@ const keyOf = (url: string): string => new URL(url).href.replace(/\/$/, '');
 /** @throws CliError where others can read the file, or it is damaged */
 export function storedLogin(url: string, file = loginsFile()): StoredLogin | undefined {
   return readLogins(file).servers[keyOf(url)];
+}
+
+/** Of the logins at all other servers. */
+export function audiencesElsewhere(
+  url: string,
+  file = loginsFile(),
+): readonly { readonly audience: string; readonly url: string }[] {
+  const { [keyOf(url)]: _here, ...others } = readLogins(file).servers;
+  return Object.entries(others).flatMap(([other, login]) => {
+    const audience = login.kind === 'oidc' ? login.clientId : login.audience;
+    return audience === undefined ? [] : [{ audience, url: other }];
+  });
 }
 
 /**

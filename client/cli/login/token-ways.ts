@@ -26,7 +26,12 @@ export async function tokenBy({ from, audience }: TokenWay): Promise<{ token: st
   const token = (await textBy(from, audience)).trim();
   const claims = claimsOf(token);
   if (claims === undefined) throw new NotLoggedIn(`${from}: holds no ID token (a JSON Web Token is wanted)`, REMEDY);
-  const { expiresAt, issuer } = claims;
+  const { expiresAt, issuer, audiences } = claims;
+  if (audience !== undefined && !audiences.includes(audience))
+    throw new NotLoggedIn(
+      `the token of ${from} is for '${audiences.join(', ')}', wanted ${audience}: it is not sent`,
+      `a token for ${audience}; or, if the server takes this one too, name whom it is for: jobctl login --audience`,
+    );
   if (isFresh(expiresAt)) return { token, expiresAt };
   throw new NotLoggedIn(`${from}: its token of ${issuer} ended at ${new Date(expiresAt).toISOString()}`, REMEDY);
 }
@@ -48,20 +53,23 @@ async function textBy(from: string, audience: string | undefined): Promise<strin
   }
 }
 
-/** A person's account has tokens for gcloud's own audience alone, and gcloud refuses to be asked for another. */
+/** What gcloud makes tokens of a person for, whoever asks: every program that is sent one can send it on (docs/login.md). */
+const GCLOUD_AUDIENCE = '32555940559.apps.googleusercontent.com';
+
+/** gcloud refuses to make a token of a person for anybody but itself: that one is for whoever chose gcloud's own audience. */
 async function gcloudToken(audience: string | undefined): Promise<string> {
-  const words = ['auth', 'print-identity-token'];
-  const run = async (more: readonly string[]): Promise<string> =>
-    (await promisify(execFile)('gcloud', [...words, ...more], { timeout: GCLOUD_TIMEOUT_MS })).stdout;
+  const own = audience === undefined || audience === GCLOUD_AUDIENCE;
+  const words = ['auth', 'print-identity-token', ...(own ? [] : [`--audiences=${audience}`])];
   try {
-    if (audience === undefined) return await run([]);
-    return await run([`--audiences=${audience}`]).catch((error: unknown) => {
-      if (/account type/i.test((error as { stderr?: string }).stderr ?? '')) return run([]);
-      throw error;
-    });
+    return (await promisify(execFile)('gcloud', words, { timeout: GCLOUD_TIMEOUT_MS })).stdout;
   } catch (error) {
     const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
     if (code === 'ENOENT') throw new NotLoggedIn('gcloud: is not installed, or not on PATH', REMEDY);
+    if (/account type/i.test(stderr))
+      throw new NotLoggedIn(
+        `gcloud: a person's account has no tokens for ${audience}, only for gcloud itself`,
+        `log in without --id-token-from; or, if the server takes gcloud's: --audience ${GCLOUD_AUDIENCE}`,
+      );
     const why = stderr.trim().split('\n').filter(Boolean).at(-1) ?? 'it ended without a token';
     throw new NotLoggedIn(`gcloud auth print-identity-token: ${why}`, 'log gcloud in: gcloud auth login');
   }

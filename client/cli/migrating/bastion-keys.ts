@@ -222,7 +222,7 @@ export function nameImage(draft: Draft, specs: readonly string[]): void {
 }
 
 function putBundlerSpec(value: unknown, draft: Draft): Partial<Told> {
-  const [, key = '', text = ''] = /^([^=]*)=?([^]*)$/.exec(String(value)) ?? [];
+  const [, key = '', text = ''] = /^([^=]*)(?:=([^]*))?$/.exec(String(value)) ?? [];
   if (draft.get('build') !== undefined) return putBuildWord(key, text, draft);
   if (key === 'extras') {
     const install = `pip install -e '.[${text}]'`;

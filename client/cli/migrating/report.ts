@@ -14,4 +14,5 @@ export function lostComments(told: readonly Told[]): readonly string[] {
     .map(({ key, text }) => `# Not taken over: ${oneLine(key)}: ${oneLine(text)}`);
 }
 
-export const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ');
+export const oneLine = (text: string): string =>
+  text.replaceAll(/(?<!\s)\s+/g, (blank) => (blank.includes('\n') ? ' ' : blank));

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import { constants, type FileHandle, lstat, open, readlink, rename, rm, symlink, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import type { StoreReader } from '../../../cloud/store/port.js';
-import type { OutputFile, OutputLink } from '../../../domain/stored-outputs.js';
-import { fileSource } from '../file-on-disk.js';
-import { type SafeFolder, UnsafePath } from './safe-folder.js';
+import type { OutputFile } from '../../../domain/stored-outputs.js';
+import { type SafeFolder, UselessPart } from '../safe-folder.js';
 
 /** In memory at a time, of each file under way. */
 const CHUNK_BYTES = 4_194_304;
 
-/** What is wrong with a file in the store, or with the place for it here. */
-export class DownloadFailed extends Error {
+/** What is wrong with a file in the store. */
+export class DownloadFailed extends UselessPart {
   override readonly name = 'DownloadFailed';
 }
 
@@ -24,39 +22,14 @@ export async function downloadFile(
   onBytes: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<'unchanged' | 'done'> {
-  const path = await folder.place(file.path);
-  if (await isHere(path, file)) {
+  const { path: name, mode, modifiedAt } = file;
+  if (await folder.holds(name, file.size, async () => file.sha256)) {
     onBytes(file.size);
     return 'unchanged';
   }
-  const part = join(dirname(path), partName(file));
-  const writing = await openPart(part);
-  try {
-    await fill(writing, store, object, file, onBytes, signal);
-    await writing.chmod(file.mode);
-  } catch (error) {
-    // Of other content: it would never become whole.
-    if (error instanceof DownloadFailed) await rm(part, { force: true });
-    throw error;
-  } finally {
-    await writing.close();
-  }
-  await utimes(part, file.modifiedAt / 1000, file.modifiedAt / 1000);
-  await rename(part, path);
-  return 'done';
-}
-
-/** @throws UnsafePath if something that is no link is in its place */
-export async function downloadLink(
-  { path: name, target }: OutputLink,
-  folder: SafeFolder,
-): Promise<'unchanged' | 'done'> {
-  const path = await folder.place(name);
-  const found = await lstat(path).catch(() => undefined);
-  if (found !== undefined && !found.isSymbolicLink()) throw new UnsafePath(`${path} is there and is no symbolic link`);
-  if (found !== undefined && (await readlink(path)) === target) return 'unchanged';
-  if (found !== undefined) await rm(path);
-  await symlink(target, path);
+  await folder.lay({ name, mode, modifiedAt, part: partName(file) }, (writing) =>
+    fill(writing, store, object, file, onBytes, signal),
+  );
   return 'done';
 }
 
@@ -64,17 +37,6 @@ export async function downloadLink(
 function partName({ path, sha256 }: OutputFile): string {
   return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
 }
-
-async function isHere(path: string, { size, sha256 }: OutputFile): Promise<boolean> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) throw new UnsafePath(`${path} is a folder; a file of this name is stored`);
-  // A link is replaced, not followed.
-  if (found?.isFile() !== true || found.size !== size) return false;
-  return (await fileSource(path).catch(() => undefined))?.sha256 === sha256;
-}
-
-const openPart = (path: string): Promise<FileHandle> =>
-  open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
 
 async function fill(
   writing: FileHandle,

@@ -87,7 +87,7 @@ function comparable(text: string | undefined): readonly string[] {
     .map((line) =>
       line
         .replace(/\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?([.,]\d+)?/g, '#')
-        .replace(/\d+(\.\d+)+(e[-+]?\d+)?|\d+(\.\d+)?\s?m?s\b/gi, '#')
+        .replace(/(?<!\d)\d+((\.\d+)+(e[-+]?\d+)?|(\.\d+)?\s?m?s\b)/gi, '#')
         .replace(/\battempt \d+|-g\d+\b|\bpid \d+|0x[\da-f]+/gi, '#')
         .trim(),
     )

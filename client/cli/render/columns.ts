@@ -92,7 +92,7 @@ export function foldLine(text: string, width: number | undefined): readonly stri
 
 /** Text from elsewhere on one line; what a terminal would obey is shown. */
 export function oneLine(text: string): string {
-  return visibleText(text.replace(/\s*[\r\n]+\s*/g, ' '));
+  return visibleText(text.replace(/(?<!\s)\s+/g, (blank) => (/[\r\n]/.test(blank) ? ' ' : blank)));
 }
 
 const GAP = '  ';

@@ -1,3 +1,5 @@
+import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import { noWorkerText } from './no-worker.js';
 import type { Board, PhaseTotal } from '../../job-board.js';
 import type { JobRow, ShownPhase } from '../../job-rows.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -16,6 +18,8 @@ export interface ShownBoard extends Omit<Board, 'lines'> {
   readonly places: Places;
   /** How long ago the oldest of those that ended may have ended, in words; absent: whenever. */
   readonly endedWithin?: string;
+  /** Nobody polls the task queue of the first open job: what the rows say is as it was then. */
+  readonly noWorker?: TaskQueuePolls;
 }
 
 export interface RenderedBoard {
@@ -46,7 +50,7 @@ export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): Render
       wrapped(`${label}: ${isMixed ? 'rows so labelled' : 'these jobs'} do not run on real Cloud TPUs`, look),
     ),
     table: renderOneLineTable({ columns: columnsOf(board, isMixed, now, look), rows }, look),
-    summary: summaryOf(board, look),
+    summary: summaryOf(board, look, now),
   };
 }
 
@@ -114,8 +118,9 @@ export const paintPhase = (phase: ShownPhase, text: string, look: Look): string 
 const ENDS: ReadonlySet<ShownPhase> = new Set(['succeeded', 'failed', 'cancelled', 'terminated']);
 
 function summaryOf(
-  { rows, total, phases, places: { missing }, endedWithin }: ShownBoard,
+  { rows, total, phases, places: { missing }, endedWithin, noWorker }: ShownBoard,
   look: Look,
+  now: EpochMs,
 ): readonly string[] {
   const parts = [...phases];
   const open = parts.filter(([phase]) => !ENDS.has(phase)).map(openText);
@@ -128,13 +133,16 @@ function summaryOf(
   return [
     ...wrapped(groups.join('; '), look),
     ...(rows.length < total ? wrapped(`${rows.length} of ${count(total, 'job')} shown: --limit shows more`, look) : []),
+    ...(noWorker === undefined ? [] : wrapped(noWorkerText(noWorker, now), look)),
     ...(missing === undefined ? [] : wrapped(`places in line are not known: ${oneLine(missing)}`, look)),
   ];
 }
 
 /** `4 running (64 chips)`. */
 function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): string {
-  return `${jobs} ${phase}${chips === undefined || chips === 0 ? '' : ` (${count(chips, 'chip')})`}`;
+  // A released job has given its chips back.
+  const holds = phase !== 'released' && chips !== undefined && chips > 0;
+  return `${jobs} ${phase}${holds ? ` (${count(chips, 'chip')})` : ''}`;
 }
 
 const wrapped = (text: string, { width }: Look): readonly string[] =>

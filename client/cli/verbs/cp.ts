@@ -1,17 +1,18 @@
 import { count } from '../../../domain/units.js';
 import { stat } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type CopyPlan, copyPlan, type RemotePlace } from '../hosts/copy-places.js';
-import { fetchFile } from '../hosts/fetched-file.js';
+import { fetchPaths } from '../hosts/fetched-file.js';
 import { type HostResult, onEachHost } from '../hosts/fleet.js';
 import { fileSource } from '../file-on-disk.js';
 import { type LocalFile, localFiles } from '../hosts/local-files.js';
 import { type Reach, type ReachFlags, reachHosts } from '../hosts/reach.js';
-import { isFolder, remoteFiles } from '../hosts/remote-files.js';
+import { isFolder } from '../hosts/remote-files.js';
 import type { OutputFlag } from '../options.js';
+import { UnsafePath } from '../safe-folder.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { printErr, printOut } from '../print.js';
 
@@ -95,24 +96,15 @@ async function get(
   const reach = await reachHosts(first.job, choice, flags);
   const isInto = (await stat(target).catch(() => undefined))?.isDirectory() ?? false;
   const isSeveral = reach.hosts.length > 1;
+  const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
+  const paths = sources.map(({ path }) => path);
   const results = await onEachHost(reach, signal, async (connection, { number }) => {
-    const folder = isSeveral ? join(target, `host-${number}`) : target;
     const done = { copied: 0, unchanged: 0, bytes: 0 };
     try {
-      for (const { path: named } of sources) {
-        const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
-        for (const file of await remoteFiles(connection, named, signal)) {
-          const to = isNamed ? join(folder, ...file.name.split('/').slice(1)) : join(folder, file.name);
-          if ((await fetchFile(connection, file, to, signal)) === 'unchanged') done.unchanged += 1;
-          else {
-            done.copied += 1;
-            done.bytes += file.size;
-          }
-        }
-      }
+      await fetchPaths(connection, paths, { target, isNamed, below: isSeveral ? `host-${number}` : '', done }, signal);
       return done;
     } catch (error) {
-      return { ...done, error: fileTrouble(error, folder) };
+      return { ...done, error: fileTrouble(error, target) };
     }
   });
   return report(reach, results, 'from', flags);
@@ -120,7 +112,7 @@ async function get(
 
 /** The host's or this computer's own answer; anything else is no matter of one file. @param here what was read or written */
 function fileTrouble(error: unknown, here: string): string {
-  if (error instanceof HostFileError) return error.message;
+  if (error instanceof HostFileError || error instanceof UnsafePath) return error.message;
   const { syscall, path, message } = error as NodeJS.ErrnoException;
   if (syscall === undefined) throw error;
   // The write that finds the disk full does not know of which file it is.

@@ -2,18 +2,26 @@ import type { Environment } from '../dev/home.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Diagnosis, DoctorFlags } from '../doctor/diagnosis.js';
-import { cliKinds } from '../machine-kinds.js';
+import { ok as good, warning } from '../doctor/finding.js';
+import { diagnoseServer } from '../doctor/server.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
+import { type CliKind, cliKinds } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { renderFindings } from '../render/findings.js';
 import { terminalWidth } from '../render/columns.js';
 import { printOut } from '../print.js';
 
-/** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Needs nothing of Temporal. */
+/** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Only `--server` needs Temporal. */
 export async function doctor(
   file: string | undefined,
   flags: DoctorFlags,
   env: Environment = process.env,
 ): Promise<number> {
+  if (flags.quota !== undefined) {
+    const diagnosis = diagnoseQuotaFile(flags.quota);
+    print(diagnosis, flags.output);
+    return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
+  }
   const asked = doctors().find(({ flag }) => flags[flag] === true);
   if (asked === undefined) throw nothingToLookAt();
   const diagnosis = await asked.diagnose(file, flags, env);
@@ -21,13 +29,30 @@ export async function doctor(
   return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
 }
 
-const doctors = () => cliKinds().flatMap(({ doctor: own }) => own ?? []);
+/** `jobctl quota validate` of it, as findings: its warnings are of members that mean more people than they seem to. */
+function diagnoseQuotaFile(file: string): Diagnosis {
+  const { warnings } = goodFiles(readFiles(file, undefined, 'jobctl doctor --quota takes the path of a quota file'));
+  const findings = warnings.map((text) => {
+    const [what = '', ...remedy] = text.split('\n');
+    return warning('quota file', what, ...(remedy.length === 0 ? [] : [remedy.map((line) => line.trim()).join('\n')]));
+  });
+  return { account: { quotaFile: file }, findings: findings.length === 0 ? [good('quota file', file)] : findings };
+}
+
+const SERVER: NonNullable<CliKind['doctor']> = {
+  flag: 'server',
+  looksAt: 'the Temporal server: whose its task queue is, and its workers',
+  diagnose: diagnoseServer,
+};
+
+const doctors = () => [...cliKinds().flatMap(({ doctor: own }) => own ?? []), SERVER];
 
 function nothingToLookAt(): CliError {
   return new CliError(
     ExitCode.Usage,
     'jobctl doctor: what is to be looked at?',
     ...doctors().map(({ flag, looksAt }) => `--${flag}: ${looksAt}`),
+    '--quota FILE: whom the members of a quota file mean',
   );
 }
 

@@ -9,8 +9,8 @@ import { type ContextFlags, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
 import type { OutputFlag } from '../options.js';
-import { downloadFile, downloadLink } from '../outputs/download-file.js';
-import { SafeFolder } from '../outputs/safe-folder.js';
+import { downloadFile } from '../outputs/download-file.js';
+import { SafeFolder } from '../safe-folder.js';
 import { chosenOutputs } from '../outputs/chosen-outputs.js';
 import { sizeText } from '../render/quantities.js';
 import { TransferLine } from '../render/transfer-line.js';
@@ -95,12 +95,9 @@ async function downloadEntry(
 ): Promise<void> {
   try {
     if (entry.kind === 'folder') return void (await folder.folder(entry.path));
-    const object = entry.kind === 'file' ? outputContentObject(job, entry.sha256) : '';
-    const end =
-      entry.kind === 'link'
-        ? await downloadLink(entry, folder)
-        : await downloadFile(store, { object, file: entry, folder }, onBytes, signal);
-    if (entry.kind === 'link') return;
+    if (entry.kind === 'link') return await folder.link(entry.path, entry.target);
+    const object = outputContentObject(job, entry.sha256);
+    const end = await downloadFile(store, { object, file: entry, folder }, onBytes, signal);
     done[end === 'done' ? 'copied' : 'unchanged'] += 1;
     if (end === 'done') done.bytes += entry.size;
   } catch (error) {

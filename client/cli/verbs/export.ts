@@ -1,5 +1,6 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
+import { visibleLines } from '../../../domain/visible-text.js';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -13,6 +14,7 @@ import { CliError } from '../cli-error.js';
 import { openReader, withTemporal } from '../connect.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { printErr } from '../print.js';
 import { ownVersion } from './version.js';
 
 export interface ExportFlags extends ContextFlags {
@@ -30,12 +32,10 @@ export function exportIncident(job: string, flags: ExportFlags): Promise<number>
     const sources = { temporal, server, ...(store && { store }), version: ownVersion() };
     const { output } = flags;
     const exported = output === undefined ? await toStdout(job, sources) : await toFile(job, sources, output);
-    for (const missing of exported.missing) process.stderr.write(`${job}: not in the export: ${missing}\n`);
+    for (const missing of exported.missing) printErr(`${job}: not in the export: ${missing}\n`);
     const where = output === undefined ? '' : ` in ${output}`;
     const what = `${count(exported.attempts, 'attempt')}, ${count(exported.histories, 'workflow run')}`;
-    process.stderr.write(
-      `${job}: ${what}${where}. Read it before you publish it; docs/operations.md makes a test of it\n`,
-    );
+    printErr(`${job}: ${what}${where}. Read it before you publish it; docs/operations.md makes a test of it\n`);
     return ExitCode.Done;
   });
 }
@@ -98,7 +98,7 @@ async function through(
 }
 
 const toStdout = (job: string, sources: ExportSources): Promise<Exported> =>
-  exportJob(job, sources, (text) => writeTo(process.stdout, text));
+  exportJob(job, sources, (text) => writeTo(process.stdout, visibleLines(text)));
 
 /** Waits where the reader is slower. */
 async function writeTo(stream: Writable, text: string): Promise<void> {

@@ -12,6 +12,7 @@ import { placesIn, type PublishedLines, publishedLines } from '../quota/places.j
 import { boardLines, renderBoard, type ShownBoard } from '../render/job-list.js';
 import { type Look, lookOf } from '../render/look.js';
 import { clockTime } from '../render/quantities.js';
+import { unattended } from './why.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { isOutage, pause } from '../../outage.js';
 import { painted, printPainted } from '../print.js';
@@ -53,20 +54,29 @@ async function boardOf(
     gatherBoard(client, filter, { limit: flags.limit, sort: flags.sort, linesOf }),
     knownToFail(context),
   ]);
-  const [rows, places] = await Promise.all([
+  const open = board.rows.find(({ endedAt }) => endedAt === undefined);
+  const [rows, places, noWorker] = await Promise.all([
     withFailingTasks(board.rows, failing, client),
     placesIn(published, board.rows),
+    open && unattended(client, open),
   ]);
-  return { ...board, rows, places, ...(endedWithin === undefined ? {} : { endedWithin }) };
+  return {
+    ...board,
+    rows,
+    places,
+    ...(noWorker && { noWorker }),
+    ...(endedWithin === undefined ? {} : { endedWithin }),
+  };
 }
 
 /** docs/cli.md documents each key: scripts read it. */
-function asJson({ rows, total, open, phases, places }: ShownBoard): object {
+function asJson({ rows, total, open, phases, places, noWorker }: ShownBoard): object {
   return {
     jobs: rows.map((row) => ({ ...row, ...places.byJob.get(row.id) })),
     total,
     open,
     phases: Object.fromEntries(phases),
+    ...(noWorker && { noWorker }),
   };
 }
 

@@ -7,11 +7,12 @@ import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, refuseStranger, resolveContext, type ServerPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { browserOf, openBrowser } from '../login/browser.js';
+import { type AudienceFlags, chosenAudience } from '../login/chosen-audience.js';
 import { loginOf, openIssuer } from '../login/issuer-client.js';
 import { LOGIN_PATIENCE_MS } from '../login/loopback-login.js';
 import { authorityOf, serverOptionsOf } from '../login/server-access.js';
 import { explainedBy } from '../login/server-failures.js';
-import { changeLogin, type OidcLogin, type StoredLogin, storedLogin } from '../login/stored-logins.js';
+import { changeLogin, type OidcLogin, type StoredLogin, storedLogin, type TokenWay } from '../login/stored-logins.js';
 import { tokenBy, tokenWay } from '../login/token-ways.js';
 import type { OutputFlag } from '../options.js';
 import { printErr, printOut } from '../print.js';
@@ -20,7 +21,7 @@ import { formatDuration } from '../render/quantities.js';
 import { asTyped } from '../typed-command.js';
 import { watchEnd } from '../watch/interruptions.js';
 
-export interface LoginFlags extends ContextFlags, OutputFlag {
+export interface LoginFlags extends ContextFlags, AudienceFlags {
   readonly device?: true;
   readonly idTokenFrom?: string;
   readonly issuer?: string;
@@ -36,7 +37,9 @@ export async function login(flags: LoginFlags): Promise<number> {
   if (way !== undefined && flags.device === true)
     throw new CliError(ExitCode.Usage, 'jobctl login: --device and --id-token-from are two ways: give one');
   const issuer = await chosenIssuer(place, flags);
-  const found = way === undefined ? await personLogin(issuer, flags) : await wayLogin(way, issuer);
+  const consent = way === undefined ? 'shown' : way === 'gcloud' ? 'asked' : 'given';
+  const audience = await chosenAudience(place, issuer.clientId, flags, consent);
+  const found = way === undefined ? await personLogin(issuer, flags) : await wayLogin({ from: way, audience });
   const before = storedLogin(place.url);
   await changeLogin(place.url, () => Promise.resolve(found));
   const who = await withClient(context, (client) => client.whoAmI()).catch(async (error: unknown) => {
@@ -49,8 +52,8 @@ export async function login(flags: LoginFlags): Promise<number> {
 }
 
 /** For other programs, which need no login of their own. Alone on stdout, and nowhere else. */
-async function printToken(place: ServerPlace, { device, idTokenFrom, issuer }: LoginFlags): Promise<number> {
-  if (device !== undefined || idTokenFrom !== undefined || issuer !== undefined)
+async function printToken(place: ServerPlace, flags: LoginFlags): Promise<number> {
+  if ([flags.device, flags.idTokenFrom, flags.issuer, flags.audience].some((flag) => flag !== undefined))
     throw new CliError(ExitCode.Usage, 'jobctl login: --print-token logs nobody in: give it alone');
   const token = await serverOptionsOf(place)
     .token()
@@ -85,10 +88,10 @@ async function chosenIssuer(place: ServerPlace, { issuer }: LoginFlags): Promise
 }
 
 /** The token is asked for now, so that a way that leads nowhere is said. */
-async function wayLogin(from: string, { clientId }: LoginIssuer): Promise<StoredLogin> {
-  const way = { kind: 'from', from, ...(from === 'gcloud' && { audience: clientId }) } as const;
-  await tokenBy(way);
-  return way;
+async function wayLogin(way: Omit<TokenWay, 'kind'>): Promise<StoredLogin> {
+  const login = { kind: 'from', ...way } as const;
+  await tokenBy(login);
+  return login;
 }
 
 async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise<OidcLogin> {

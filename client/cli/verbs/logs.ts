@@ -165,8 +165,17 @@ async function printAttempt(
     await sink.stretch(stretch);
   }
   await sink.attemptEnd(attempt);
+  const cut = cutText(row, attempt);
+  if (cut !== undefined) printErr(`${cut}\n`);
   if (isEmpty && flags.tail !== 0) printErr(`attempt ${attempt} of ${row.id} has no output${emptyText(selection)}\n`);
   return ExitCode.Done;
+}
+
+/** A job that was terminated has a log that ends anywhere: its worker heard of it later, and had no time to store the rest. */
+export function cutText({ id, phase, endedAt, attempts }: JobRow, attempt: number): string | undefined {
+  if (phase !== 'terminated' || endedAt === undefined || attempt < attempts) return undefined;
+  const at = new Date(endedAt).toISOString();
+  return `${id} was ended in Temporal from outside at ${at}: its log ends there. What its hosts printed after that is not stored, and what they printed shortly before may be missing`;
 }
 
 function emptyText({ hosts, flags: { since } }: Selection): string {

@@ -73,7 +73,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   const job = await builtJob(read, file, { ...flags, build: 'local' });
   const seed = flags.seed ?? randomInt(MOST_SEED);
   // Before anything is started: a Ctrl-C while the stack comes up ends it too.
-  const signal = watchEnd();
+  const signal = watchEnd(undefined, Infinity);
   // A second one, too: nothing may stay behind.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => toStderr(ENDING));
   toStderr(`REHEARSAL of ${file}, seed ${seed}: nothing of it runs on real Cloud TPUs`);

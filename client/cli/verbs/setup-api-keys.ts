@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   formatSigningKeys,
@@ -21,6 +21,8 @@ export interface SetupApiKeysFlags extends OutputFlag {
   /** Milliseconds. */
   readonly validFor: number;
   readonly rotate?: true;
+  /** The account that reads the holders' folders, such as a container's; absent: whoever runs it, or who has them already. */
+  readonly forUid?: number;
 }
 
 /** Who has an API key, and the role of it in the namespace. Each has a folder of its own, which can be mounted alone. */
@@ -33,7 +35,9 @@ const HOLDERS = {
 type Holder = keyof typeof HOLDERS;
 
 const KEY_SET = 'public/key-set.json';
-const SIGNING_KEYS = 'signing-keys.json';
+/** In a folder of its own: whoever may read the folders of holders, and no other, is given them all by one `chown`. */
+const SIGNING_KEYS = 'signing/signing-keys.json';
+const FORMER_SIGNING_KEYS = 'signing-keys.json';
 
 /**
  * Makes the keys of a Temporal server's own authorizer: a key set that the server reads, and API keys that it takes.
@@ -47,13 +51,24 @@ export function setupApiKeys(flags: SetupApiKeysFlags): number {
   if (flags.validFor < MINUTE_MS) throw new CliError(ExitCode.Usage, '--valid-for: less than a minute; such as 90d');
   if (existsSync(folder) && !statSync(folder).isDirectory())
     throw new CliError(ExitCode.Usage, `--folder ${folder}: is no folder`);
+  const { forUid } = flags;
+  if (forUid !== undefined && process.getuid?.() !== 0)
+    throw new CliError(
+      ExitCode.Usage,
+      `--for-uid ${forUid}: root alone gives files to another account`,
+      'run it by sudo',
+    );
   const expiresAt = Date.now() + flags.validFor;
   try {
     const keys = signingKeys(folder, flags.rotate ?? false);
+    mkdirSync(folder, { recursive: true, mode: PUBLIC.folder });
+    // Whose the folder is can put another one in the place of each below it.
+    if (forUid !== undefined) chownSync(folder, 0, 0);
     write(join(folder, SIGNING_KEYS), formatSigningKeys(keys), PRIVATE);
-    write(join(folder, KEY_SET), `${JSON.stringify(keySetOf(keys), null, 2)}\n`, PUBLIC);
+    rmSync(join(folder, FORMER_SIGNING_KEYS), { force: true });
+    write(join(folder, KEY_SET), `${JSON.stringify(keySetOf(keys), null, 2)}\n`, PUBLIC, forUid);
     for (const holder of Object.keys(HOLDERS) as Holder[])
-      write(fileOf(folder, holder), apiKeyOf(holder, { keys, namespace, expiresAt }), PRIVATE);
+      write(fileOf(folder, holder), apiKeyOf(holder, { keys, namespace, expiresAt }), PRIVATE, forUid);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError(ExitCode.Failed, `${folder}: ${fileErrorWords(error)}`);
@@ -72,8 +87,8 @@ const fileOf = (folder: string, holder: Holder): string => join(folder, holder, 
 const currentOf = (keys: readonly SigningKey[]): SigningKey => keys.at(-2) as SigningKey;
 
 function signingKeys(folder: string, isRotated: boolean): readonly SigningKey[] {
-  const file = join(folder, SIGNING_KEYS);
-  if (!existsSync(file)) return [newSigningKey(), newSigningKey()];
+  const file = [SIGNING_KEYS, FORMER_SIGNING_KEYS].map((name) => join(folder, name)).find((path) => existsSync(path));
+  if (file === undefined) return [newSigningKey(), newSigningKey()];
   const known = parse(file);
   return isRotated ? [...known.slice(-2), newSigningKey()] : known;
 }
@@ -105,9 +120,10 @@ const PRIVATE = { file: 0o600, folder: 0o700 };
 const PUBLIC = { file: 0o644, folder: 0o755 };
 
 /** Replaced whole. A folder that was given to another account, such as a container's, stays readable for it. */
-function write(path: string, content: string, mode: typeof PRIVATE): void {
+function write(path: string, content: string, mode: typeof PRIVATE, forUid?: number): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: mode.folder });
+  if (forUid !== undefined) chownSync(folder, forUid, statSync(folder).gid);
   const draft = `${path}.${process.pid}.new`;
   writeFileSync(draft, content, { mode: mode.file });
   const { uid, gid } = statSync(folder);

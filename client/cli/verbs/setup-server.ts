@@ -15,6 +15,8 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
   readonly retention: number;
   readonly temporalCloud?: true;
+  /** The other installation that has claimed the task queue is gone. */
+  readonly takeOver?: true;
   /** Changes of workflow code to switch on, and off. */
   readonly activate?: readonly string[];
   readonly deactivate?: readonly string[];
@@ -36,6 +38,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       store,
       taskQueue: context.taskQueue ?? TASK_QUEUE,
       retentionMs: flags.retention,
+      isTakenOver: flags.takeOver === true,
       isCloud: flags.temporalCloud ?? isTemporalCloud(address),
     };
     const moved =

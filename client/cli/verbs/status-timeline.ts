@@ -1,9 +1,10 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
-import { setUpObject, setUpPrefix } from '../../../domain/store-layout.js';
+import { setUpPrefix } from '../../../domain/store-layout.js';
 import type { JobEvent } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { storedJobLog } from '../../job-logs.js';
+import { readSetUp } from '../../set-up-records.js';
 import type { JobRow } from '../../job-rows.js';
 import { openReader } from '../connect.js';
 import { type CliContext, storeOf } from '../context.js';
@@ -42,11 +43,8 @@ export async function setUpsOf(
   { id }: Pick<JobRow, 'id'>,
 ): Promise<readonly { readonly attempt: number; readonly record: SetUpRecord }[]> {
   const names = (await store.list(setUpPrefix(id))).map(({ name }) => name);
-  const stored = names.flatMap((name) => /\/a(\d+)\.json$/.exec(name)?.[1] ?? []).map(Number);
+  const stored = names.flatMap((name) => /\/a(\d{1,9})\.json$/.exec(name)?.[1] ?? []).map(Number);
   const numbers = stored.toSorted((a, b) => a - b).slice(-SHOWN_SET_UPS);
-  const texts = await Promise.all(numbers.map((attempt) => store.read(setUpObject(id, attempt))));
-  return numbers.flatMap((attempt, at) => {
-    const text = texts[at];
-    return text === undefined ? [] : [{ attempt, record: JSON.parse(text.toString('utf8')) as SetUpRecord }];
-  });
+  const found = await Promise.all(numbers.map((attempt) => readSetUp(store, id, attempt)));
+  return found.filter((one) => one !== undefined);
 }

@@ -21,6 +21,7 @@ import type { GoodJob } from '../job-file.js';
 import type { HostChoice } from '../hosts/host-options.js';
 import { hiddenText, shownLines } from '../submitting/shown-lines.js';
 import type { OutputFlag } from '../options.js';
+import { agreeToOutside } from '../outside-files.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { tellLine } from '../render/told-line.js';
 import { TransferLine } from '../render/transfer-line.js';
@@ -50,6 +51,7 @@ export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly pricing?: string;
   readonly spot?: true;
   readonly dryRun?: true;
+  readonly allowOutside?: true;
 }
 
 /** @param file absent: `--tpu` and `command` are the job */
@@ -75,6 +77,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
     process.stdout.write(flags.output === 'json' ? `${JSON.stringify(raw, null, 2)}\n` : jobFileText(raw));
     return ExitCode.Done;
   }
+  await agreeToOutside(job.outside, flags);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
   const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);

@@ -53,7 +53,7 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
 
 const WANTED = 'jobctl validate takes the path of a job file (YAML), a pool file or a quota file (TOML)';
 /** Tables that a quota file has and a pool file does not. */
-const QUOTA_TABLE = /^\s*\[\[?\s*["']?(toml-schema|total_resources|project_membership|project_resources)\b/m;
+const QUOTA_TABLE = /^[^\S\n]*\[\[?\s*["']?(toml-schema|total_resources|project_membership|project_resources)\b/m;
 
 function kindOf(file: string): FileKind {
   if (!/\.(toml|config)$/i.test(file)) return 'job';

@@ -1,3 +1,4 @@
+import { foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { plainWording, reasonText } from '../../../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
@@ -40,7 +41,8 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     const [row, idle] = await Promise.all([withSetUp(found, context), unattended(client, found)]);
     const now = Date.now();
     const width = terminalWidth(process.stdout);
-    const idleLines = renderUnattended(row, idle, now, width);
+    const foreign = idle?.owner === undefined ? undefined : await foreignTo(context, idle, idle.owner);
+    const idleLines = [...renderUnattended(row, idle, now, width), ...(foreign === undefined ? [] : [foreign])];
     const pool = await stateOf(context, row);
     const state = row.phase === 'queued' ? pool : undefined;
     if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags, idle);
@@ -63,6 +65,13 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     printOut(`${text}\n`);
     return ExitCode.Done;
   });
+}
+
+/** Where the queue is another installation's than the context's bucket: no worker of this one will come. */
+async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: string): Promise<string | undefined> {
+  const { ownOwner } = await import('../doctor/server.js');
+  const ours = await ownOwner(context);
+  return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
 /** Of a job that does not wait for its pool, what the pool says of its slices is worth having, and no more. */

@@ -45,7 +45,7 @@ export async function followJobLog(
   while (!signal.aborted) {
     const { endedAt } = await client.row(id);
     if (endedAt !== undefined) {
-      tell((await stored()).match(/.*\n/g) ?? []);
+      tell((await stored()).match(/(?<![^\n])[^\n]*\n/g) ?? []);
       return ExitCode.Done;
     }
     tell(await eventLines(client, id));

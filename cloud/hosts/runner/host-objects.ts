@@ -21,14 +21,14 @@ verb_sign() {
   done
 }
 
-# publish ID: the exit record, for workers that never reach this host again. Beside the supervisor, whose lock others wait for.
-verb_publish() {
-  open_run "$1"
-  exit_url= exit_proof=
-  . "$run/plan"
-  [ -n "$exit_url" ] && command -v curl > /dev/null || return 0
+# publish STATE: the exit record, for workers that never reach this host again. Beside the supervisor, whose lock others wait for. All
+# that it says comes from variables: a disk that has become full, read-only or empty meanwhile must not make it a record of nothing,
+# which no later one could replace.
+publish() {
+  case $1 in 'exited '[0-9]*) ;; *) return 0 ;; esac
+  [ -n "\${exit_url:-}" ] && command -v curl > /dev/null || return 0
   pause=1
-  until put_object "$exit_url" "$exit_as" '{"v":1,"run":"'"$id"'","state":"'"$(exited)"'","proof":"'"$exit_proof"'"}'; do
+  until put_object "$exit_url" "$exit_as" '{"v":1,"run":"'"$id"'","state":"'"$1"'","proof":"'"\${exit_proof:-}"'"}'; do
     [ $pause -le 64 ] || return 0
     sleep $pause
     pause=$((pause * 2))

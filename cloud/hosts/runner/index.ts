@@ -30,7 +30,6 @@ case $verb in
   child) verb_child "$@" ;;
   watch) verb_watch "$@" ;;
   sign) verb_sign "$@" ;;
-  publish) verb_publish "$@" ;;
   keep) verb_keep "$@" ;;
   outputs) verb_outputs "$@" ;;
   guard) verb_guard "$@" ;;

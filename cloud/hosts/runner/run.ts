@@ -10,7 +10,7 @@ open_run() {
 # Does a starter, supervisor or not yet begun child live? Shared, so that two who look do not exclude each other.
 held() { [ -f "$run/lock" ] && ! flock -s -n "$run/lock" true; }
 
-output_bytes() { wc -c < "$run/output" 2>/dev/null || echo 0; }
+output_bytes() { { wc -c < "$run/output"; } 2> /dev/null || echo 0; }
 
 # Milliseconds since the boot, which nobody sets.
 uptime_ms() { read -r up rest < /proc/uptime && echo "\${up%.*}\${up#*.}0"; }
@@ -37,11 +37,17 @@ quiet() {
 # Whether the API's warning lies there, maybe of a worker that is gone.
 warned() { [ -f "$run/warning.api" ] && echo warned || echo -; }
 
+# The exit record into variables. Fails where there is none, or one of which a full or broken disk kept a part: no end is read from that.
+read_exit() {
+  code= signal= started= ended= how= why= killed=
+  { read -r code signal started ended how why killed < "$run/exit"; } 2> /dev/null || return 1
+  case $code:$started:$ended in *[!0-9:]* | :* | *::* | *:) return 1 ;; esac
+}
+
 exited() {
-  read -r code signal started ended how why killed < "$run/exit"
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--} \${killed:--}"
+  echo "exited $code \${signal:--} $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--} \${killed:--}"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -55,30 +61,35 @@ lives() {
 # A container keeps its exit code: without a supervisor, whoever asks first puts it on the disk.
 recover_exit() {
   [ -f "$run/container" ] && [ "$container_is" = exited ] || return 1
-  (exec 9>>"$run/lock"; flock 9; [ -f "$run/exit" ] || { terminated=no && record "$container_code" -; })
+  (exec 9>>"$run/lock"; flock 9; read_exit || { read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"; terminated=no; settle "$container_code" - && record; })
+  read_exit
 }
 
 # One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
 state() {
-  [ -f "$run/exit" ] && { exited; return; }
+  read_exit && { exited; return; }
   begun=no
   [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   if held; then
     [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet) $(warned)" || echo starting
-  elif [ -f "$run/exit" ]; then exited
+  elif read_exit; then exited
   elif [ $begun = no ]; then not_begun
-  elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes)"
+  elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes) restarted"
   elif lives; then
     # Unknown is neither alive nor dead.
     [ "\${container_is:-}" != unknown ] || die "status of $id: docker does not answer: $seen"
     echo "orphaned $(output_bytes)"
   elif recover_exit; then exited
-  else echo "lost $(output_bytes)"
+  else echo "lost $(output_bytes) unrecorded"
   fi
 }
 
+# Processes of a run whose folder somebody has removed: it has begun, and a second start would be one beside it.
+is_left() { [ ! -f "$run/begun" ] && ! held && [ -n "$(members "$mark")" ]; }
+
 not_begun() {
   if [ -f "$run/begun" ]; then echo starting
+  elif is_left; then echo 'orphaned 0'
   elif [ -f "$run/blocked" ] && [ ! -f "$run/stop" ]; then echo "blocked $(cat "$run/blocked")"
   else echo absent
   fi
@@ -87,19 +98,22 @@ not_begun() {
 # $(..) is a shell of its own: what ends it must end us too.
 say_state() { now=$(state) || exit 70; say "$now"; }
 
-# The exit record of a run that ended with code $1, in its reserved place. $2: how the host was, '-' = nobody looked. $3: when.
-record() {
-  ended=\${3:-$(now_ms)}
-  how=$2
+# How the run of 'started' ended, into the variables of its exit record. $1: its code. $2: how the host was, '-' = nobody looked. $3: when.
+settle() {
+  code=$1 how=$2 ended=\${3:-$(now_ms)}
   # What came meanwhile tells as much.
   [ "$terminated" = no ] || [ "$how" = preempted ] || how=stopping
-  signal=-
+  signal=
   [ "$1" -gt 128 ] && [ "$1" -lt 193 ] && signal=$(kill -l "$1" 2>/dev/null) && signal=SIG$signal
-  read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   why=-
   [ ! -f "$run/ended-by" ] || read -r why < "$run/ended-by"
-  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--} \${why:--} $(kills_since)" 1<> "$run/exit.new"
-  place "$run/exit.new" "$run/exit"
+  killed=$(kills_since)
+}
+
+# These variables into the reserved place of the exit record. Fails where the disk does not take them; may be repeated.
+record() {
+  line="$code \${signal:--} $started $ended \${how:--} \${why:--} \${killed:--}"
+  { printf '%s\\n' "$line" 1<> "$run/exit.new" && place "$run/exit.new" "$run/exit"; } 2> /dev/null
 }
 `;
 
@@ -114,7 +128,7 @@ verb_start() {
   job=$2 epoch=$3
   known_epoch "$job"
   [ "$known" -gt "$epoch" ] && { say "fenced $known"; return; }
-  { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say_state; return; }
+  { [ -f "$run/begun" ] || [ -f "$run/exit" ] || is_left; } && { say_state; return; }
   mkdir -p "$run" || die "cannot make $run"
   if ! take_parts "$4" "$5" "$6" "$7" "$8"; then
     drop_parts
@@ -162,6 +176,8 @@ launch() {
 # Holds the lock (inherited) until the exit record is on the disk. Its own words must not get into the output.
 verb_supervise() {
   open_run "$1"
+  exit_url= exit_proof=
+  . "$run/plan"
   # Of a system that shuts down, or of somebody who ends all processes: who ends the command alone does not end its supervisor.
   terminated=no
   trap 'terminated=yes' TERM
@@ -173,11 +189,18 @@ verb_supervise() {
   guard=$!
   setsid sh "$0" keep "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
   keep=$!
+  # The child says by it when its command began, which nobody who removes the folder can take back.
+  exec 7<> "$run/exit.new"
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
+  started=
+  { read -r started < /proc/self/fd/7; } 2> /dev/null
+  exec 7>&-
   rm -f "$run/env" "$run/env.list"
-  [ -f "$run/begun" ] || { kill -KILL -$watch -$sign -$guard -$keep 2>/dev/null; exit 0; }
+  case $started in '' | *[!0-9]*) read -r begun_boot begun_pid begun_start supervisor started 2> /dev/null < "$run/begun" ;; esac
+  case $started in '' | *[!0-9]*) started= ;; esac
+  [ -n "$started" ] || { kill -KILL -$watch -$sign -$guard -$keep 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
   ended=$(now_ms)
   # A system that shuts down sends SIGTERM to all: what is started here outlives it, or the run is lost with its record.
@@ -188,8 +211,15 @@ verb_supervise() {
   [ "$how" != preempted ] || save_first preemption 30000
   await_hook
   trap '' TERM
-  record "$code" "$how" "$ended"
-  setsid sh "$0" publish "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  settle "$code" "$how" "$ended"
+  record && tries=0 || tries=60
+  publish "$(exited)" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  # A disk that takes nothing for a moment; a folder that is gone does not come back.
+  while [ $tries -gt 0 ] && [ -d "$run" ]; do
+    sleep 2
+    record && break
+    tries=$((tries - 1))
+  done
   wake_keeper
   rm -f "$run/hook.env"
   kill -KILL -$watch -$sign -$guard 2>/dev/null
@@ -227,7 +257,8 @@ verb_child() {
   { echo "$started $(uptime_ms)" > "$run/clock.new" && mv -f "$run/clock.new" "$run/clock"; } 2> /dev/null
   echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
   place "$run/begun.new" "$run/begun" || exit 75
-  exec 8>&-
+  echo "$started" >&7
+  exec 7>&- 8>&-
   [ $created -eq 0 ] || exit 125
   ! in_pod || { memory_kills > "$run/memory-kills"; } 2> /dev/null
   echo "$id $started $$" >> "$base/starts.log"
@@ -257,7 +288,7 @@ export const RUN_STOP = `
 # The notice before SIGTERM, and never half of it: who is told by the signal finds out there why.
 verb_stop() {
   open_run "$1"
-  if [ ! -f "$run/exit" ]; then
+  if ! read_exit; then
     # On a full disk the mark may not be written: what has begun can be stopped without it, and without a notice.
     { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
     put_line "$run/notice" "$3"

@@ -1,4 +1,4 @@
-import { googleRefusal } from '../../google-refusal.js';
+import { googleRefusal, readable } from '../../google-refusal.js';
 import type { RefusalScope } from '../../../domain/slice.js';
 import { type ApiError, Code } from './api-error.js';
 
@@ -11,7 +11,7 @@ export function refusalScope(error: ApiError): RefusalScope {
   const refusal = googleRefusal(error);
   if (refusal !== undefined) return refusal.kind === 'unknown-zone' ? 'zone-lasting' : 'installation';
   if (isRateLimit(error)) return 'moment';
-  return TEXTS.find(({ text }) => text.test(error.message))?.scope ?? scopeOfCode(error.code);
+  return TEXTS.find(({ text }) => text.test(readable(error.message)))?.scope ?? scopeOfCode(error.code);
 }
 
 /** The API's own limit of calls, which Google's front end applies before the call reaches Cloud TPU. */

@@ -1,4 +1,4 @@
-import { type GoogleError, googleRefusal } from '../../google-refusal.js';
+import { type GoogleError, googleRefusal, readable } from '../../google-refusal.js';
 import type { RefusalScope } from '../../../domain/slice.js';
 
 /** What a failed call said, or the operation of a call that was accepted. */
@@ -15,7 +15,7 @@ export interface ComputeFailure extends GoogleError {
 export function refusalScope(failure: ComputeFailure): RefusalScope {
   const refusal = googleRefusal(failure);
   if (refusal !== undefined) return refusal.kind === 'unknown-zone' ? 'zone-lasting' : 'installation';
-  const said = `${failure.errorCode ?? ''} ${failure.message}`;
+  const said = readable(`${failure.errorCode ?? ''} ${failure.message}`);
   return TEXTS.find(({ text }) => text.test(said))?.scope ?? scopeOfStatus(failure);
 }
 

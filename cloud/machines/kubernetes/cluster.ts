@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type {
@@ -35,6 +35,8 @@ export interface Cluster {
   readonly server: string;
   /** The namespace that the context names. */
   readonly namespace?: string;
+  /** The service account that jobctl logs in with; undefined if it logs in by other means. */
+  readonly ownAccount: OwnAccount | undefined;
   readonly library: KubernetesLibrary;
   readonly config: KubeConfig;
   readonly core: CoreV1Api;
@@ -42,6 +44,11 @@ export interface Cluster {
   readonly custom: CustomObjectsApi;
   readonly authorization: AuthorizationV1Api;
   readonly version: VersionApi;
+}
+
+export interface OwnAccount {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 const CALL_TIMEOUT_MS = 30_000;
@@ -61,6 +68,7 @@ export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = 
   return {
     context: context.name,
     server: cluster.server,
+    ownAccount: ownAccountOf(config),
     ...(context.namespace !== undefined && { namespace: context.namespace }),
     library,
     config,
@@ -70,6 +78,23 @@ export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = 
     authorization: new library.AuthorizationV1Api(settings),
     version: new library.VersionApi(settings),
   };
+}
+
+/** As its token says, which the API server has signed: nobody but its holder is asked. */
+function ownAccountOf(config: KubeConfig): OwnAccount | undefined {
+  const user: { readonly token?: string; readonly authProvider?: { config?: { readonly tokenFile?: string } } } | null =
+    config.getCurrentUser();
+  try {
+    const [, payload = ''] = (user?.token ?? readFileSync(user?.authProvider?.config?.tokenFile ?? '', 'utf8')).split(
+      '.',
+    );
+    const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { readonly sub?: unknown };
+    const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? [];
+    return namespace === undefined || name === undefined ? undefined : { namespace, name };
+  } catch {
+    // A certificate, a plugin, or a token that says nothing.
+    return undefined;
+  }
 }
 
 /** A call without an answer ends; the client has no bound of its own. */

@@ -1,6 +1,6 @@
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import type { KubernetesPlan, PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { KubernetesPlan, PodFields, PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { type CreateAnswer, isOf, type Ownership } from '../../../domain/slice.js';
 import { createAnswerOf, read } from './api-failure.js';
 import type { Cluster } from './cluster.js';
@@ -22,6 +22,14 @@ export interface SliceObjects {
   readonly parts: readonly Part[];
   /** The owner of the pods. */
   readonly owner: { readonly name: string; readonly create: () => Promise<unknown> };
+}
+
+/** Pods that run as jobctl itself could exec into the pods of every job (docs/kubernetes.md, "Rights"). */
+function ownAccountProblem({ ownAccount }: Cluster, { ref, pods }: PodsPlan): string | undefined {
+  const { serviceAccount } = pods;
+  if (serviceAccount === undefined || ownAccount?.namespace !== ref.namespace || ownAccount.name !== serviceAccount)
+    return undefined;
+  return `service account ${serviceAccount} of namespace ${ref.namespace} is jobctl's own, and no job's: name another one`;
 }
 
 /** The ConfigMap and the Service, and then the Job. */
@@ -52,6 +60,8 @@ export async function createObjects(
   plan: PodsPlan,
   objects: () => SliceObjects,
 ): Promise<CreateAnswer> {
+  const own = ownAccountProblem(cluster, plan);
+  if (own !== undefined) return { kind: 'refused', scope: 'request', message: own };
   let slice: SliceObjects;
   try {
     slice = objects();
@@ -83,6 +93,7 @@ export async function createObjects(
 interface PodsPlan {
   readonly ref: PodsRef;
   readonly ownership: Ownership;
+  readonly pods: Pick<PodFields, 'serviceAccount'>;
 }
 interface ObjectPlace {
   readonly namespace: string;

@@ -58,7 +58,10 @@ export function podSpecOf(
     enableServiceLinks: false,
     nodeSelector: { ...nodeSelector },
     tolerations: [...tolerations],
-    ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
+    // A job that names no account has no business with the API: the namespace's default one may have rights of somebody else.
+    ...(serviceAccount === undefined
+      ? { automountServiceAccountToken: false }
+      : { serviceAccountName: serviceAccount }),
     ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     volumes: [
       { name: AGENT_VOLUME, configMap: { name: configMap, defaultMode: 0o555 } },

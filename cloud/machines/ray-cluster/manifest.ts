@@ -113,12 +113,14 @@ export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
 type Labels = Readonly<Record<string, string>>;
 
 function headTemplate({ ref, pods, agentHours }: RayClusterPlan, labels: Labels): V1PodTemplateSpec {
-  const spec = podSpecOf(rayClusterName(ref.name), pods);
+  const { automountServiceAccountToken: isMounted, ...spec } = podSpecOf(rayClusterName(ref.name), pods);
   return {
     // Otherwise `ray start` becomes the first process.
     metadata: { labels: { ...labels }, annotations: { 'ray.io/overwrite-container-cmd': 'true' } },
     spec: {
       ...spec,
+      // Ray's autoscaler asks the API from the head, by the account that KubeRay makes for this RayCluster alone.
+      ...(isMounted !== undefined && !isScaling(pods) && { automountServiceAccountToken: isMounted }),
       terminationGracePeriodSeconds: GRACE_SECONDS,
       tolerations: [...(spec.tolerations ?? []), ...UNREACHABLE],
       containers: [

@@ -1,5 +1,5 @@
-import { type Choice, type ChoiceKey, choiceIf } from '../../choices.js';
-import { DEFAULT_SERVICE_ACCOUNT } from './google-resources.js';
+import { type Choice, type ChoiceKey, choiceIf, entryChoices } from '../../choices.js';
+import { ALL_SCOPES, DEFAULT_SERVICE_ACCOUNT } from './google-resources.js';
 import type { DataDisk } from './words.js';
 
 /** Compute Engine's name of the network that it takes if none is named. */
@@ -11,14 +11,20 @@ interface GoogleRequest {
   readonly network?: string;
   readonly subnetwork?: string;
   readonly dataDisks?: readonly DataDisk[];
+  readonly scopes?: readonly string[];
+  readonly externalIps: boolean;
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly reservation?: string;
 }
 
 /**
  * What a job chooses in Google Cloud. Where it names no service account or network, Google takes one of its own, which is a
- * choice too: Compute Engine's default account often may do everything.
+ * choice too: Compute Engine's default account often may do everything. Every other key is judged harmless by name, in
+ * test/security/f09-every-key.test.ts.
  */
 export function googleChoices(section: string, request: GoogleRequest): readonly Choice[] {
-  const { project, serviceAccount, network, subnetwork, dataDisks = [] } = request;
+  const { project, serviceAccount, network, subnetwork, dataDisks = [], scopes = [] } = request;
   const or = (key: ChoiceKey, name: string, value: string | undefined, implied: string): Choice =>
     value === undefined
       ? { key, path: [section, name], value: implied, isImplied: true }
@@ -33,5 +39,11 @@ export function googleChoices(section: string, request: GoogleRequest): readonly
       path: [section, 'data_disks', index, 'source'],
       value: source,
     })),
+    ...(scopes.length > 0 ? [] : [or('scopes', 'scopes', undefined, ALL_SCOPES)]),
+    ...scopes.map((value): Choice => ({ key: 'scopes', path: [section, 'scopes'], value })),
+    ...(request.externalIps ? [{ key: 'external_ips', path: [section, 'external_ips'], value: 'true' } as const] : []),
+    ...request.tags.map((value): Choice => ({ key: 'tags', path: [section, 'tags'], value })),
+    ...entryChoices('metadata', [section, 'metadata'], request.metadata),
+    ...choiceIf('reservations', [section, 'reservation'], request.reservation),
   ];
 }

@@ -81,6 +81,8 @@ const SERVICE_ACCOUNT_HINT =
   "an email such as trainer@my-project.iam.gserviceaccount.com; default is Compute Engine's default one";
 
 const AUTH = 'https://www.googleapis.com/auth/';
+/** What the APIs give where no scope is named. */
+export const ALL_SCOPES = `${AUTH}cloud-platform`;
 const AGENT_SCOPES = ['logging.write', 'service.management.readonly', 'servicecontrol', 'trace.append'];
 
 /**
@@ -123,6 +125,13 @@ export function resolveServiceAccount(
   return email;
 }
 
+/** Of a URL itself, and of an alias; none for anything else. */
+export function scopeUrls(scope: string): readonly string[] {
+  if (/^https:\/\/\S+$/.test(scope)) return [scope];
+  const known = Object.hasOwn(ALIASES, scope) ? ALIASES[scope] : undefined;
+  return (known ?? []).map((name) => AUTH + name);
+}
+
 /** URLs, each once, in the file's order. An empty list stays empty, which the API reads as all scopes. */
 export function resolveScopes(
   tpu: Pick<GoogleForm, 'scopes'>,
@@ -130,13 +139,12 @@ export function resolveScopes(
 ): readonly string[] | undefined {
   const scopes = given(tpu.scopes);
   if (scopes === undefined) return undefined;
-  const urls = scopes.flatMap((scope, index) => {
-    if (/^https:\/\/\S+$/.test(scope)) return [scope];
-    const known = Object.hasOwn(ALIASES, scope) ? ALIASES[scope] : undefined;
-    if (known === undefined) report.wrong([section, 'scopes', index], scope, 'no scope', scopeHint(scope));
-    return (known ?? []).map((name) => AUTH + name);
+  const resolved = scopes.flatMap((scope, index) => {
+    const urls = scopeUrls(scope);
+    if (urls.length === 0) report.wrong([section, 'scopes', index], scope, 'no scope', scopeHint(scope));
+    return urls;
   });
-  return [...new Set(urls)];
+  return [...new Set(resolved)];
 }
 
 function scopeHint(scope: string): string {

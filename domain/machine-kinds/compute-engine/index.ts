@@ -56,6 +56,7 @@ export const computeEngine: MachineKind<
   devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
 
   reach: 'ssh',
+  areTakenBack: true,
   takesPublicKey: true,
 
   section: {

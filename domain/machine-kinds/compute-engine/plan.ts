@@ -53,6 +53,6 @@ export function vmNames({ name, vms }: Pick<ComputeEngineRef, 'name' | 'vms'>): 
   const longest = `-${vms - 1}`.length;
   if (name.length + longest <= MOST_CHARACTERS) return Array.from({ length: vms }, (_, index) => `${name}-${index}`);
   const mark = shortHash(name);
-  const front = name.slice(0, MOST_CHARACTERS - longest - mark.length - 1).replace(/-+$/, '');
+  const front = name.slice(0, MOST_CHARACTERS - longest - mark.length - 1).replace(/(?<!-)-+$/, '');
   return Array.from({ length: vms }, (_, index) => `${front}-${mark}-${index}`);
 }

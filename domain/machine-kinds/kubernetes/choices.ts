@@ -1,5 +1,5 @@
-import { type Choice, choiceIf } from '../../choices.js';
-import { DEFAULT_CLUSTER, type PodFields } from './words.js';
+import { type Choice, choiceIf, entryChoices } from '../../choices.js';
+import { DEFAULT_CLUSTER, type PodFields, type Toleration } from './words.js';
 
 /** Where the pods of a job run, for `[allow] machines`: `kubernetes/CONTEXT/NAMESPACE`. */
 export const podsPlace = (section: string, { context, namespace }: Pick<PodFields, 'context' | 'namespace'>): string =>
@@ -8,6 +8,14 @@ export const podsPlace = (section: string, { context, namespace }: Pick<PodField
 /** A Secret of Kubernetes, for `[allow] secrets`: `CONTEXT/NAMESPACE/NAME`. */
 export const secretPlace = ({ context, namespace }: Pick<PodFields, 'context' | 'namespace'>, name: string): string =>
   [context ?? DEFAULT_CLUSTER, namespace, name].join('/');
+
+/**
+ * A toleration as `kubectl taint` writes it, for `[allow] tolerations`: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` for every value. What
+ * stands for every key or every effect is nothing that a taint can be called, so only a pattern of the same width allows it.
+ */
+function taintText({ key, value, effect }: Toleration): string {
+  return `${key ?? '/every key/'}${value === undefined ? '' : `=${value}`}:${effect ?? 'every effect'}`;
+}
 
 /** What a job chooses in a cluster. Its namespace's own service account is no choice: it has the rights that the namespace gave it. */
 export function podChoices(section: string, pods: PodFields): readonly Choice[] {
@@ -22,5 +30,12 @@ export function podChoices(section: string, pods: PodFields): readonly Choice[] 
       ...choiceIf('data_disks', [section, 'volumes', index, 'claim'], claim),
       ...choiceIf('data_disks', [section, 'volumes', index, 'host_path'], hostPath),
     ]),
+    // Network policies and Services go by labels of pods, as firewall rules go by tags.
+    ...entryChoices('labels', [section, 'labels'], pods.labels),
+    ...entryChoices('node_selectors', [section, 'node_selector'], pods.nodeSelector),
+    ...pods.tolerations.map((toleration, index): Choice => {
+      return { key: 'tolerations', path: [section, 'tolerations', index], value: taintText(toleration) };
+    }),
+    ...choiceIf('priority_classes', [section, 'priority_class'], pods.priorityClass),
   ];
 }

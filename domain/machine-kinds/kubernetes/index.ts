@@ -50,6 +50,7 @@ export const kubernetes: MachineKind<
   },
 
   reach: 'pod',
+  areTakenBack: true,
   takesPublicKey: false,
 
   section: {

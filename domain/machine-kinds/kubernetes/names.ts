@@ -29,5 +29,5 @@ const MOST_CHARACTERS = 58;
 export function objectName(name: string, mostCharacters = MOST_CHARACTERS): string {
   if (name.length <= mostCharacters) return name;
   const hash = shortHash(name);
-  return `${name.slice(0, mostCharacters - hash.length - 1).replace(/-+$/, '')}-${hash}`;
+  return `${name.slice(0, mostCharacters - hash.length - 1).replace(/(?<!-)-+$/, '')}-${hash}`;
 }

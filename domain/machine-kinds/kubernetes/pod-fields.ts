@@ -20,7 +20,7 @@ export function resolvePodFields(form: PodForm, place: Place): PodFields {
   return {
     ...definedOnly({
       context: given(form.context),
-      serviceAccount: nameInCluster(form.service_account, [place.section, 'service_account'], place.report),
+      serviceAccount: resolveAccount(form, place),
       priorityClass: nameInCluster(form.priority_class, [place.section, 'priority_class'], place.report),
     }),
     namespace: resolveNamespace(form, place),
@@ -32,6 +32,21 @@ export function resolvePodFields(form: PodForm, place: Place): PodFields {
     labels: resolveLabels(form, place),
     gangSeconds: resolveGang(form, place),
   };
+}
+
+/** The worker's account, as deploy/kubernetes names it. One of another name is known when it is used (cloud/machines/kubernetes). */
+const WORKER_ACCOUNT = 'jobctl-worker';
+
+function resolveAccount({ service_account }: PodForm, { section, report }: Place): string | undefined {
+  const path = [section, 'service_account'];
+  if (given(service_account) === WORKER_ACCOUNT)
+    report.wrong(
+      path,
+      service_account,
+      'no account of a job',
+      "it is jobctl's own, which may exec into every pod: name another one",
+    );
+  return nameInCluster(service_account, path, report);
 }
 
 /** A reference as the distribution specification has it; the registry itself says the rest. */

@@ -39,6 +39,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   },
 
   reach: 'ssh',
+  areTakenBack: false,
   takesPublicKey: false,
 
   section: {

@@ -54,6 +54,7 @@ export const rayCluster: MachineKind<
   devices: { devices: [], lockFiles: [] },
 
   reach: 'pod',
+  areTakenBack: true,
   takesPublicKey: false,
 
   section: {

@@ -64,6 +64,25 @@ describe('a log that jobctl serve sends', function () {
     return given;
   }
 
+  it('is refused where an event is of no host, or has no end', async () => {
+    for (const host of ['\u001b[2J', -1, 1e300, null]) {
+      server.replies = [sends(stretch('1;0:3', host as number, 0, 'abc'))];
+      await assert.rejects(follow(), /sends a stretch of no host in a log/);
+    }
+    server.replies = [sends(event('attempt-end', '2;', { attempt: '1' }))];
+    await assert.rejects(follow(), /sends the end of no attempt/);
+    const piece = 'x'.repeat(1 << 20);
+    server.replies = [
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write('data: ');
+        const send = (): void => void (response.destroyed || response.write(piece, send));
+        send();
+      },
+    ];
+    await assert.rejects(follow(), /sends an event without an end in a log/);
+  });
+
   it('is one request, whose events are given in their order until the log is complete', async () => {
     server.replies = [
       sends(

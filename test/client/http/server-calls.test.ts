@@ -16,6 +16,7 @@ import {
   ServerUnreachable,
   TooManyRequests,
 } from '../../../client/errors.js';
+import { createServerReader } from '../../../client/http/store-reader.js';
 import { type Reply, ScriptedServer } from './scripted-server.js';
 
 const JOB = { name: 'j', tpu: { accelerator: 'v5litepod-1' }, command: { run: 'true' } };
@@ -300,3 +301,44 @@ async function freePort(): Promise<number> {
   await new Promise<void>((resolve) => probe.close(() => resolve()));
   return port;
 }
+
+describe('a server that answers anything', function () {
+  this.timeout(20_000);
+  const server = new ScriptedServer();
+  before(() => server.start());
+  after(() => server.stop());
+
+  const options = { server: '', token: async (): Promise<string> => 'a.b.c' };
+  const answers =
+    (body: unknown): Reply =>
+    (_, response) =>
+      void response.end(JSON.stringify(body));
+  const sendsOn: Reply = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const piece = Buffer.alloc(1 << 20, ' ');
+    const send = (): void => void (response.destroyed || response.write(piece, send));
+    send();
+  };
+
+  it('without end, or in pages without end, is left', async () => {
+    const client = await JobClient.connect({ ...options, server: server.address });
+    server.replies = [sendsOn];
+    await assert.rejects(client.row('j'), /answers with more than \d+ bytes/);
+    const rows = [{ id: 'j-1' }];
+    server.replies = [answers({ rows, total: 1, open: 1, nextPageToken: 'more' })];
+    assert.equal((await client.find({})).length, 1);
+  });
+
+  it('with other names than were asked for, the same ones again, or more bytes, is refused', async () => {
+    const reader = createServerReader({ ...options, server: server.address });
+    const object = (name: unknown): object => ({ name, size: 1, generation: '1', updatedAt: 1 });
+    for (const name of ['jobs/k/x', '../x', 7]) {
+      server.replies = [answers({ objects: [object(name)] })];
+      await assert.rejects(reader.list('jobs/j/'), /where "jobs\/j\/"\* was asked for/);
+    }
+    server.replies = [answers({ objects: Array.from({ length: 1_000 }, (_, at) => object(`jobs/j/${1_000 + at}`)) })];
+    await assert.rejects(reader.list('jobs/j/'), /the server lists "jobs\/j\/1000"/);
+    server.replies = [(_, response) => response.end(Buffer.alloc(9 * 1024 * 1024))];
+    await assert.rejects(reader.read('jobs/j/x'), /sends more of "jobs\/j\/x" than was asked for/);
+  });
+});

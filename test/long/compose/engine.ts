@@ -16,6 +16,8 @@ export interface Engine {
   inside(command: string, ...words: readonly string[]): string;
   /** The same, beside others, in the network of a container's process. @throws Error unless it exits with 0 */
   insideNetworkOf(pid: number, command: string, ...words: readonly string[]): Promise<string>;
+  /** A process that goes on there. */
+  startInNetworkOf(pid: number, logFile: string, command: string, ...words: readonly string[]): BackgroundProcess;
   /** Of the daemon's network, on this computer. */
   readonly networkFile: string;
   /** Removes every container, and ends. Images and volumes stay in the folder. */
@@ -42,6 +44,8 @@ export async function startEngine(folder: string, network: 'host' | 'own'): Prom
       const all = [...enter(), 'nsenter', `--net=/proc/${pid}/ns/net`, ...words];
       return (await promisify(execFile)('nsenter', all)).stdout;
     },
+    startInNetworkOf: (pid, logFile, ...words) =>
+      BackgroundProcess.start('nsenter', [...enter(), 'nsenter', `--net=/proc/${pid}/ns/net`, ...words], { logFile }),
     networkFile: `/proc/${spaces.pid}/ns/net`,
     stop: async () => {
       const left = engine.docker('ps', '-aq').split('\n').filter(Boolean);

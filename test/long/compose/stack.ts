@@ -14,6 +14,7 @@ import { IMAGE_VARIABLES, makeStandIns } from './images.js';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** An `.env` beside the file is a user's own. */
 const FILES = ['--env-file', '/dev/null', '-f', 'docker-compose.yml'];
+const VERIFIED_FILE = 'docker-compose.verified.yml';
 const IN_WORKER = ['exec', '-T', 'worker-rehearsal'];
 const GATE = '/var/lib/jobctl/open';
 const UP_MS = 240_000;
@@ -22,6 +23,9 @@ const UP_MS = 240_000;
 export const SERVICES = ['postgres', 'temporal', 'ui', 'rehearsal', 'worker-rehearsal'] as const;
 export const ONCE = ['schema', 'roles', 'setup-rehearsal'] as const;
 export type Service = (typeof SERVICES)[number];
+
+/** docker-compose.verified.yml beside the other one. */
+export const VERIFIED_SERVICES = [...SERVICES, 'keys', 'server-rehearsal'] as const;
 
 /** What `docker inspect` says of a container, as far as it is looked at here. */
 export interface Inspected {
@@ -55,17 +59,27 @@ export class ComposeStack {
   readonly #compose: string;
   readonly #folder: string;
   readonly #outside: BackgroundProcess;
+  /** Of docker-compose.verified.yml; absent: it is not used. */
+  readonly #verified: Readonly<Record<string, string>> | undefined;
   #passwords = { POSTGRES_PASSWORD: 'of-the-owner', POSTGRES_SERVER_PASSWORD: 'of-the-server' };
 
-  private constructor(engine: Engine, compose: string, folder: string, outside: BackgroundProcess) {
+  private constructor(
+    engine: Engine,
+    { compose, folder, verified }: { compose: string; folder: string; verified?: Readonly<Record<string, string>> },
+    outside: BackgroundProcess,
+  ) {
     this.engine = engine;
     this.#compose = compose;
     this.#folder = folder;
+    this.#verified = verified;
     this.#outside = outside;
   }
 
-  /** Makes the images: those of others, and ours by the Dockerfile with the base as its build argument. Nothing runs yet. */
-  static async make(): Promise<ComposeStack> {
+  /**
+   * Makes the images: those of others, and ours by the Dockerfile with the base as its build argument. Nothing runs yet.
+   * @param verified the variables of docker-compose.verified.yml
+   */
+  static async make(verified?: Readonly<Record<string, string>>): Promise<ComposeStack> {
     const compose = await dockerCompose();
     const folder = process.env['JOBCTL_COMPOSE_FOLDER'] ?? mkdtempSync(join(tmpdir(), 'compose-test-'));
     const builder = await startEngine(join(folder, 'engine'), 'host');
@@ -76,13 +90,19 @@ export class ComposeStack {
       await builder.stop();
     }
     const engine = await startEngine(join(folder, 'engine'), 'own');
-    return new ComposeStack(engine, compose, folder, await startOutside(engine, folder));
+    const parts = { compose, folder, ...(verified && { verified }) };
+    return new ComposeStack(engine, parts, await startOutside(engine, folder));
+  }
+
+  get services(): readonly string[] {
+    return this.#verified === undefined ? SERVICES : VERIFIED_SERVICES;
   }
 
   /** As an operator types it. @returns what it prints */
   async compose(...words: readonly string[]): Promise<string> {
-    const args = [...FILES, '--profile', 'rehearsal', ...words];
-    const env = { ...process.env, ...this.engine.env, ...IMAGE_VARIABLES, ...this.#passwords };
+    const more = this.#verified === undefined ? [] : ['-f', VERIFIED_FILE];
+    const args = [...FILES, ...more, '--profile', 'rehearsal', ...words];
+    const env = { ...process.env, ...this.engine.env, ...IMAGE_VARIABLES, ...this.#passwords, ...this.#verified };
     const { stdout } = await promisify(execFile)(this.#compose, args, { cwd: ROOT, env, maxBuffer: 1 << 26 });
     return stdout;
   }
@@ -120,7 +140,7 @@ export class ComposeStack {
   }
 
   async untilHealthy(): Promise<void> {
-    for (const service of SERVICES) {
+    for (const service of this.services) {
       const isHealthy = (): boolean => this.inspect(service).State.Health?.Status === 'healthy';
       await until(`${service} is healthy`, isHealthy, UP_MS).catch((error: unknown) => {
         const { State } = this.inspect(service);
@@ -175,6 +195,8 @@ async function startOutside(engine: Engine, folder: string): Promise<BackgroundP
   const { address, port } = ComposeStack.OUTSIDE;
   const serve = `require('node:http').createServer((_, answer) => answer.end('outside')).listen(${port}, () => console.log('up'))`;
   const logFile = join(folder, 'outside.log');
+  // Of the run before, in a folder that is kept.
+  rmSync(logFile, { force: true });
   const outside = BackgroundProcess.start('unshare', ['--net', process.execPath, '-e', serve], { logFile });
   await until('a web server outside', () => outside.tail() === 'up');
   const ip = (network: string, ...words: readonly string[]): unknown =>

@@ -10,6 +10,7 @@ import { fetchFile } from '../../../client/cli/hosts/fetched-file.js';
 import { forwardToPod, podShell } from '../../../client/cli/hosts/pod-shell.js';
 import type { JobHost } from '../../../client/cli/hosts/job-hosts.js';
 import type { PodReach } from '../../../client/cli/hosts/reach.js';
+import { SafeFolder } from '../../../client/cli/safe-folder.js';
 import { remoteFiles } from '../../../client/cli/hosts/remote-files.js';
 import { never } from '../../hosts/session.js';
 import { until } from '../../until.js';
@@ -53,7 +54,7 @@ describe('the verbs for hosts, on pods of a real Kubernetes', function () {
       await onEachHost({ ...reach, hosts: reach.hosts.slice(0, 1) }, never, async (connection) => {
         await connection.putFile(Buffer.from('content'), 'out/a.txt', { mode: 0o600, signal: never });
         for (const file of await remoteFiles(connection, 'out', never))
-          await fetchFile(connection, file, join(folder, file.name), never);
+          await fetchFile(connection, file, { folder: new SafeFolder(folder), name: `out/${file.below}` }, never);
       });
       assert.equal(readFileSync(join(folder, 'out/a.txt'), 'utf8'), 'content');
     } finally {

@@ -12,6 +12,9 @@ import { makeGone, makeReady, observed } from '../../cloud/machines-conformance.
 import { openRealCluster, type RealCluster } from './real-cluster.js';
 
 const RBAC = 'deploy/kubernetes/rbac.yaml';
+const ACCOUNT = 'deploy/kubernetes/worker-account.yaml';
+/** The namespace of the worker's account. */
+const OF_WORKER = 'jobctl';
 
 describe('rights of a worker, on a real cluster', function () {
   this.timeout(240_000);
@@ -27,7 +30,7 @@ describe('rights of a worker, on a real cluster', function () {
 
   /** A kubeconfig of a service account. */
   async function loginAs(name: string, server = real.cluster.server): Promise<string> {
-    const { namespace } = real;
+    const namespace = name === 'jobctl-worker' ? OF_WORKER : real.namespace;
     const body = { spec: { audiences: [], expirationSeconds: 3600 } };
     const { status } = await real.cluster.core.createNamespacedServiceAccountToken({
       name,
@@ -73,6 +76,7 @@ describe('rights of a worker, on a real cluster', function () {
       ),
       before.join('\n'),
     );
+    real.kubectl('apply', '-f', ACCOUNT, '--namespace', OF_WORKER);
     real.kubectl('apply', '-f', RBAC);
     const after = await look(await loginAs('jobctl-worker'));
     assert.ok(after.includes('ok rights: all that jobctl needs in machines-rights'), after.join('\n'));

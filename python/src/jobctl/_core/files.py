@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO, Optional, Set
+from typing import BinaryIO, Optional
 
 from ..errors import DownloadFailed
 from ..outputs import OutputFile, OutputLink
@@ -18,7 +18,6 @@ READ_BYTES = 1 << 20
 class SafeFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._made: Set[Path] = set()
 
     def path(self, name: str) -> Path:
         return self.root.joinpath(*name.split("/"))
@@ -34,9 +33,8 @@ class SafeFolder:
         place = self.root
         for part in filter(None, name.split("/")):
             place = place / part
-            if place not in self._made:
-                _make_folder(place)
-                self._made.add(place)
+            # Looked at each time: a folder that was one may be a link by now.
+            _make_folder(place)
 
 
 def _make_folder(place: Path) -> None:
@@ -65,7 +63,8 @@ def place_link(folder: SafeFolder, link: OutputLink) -> None:
 class PartFile:
     """What came of a file so far, beside its place: it is gone on with, and takes its place when its hash is right."""
 
-    def __init__(self, file: OutputFile, place: Path, part: Path) -> None:
+    def __init__(self, folder: SafeFolder, file: OutputFile, place: Path, part: Path) -> None:
+        self._folder = folder
         self._wanted = file
         self._place = place
         self._part = part
@@ -85,7 +84,7 @@ class PartFile:
             return None
         # By name and content: a part of another version is never gone on with.
         key = hashlib.sha256(f"{file.sha256} {file.path}".encode("utf-8", "surrogatepass")).hexdigest()
-        return PartFile(file, place, place.with_name(f".jobctl-{key[:24]}.part"))
+        return PartFile(folder, file, place, place.with_name(f".jobctl-{key[:24]}.part"))
 
     def write(self, piece: bytes) -> None:
         self._file.seek(self.at)
@@ -105,6 +104,8 @@ class PartFile:
         self._part.chmod(self._wanted.mode)
         modified = (self._wanted.modified_at - EPOCH).total_seconds()
         os.utime(self._part, (modified, modified))
+        # The content took its time, in which its folder may have become a link.
+        self._folder.place(self._wanted.path)
         self._part.replace(self._place)
         return self._place
 

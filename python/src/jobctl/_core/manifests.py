@@ -16,6 +16,11 @@ from ..outputs import HostOutputs, OutputEntry, OutputFile, OutputFolder, Output
 from .decode import EPOCH
 
 
+MOST_PART_BYTES = 255
+MOST_NAME_BYTES = 4096
+MOST_COUNT = 2**53 - 1
+
+
 class ManifestWrong(DownloadFailed):
     """The sentence goes on behind the manifest's name."""
 
@@ -56,8 +61,9 @@ def _entry(line: str) -> OutputEntry:
     sha256, mode = value.get("sha256"), value.get("mode")
     if not isinstance(sha256, str) or re.fullmatch(r"[0-9a-f]{64}", sha256) is None:
         raise ManifestWrong(f"gives {path!r} no SHA-256")
-    has_mode = isinstance(mode, str) and re.fullmatch(r"[0-7]{1,4}", mode) is not None
-    bits = int(str(mode), 8) & 0o777 if has_mode else 0o644
+    if "mode" in value and (not isinstance(mode, str) or re.fullmatch(r"[0-7]{1,4}", mode) is None):
+        raise ManifestWrong(f"has mode {mode!r}, which is none")
+    bits = int(mode, 8) & 0o777 if isinstance(mode, str) else 0o644
     return OutputFile(path, sha256, _size(value, "size"), _time(value, "mtime", 1000), bits)
 
 
@@ -67,6 +73,9 @@ def _safe_path(value: object) -> str:
         raise ManifestWrong(f"has a name that is none: {value!r}")
     if any(part in ("", ".", "..") for part in path.split("/")):
         raise ManifestWrong(f"is refused: {path!r} would be written outside of the folder")
+    sizes = [len(part.encode("utf-8", "surrogatepass")) for part in path.split("/")]
+    if sum(sizes) + len(sizes) - 1 > MOST_NAME_BYTES or max(sizes) > MOST_PART_BYTES:
+        raise ManifestWrong(f"is refused: {path[:MOST_PART_BYTES]!r} is longer than a file system takes")
     return path
 
 
@@ -83,17 +92,14 @@ def _safe_target(path: str, value: object) -> str:
 
 def _check_tree(entries: Iterable[OutputEntry]) -> None:
     """Raises if a path is there twice, or below another one."""
-    paths = set()
-    for entry in entries:
-        if entry.path in paths:
-            raise ManifestWrong(f"is refused: it lists {entry.path!r} twice")
-        paths.add(entry.path)
-    for path in paths:
-        parts = path.split("/")
-        for end in range(1, len(parts)):
-            above = "/".join(parts[:end])
-            if above in paths:
-                raise ManifestWrong(f"is refused: {path!r} is below {above!r}, which is no folder")
+    # Sorted so, what is below a name follows it at once: no other character is less than NUL, which no name has.
+    paths = sorted(entry.path.replace("/", "\0") for entry in entries)
+    for above, path in zip(paths, paths[1:]):
+        shown = path.replace("\0", "/")
+        if path == above:
+            raise ManifestWrong(f"is refused: it lists {shown!r} twice")
+        if path.startswith(above + "\0"):
+            raise ManifestWrong(f"is refused: {shown!r} is below {above.replace(chr(0), '/')!r}, which is no folder")
 
 
 def _parsed(line: str) -> Dict[str, Any]:
@@ -125,7 +131,7 @@ def _number(value: Dict[str, Any], key: str) -> float:
 
 def _size(value: Dict[str, Any], key: str) -> int:
     number = _number(value, key)
-    if number < 0 or number != int(number):
+    if number < 0 or number > MOST_COUNT or number != int(number):
         raise ManifestWrong(f"has {key} {number!r}, which is no size")
     return int(number)
 

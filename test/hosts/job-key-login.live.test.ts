@@ -16,7 +16,7 @@ import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { deriveJobKey } from '../../cloud/job-keys/job-keys.js';
 import type { JobView } from '../../contract/job.js';
 import { type LoginTry, tryLogin } from './open-ssh-client.js';
-import { hasOpenSshd, type OpenSshd, startOpenSshd } from './open-sshd.js';
+import { type OpenSshd, startOpenSshd } from './open-sshd.js';
 import { never } from './session.js';
 
 const SECRET = { id: 'test', secret: createSecretKey(randomBytes(32)) };
@@ -25,7 +25,7 @@ const [KEY_OF_A, KEY_OF_B] = ['a', 'b'].map((id) => deriveJobKey(SECRET, { id, r
   ReturnType<typeof deriveJobKey>,
 ];
 
-(hasOpenSshd ? describe : describe.skip)('a host that lets the key of job a in, under a real sshd', () => {
+describe('a host that lets the key of job a in, under a real sshd', () => {
   let sshd: OpenSshd;
   before(async () => {
     const authorized = { private: '', public: KEY_OF_A.publicKey };

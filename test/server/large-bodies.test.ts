@@ -39,7 +39,7 @@ describe('bodies that are nested deeply', () => {
         const { status, detail } = await answerTo(route, bodyOf(value));
         assert.deepEqual(
           [status, detail],
-          [422, "the body's objects and lists lie more than 50 levels deep in one another"],
+          [422, 'the body: its objects and lists lie more than 50 levels deep in one another'],
         );
       });
 

@@ -11,7 +11,6 @@ import type { StorePort } from '../../cloud/store/port.js';
 import { refIn } from '../../domain/machine-kinds/machines/index.js';
 import type { MachinesPlan } from '../../domain/machine-kinds/machines/words.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
-import { hasOpenSshd } from '../hosts/open-sshd.js';
 import { never } from '../hosts/session.js';
 import { until } from '../until.js';
 import { fleetOf, lookAfter, type Rack, rackStore, startRack, visitsOf } from '../hosts/rack.js';
@@ -41,7 +40,7 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
   machines: { hosts, labels: {} },
 });
 
-(hasOpenSshd ? describe : describe.skip)('machines of our own', () => {
+describe('machines of our own', () => {
   exerciseMachines('three hosts behind sshd', ['no accelerator'], async (): Promise<MachinesUnderTest<'machines'>> => {
     const [cloud, rack] = await Promise.all([startRehearsedCloud(111), startRack(3)]);
     const port = lookAfter(rack, await rackStore(cloud.storeEndpoint, 'rack'));

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { constants, type FileHandle, lstat, mkdir, open, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { nameProblem, quotedName } from '../../domain/outside-names.js';
+import { fileSource } from './file-on-disk.js';
+
+/** A file that is to be laid down. */
+export interface LaidFile {
+  /** Below the folder, with `/`. */
+  readonly name: string;
+  /** Permission bits. */
+  readonly mode: number;
+  /** Epoch ms. Absent: now. */
+  readonly modifiedAt?: number;
+  /** Name of the part that a cut copy leaves, and that the next one goes on with. Absent: nothing is left. */
+  readonly part?: string;
+}
+
+/**
+ * A folder on this computer that files from elsewhere are laid down in: the names come from a host or a store, and others may write
+ * here too. Nothing is written outside of it: each name is judged, no link is followed, and each file is written under a name of
+ * jobctl's and renamed once it is whole. All that writes files which somebody else has listed goes through it (docs/adr/0092).
+ */
+export class SafeFolder {
+  readonly root: string;
+  readonly #laid = new Set<string>();
+
+  /** @param root the user's own word: it may be a link of theirs */
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  /** Makes a folder of this name and those above it; '' is the folder itself. @throws UnsafePath if one is there and is no folder */
+  async folder(name: string): Promise<string> {
+    if (name !== '') this.#judge(name);
+    await makeRoot(this.root);
+    const parts = name === '' ? [] : name.split('/');
+    // Looked at each time: a folder that was one may be a link by now.
+    for (let end = 1; end <= parts.length; end++) await makeFolder(join(this.root, ...parts.slice(0, end)));
+    return join(this.root, ...parts);
+  }
+
+  /**
+   * Whether a file of this name and content is there. A link of this name is not followed; it is replaced later.
+   * @param sha256 is asked only if the size is the same
+   * @throws UnsafePath if a folder is there
+   */
+  async holds(name: string, size: number, sha256: () => Promise<string | undefined>): Promise<boolean> {
+    const path = await this.#place(name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isDirectory() === true) throw new UnsafePath(`${path} is a folder, and a file is to be written there`);
+    if (found?.isFile() !== true || found.size !== size) return false;
+    // A file that may not be read may still be replaced.
+    const [ours, theirs] = await Promise.all([fileSource(path).catch(() => undefined), sha256()]);
+    if (ours === undefined || ours.sha256 !== theirs) return false;
+    this.#laid.add(identity(found));
+    return true;
+  }
+
+  /** Gives a file that is there these permission bits. False: it belongs to somebody else; it may still be replaced. */
+  async takesMode(name: string, mode: number): Promise<boolean> {
+    const file = await open(await this.#place(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+    if (file === undefined) return false;
+    try {
+      if (((await file.stat()).mode & 0o777) !== mode) await file.chmod(mode);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Lays one file down: whole, or not at all. @param fill writes its content @throws UnsafePath; what `fill` throws */
+  async lay<T>({ name, mode, modifiedAt, part }: LaidFile, fill: (writing: FileHandle) => Promise<T>): Promise<T> {
+    const path = await this.#place(name);
+    const draft = join(dirname(path), part ?? `.jobctl-${randomBytes(12).toString('hex')}.part`);
+    const ways = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+    const writing = await open(draft, part === undefined ? ways | constants.O_EXCL : ways, 0o600);
+    try {
+      const { end, id } = await filled(writing, fill, mode, modifiedAt);
+      // The content took its time, in which its folder may have become a link.
+      await this.#place(name);
+      await this.#refuseTwin(name, path);
+      await rename(draft, path);
+      this.#laid.add(id);
+      return end;
+    } catch (error) {
+      if (part === undefined || error instanceof UselessPart) await rm(draft, { force: true });
+      throw error;
+    }
+  }
+
+  /** Makes a symbolic link, whose target was judged. @throws UnsafePath if something that is no link is there */
+  async link(name: string, target: string): Promise<void> {
+    const path = await this.#place(name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found !== undefined && !found.isSymbolicLink())
+      throw new UnsafePath(`${path} is there and is no symbolic link`);
+    if (found !== undefined && (await readlink(path)) === target) return;
+    if (found !== undefined) await rm(path);
+    await symlink(target, path);
+  }
+
+  /** The path of a name, the folders above it made and looked at. */
+  async #place(name: string): Promise<string> {
+    this.#judge(name);
+    const end = name.lastIndexOf('/');
+    return join(await this.folder(end === -1 ? '' : name.slice(0, end)), name.slice(end + 1));
+  }
+
+  #judge(name: string): void {
+    const problem = nameProblem(name);
+    if (problem !== undefined) throw new UnsafePath(`${quotedName(name)} ${problem}`);
+  }
+
+  /** On a file system to which `A` and `a` are one name, the second would silently replace the first. */
+  async #refuseTwin(name: string, path: string): Promise<void> {
+    const found = await lstat(path).catch(() => undefined);
+    if (found !== undefined && this.#laid.has(identity(found)))
+      throw new UnsafePath(`${quotedName(name)} is the same file here as another name of the list`);
+  }
+}
+
+/** A name leads out of the folder, or what is there is in the way. */
+export class UnsafePath extends Error {
+  override readonly name = 'UnsafePath';
+}
+
+/** A part will never become the file, whatever is added to it: it is removed. */
+export class UselessPart extends Error {
+  override readonly name: string = 'UselessPart';
+}
+
+const identity = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string => `${dev}:${ino}`;
+
+/** Closes it in any case. A disk that is full fails it, whichever write or the closing finds out. */
+async function filled<T>(
+  writing: FileHandle,
+  fill: (writing: FileHandle) => Promise<T>,
+  mode: number,
+  modifiedAt: number | undefined,
+): Promise<{ readonly end: T; readonly id: string }> {
+  try {
+    const end = await fill(writing);
+    await writing.chmod(mode);
+    if (modifiedAt !== undefined) await writing.utimes(modifiedAt / 1000, modifiedAt / 1000);
+    return { end, id: identity(await writing.stat()) };
+  } finally {
+    await writing.close();
+  }
+}
+
+/** With the folders above it, each tried once: Node's `recursive` runs for ever on a file system that makes none, such as /proc. */
+async function makeRoot(path: string): Promise<void> {
+  if (await isFolder(path)) return;
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && !(await isFolder(path))) throw new UnsafePath(`${path} is there and is no folder`);
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || (await isFolder(dirname(path)))) throw error;
+    await makeRoot(dirname(path));
+    await mkdir(path);
+  }
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() === true;
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const found = await lstat(path);
+  if (found.isSymbolicLink())
+    throw new UnsafePath(
+      `${path} is a symbolic link: nothing is written through it; remove it, or choose another folder`,
+    );
+  if (!found.isDirectory()) throw new UnsafePath(`${path} is there and is no folder`);
+}

@@ -1,0 +1,51 @@
+/** Longest part of a name and longest name, in bytes of UTF-8: the limits of the file systems that matter. */
+const MOST_PART_BYTES = 255;
+const MOST_NAME_BYTES = 4096;
+
+/**
+ * Judges a file name that a host, a store or a server gave, such as `out/a.txt`, before it becomes a path on this computer. All such
+ * names come here (docs/adr/0092). Control characters are legal in a name; whoever prints one uses `visibleText`.
+ * @returns why it names nothing below a folder, to go on behind the name; undefined if it does
+ */
+export function nameProblem(name: string): string | undefined {
+  if (name === '') return 'is no name: it is empty';
+  if (name.includes('\0')) return 'is no name: it has a NUL byte';
+  const parts = name.split('/');
+  if (parts.some((part) => part === '' || part === '.' || part === '..'))
+    return 'would be written outside of the folder';
+  if (byteLength(name) > MOST_NAME_BYTES) return `is longer than ${MOST_NAME_BYTES} bytes`;
+  if (parts.some((part) => byteLength(part) > MOST_PART_BYTES))
+    return `has a part that is longer than ${MOST_PART_BYTES} bytes`;
+  return undefined;
+}
+
+/**
+ * Names that cannot all be laid down in one folder, each of which passed `nameProblem`: one that is there twice, or is below another.
+ * Of folders only those are listed that have nothing in them.
+ */
+export function treeProblem(names: readonly string[]): string | undefined {
+  // Sorted so, what is below a name follows it at once: no other character is less than NUL, which no name has.
+  const sorted = names.map((name) => name.replaceAll('/', '\0')).toSorted();
+  const shown = (name: string): string => quotedName(name.replaceAll('\0', '/'));
+  for (const [at, name] of sorted.entries()) {
+    const before = sorted[at - 1];
+    if (before === name) return `it lists ${shown(name)} twice`;
+    if (before !== undefined && name.startsWith(`${before}\0`))
+      return `${shown(name)} is below ${shown(before)}, which is no folder`;
+  }
+  return undefined;
+}
+
+/** As it may stand in a message: quoted, and cut if nobody could read it. */
+export const quotedName = (name: string): string =>
+  JSON.stringify(name.length > MOST_PART_BYTES ? `${name.slice(0, MOST_PART_BYTES)}..` : name);
+
+/** Without Buffer, which workflows have not. */
+function byteLength(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

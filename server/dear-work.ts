@@ -1,0 +1,136 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Piscina } from 'piscina';
+import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { ApiError } from './problem.js';
+import type * as Tasks from './dear-tasks.js';
+
+type Task = keyof typeof Tasks;
+type Input<Name extends Task> = Parameters<(typeof Tasks)[Name]>[0];
+type Result<Name extends Task> = Awaited<ReturnType<(typeof Tasks)[Name]>>['result'];
+
+/** What takes longer than this is given up, and its thread with it. */
+const MOST_MS = 15_000;
+const THREADS = 2;
+/** Of one subject: the calls of others come between, and never wait for more than one of it. */
+const AT_ONCE = 1;
+/** Of one subject; and of all, for a thread. */
+const MOST_WAITING = 200;
+/** Of one thread in a minute. A usual submit takes 5 ms, a plan of 10,000 jobs a second or two. */
+const MOST_MS_PER_MINUTE = 20_000;
+const MINUTE = 60_000;
+
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+
+/** A thread has none of the hooks by which sources run in the one that starts it. */
+function sourceLoader(): string {
+  const api = new URL('index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api'))).href;
+  return `data:text/javascript,${encodeURIComponent(`import { register } from '${api}'; register();`)}`;
+}
+
+interface DearLimits {
+  readonly mostMs?: number;
+  readonly mostMsPerMinute?: number;
+}
+
+interface Spent {
+  readonly turn: Semaphore;
+  /** Its own turn among them. */
+  waiting: number;
+  /** In the minute that began at `since`. */
+  ms: number;
+  since: number;
+}
+
+/**
+ * Work of one call that would hold up the calls of everybody else: in a thread, with a time limit, and at the cost of whoever calls
+ * (docs/adr/0095). Limits that count calls know nothing of what one takes.
+ */
+export class DearWork {
+  readonly #threads: Piscina;
+  readonly #bySubject = new Map<string, Spent>();
+  readonly #mostMs: number;
+  readonly #mostMsPerMinute: number;
+
+  /** @param limits absent: those of this file */
+  constructor({ mostMs = MOST_MS, mostMsPerMinute = MOST_MS_PER_MINUTE }: DearLimits = {}) {
+    this.#mostMs = mostMs;
+    this.#mostMsPerMinute = mostMsPerMinute;
+    this.#threads = new Piscina({
+      filename: fileURLToPath(new URL(`./dear-tasks.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url)),
+      execArgv: IS_SOURCE ? ['--import', sourceLoader()] : [],
+      minThreads: 0,
+      maxThreads: THREADS,
+      idleTimeout: 600_000,
+      maxQueue: MOST_WAITING,
+      resourceLimits: { maxOldGenerationSizeMb: 1_024 },
+    });
+    // The call whose thread has died is told; an event that nobody hears would end the server.
+    this.#threads.on('error', () => undefined);
+  }
+
+  /** @throws ApiError `too-many-requests` for who has spent their share; `unavailable` for what takes too long, or all are busy */
+  async run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
+    const spent = this.#of(subject);
+    if (spent.waiting >= MOST_WAITING)
+      throw new ApiError(
+        'too-many-requests',
+        `${spent.waiting} such calls of ${subject} wait already`,
+        'wait for some',
+      );
+    spent.waiting += 1;
+    try {
+      return await spent.turn.run(() => this.#run(name, input, subject, spent));
+    } finally {
+      spent.waiting -= 1;
+    }
+  }
+
+  async #run<Name extends Task>(name: Name, input: Input<Name>, subject: string, spent: Spent): Promise<Result<Name>> {
+    refuseSpent(spent, subject, this.#mostMsPerMinute);
+    const begun = performance.now();
+    let ms: number | undefined;
+    try {
+      const options = { name, signal: AbortSignal.timeout(this.#mostMs) };
+      const done = (await this.#threads.run(input, options)) as { readonly ms: number; readonly result: Result<Name> };
+      ms = done.ms;
+      return done.result;
+    } catch (error) {
+      throw refusalOf(error, this.#mostMs);
+    } finally {
+      // Of what was given up nobody measured the work alone.
+      spent.ms += ms ?? performance.now() - begun;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#threads.destroy();
+  }
+
+  #of(subject: string): Spent {
+    const now = performance.now();
+    for (const [other, { waiting, since }] of this.#bySubject)
+      if (waiting === 0 && now - since > MINUTE) this.#bySubject.delete(other);
+    const spent = this.#bySubject.get(subject) ?? { turn: new Semaphore(AT_ONCE), waiting: 0, ms: 0, since: now };
+    this.#bySubject.set(subject, spent);
+    return spent;
+  }
+}
+
+function refuseSpent(spent: Spent, subject: string, most: number): void {
+  const now = performance.now();
+  if (now - spent.since > MINUTE) Object.assign(spent, { ms: 0, since: now });
+  if (spent.ms < most) return;
+  throw new ApiError(
+    'too-many-requests',
+    `the calls of ${subject} have taken ${Math.round(spent.ms / 1_000)} s of computing in a minute`,
+    'wait a minute; smaller files take less',
+  );
+}
+
+function refusalOf(error: unknown, mostMs: number): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error.name === 'AbortError')
+    return new ApiError('unavailable', `it takes longer than ${mostMs / 1_000} s`, 'send less at once');
+  return /queue/i.test(error.message) ? new ApiError('unavailable', 'the server is busy', 'repeat in a minute') : error;
+}

@@ -1,0 +1,99 @@
+import { type Readable } from 'node:stream';
+import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { ApiError } from './problem.js';
+
+/** Through the server, each with two pieces of 8 MiB in memory: of one subject, and of all. */
+const AT_ONCE = 2;
+const ALL_AT_ONCE = 8;
+/** Of one subject: a client brings a few files at a time, and their connections stay open meanwhile. */
+const MOST_WAITING = 16;
+const DAY_MS = 86_400_000;
+
+interface Share {
+  readonly turn: Semaphore;
+  waiting: number;
+  /** In the day that began at `since`. */
+  bytes: number;
+  since: number;
+}
+
+/** What each subject may bring of a replica's memory, connections and store (docs/adr/0095). Kept by this replica alone. */
+export class UploadShares {
+  readonly #all = new Semaphore(ALL_AT_ONCE);
+  readonly #shares = new Map<string, Share>();
+  readonly #bytesPerDay: number;
+
+  constructor(bytesPerDay: number) {
+    this.#bytesPerDay = bytesPerDay;
+  }
+
+  /** Before they are sent: whatever comes of it, they were asked for. @throws ApiError `too-many-requests` */
+  charge(subject: string, bytes: number): void {
+    const share = this.#of(subject);
+    if (share.bytes + bytes > this.#bytesPerDay)
+      throw new ApiError(
+        'too-many-requests',
+        `${subject} has brought ${share.bytes} bytes within a day, and ${this.#bytesPerDay} are the most`,
+        'bring large data to the hosts by the bucket (gcsfuse); an operator raises limits.uploadBytesPerDay',
+      );
+    share.bytes += bytes;
+  }
+
+  /** @throws ApiError `too-many-requests` */
+  async turn<T>(subject: string, work: () => Promise<T>): Promise<T> {
+    const share = this.#of(subject);
+    if (share.waiting >= MOST_WAITING)
+      throw new ApiError(
+        'too-many-requests',
+        `${subject} sends ${share.waiting} files already`,
+        'wait for one of them',
+      );
+    share.waiting += 1;
+    try {
+      return await share.turn.run(() => this.#all.run(work));
+    } finally {
+      share.waiting -= 1;
+    }
+  }
+
+  #of(subject: string): Share {
+    const now = Date.now();
+    for (const [other, { waiting, since }] of this.#shares)
+      if (waiting === 0 && now - since > DAY_MS) this.#shares.delete(other);
+    const known = this.#shares.get(subject) ?? { turn: new Semaphore(AT_ONCE), waiting: 0, bytes: 0, since: now };
+    if (now - known.since > DAY_MS) Object.assign(known, { bytes: 0, since: now });
+    this.#shares.set(subject, known);
+    return known;
+  }
+}
+
+/** A sender that is slower than this holds a place that others wait for. */
+export const LEAST_RATE = { bytes: 64 * 1024, everyMs: 1_000, graceMs: 30_000 };
+
+/**
+ * Pieces of a body as they come. Only the time that is waited for the sender counts, not what the store takes.
+ * @throws ApiError `invalid` for a sender that is slower than `rate` once its grace is over; then the body is destroyed
+ */
+export async function* paced(body: Readable, rate = LEAST_RATE): AsyncGenerator<Buffer> {
+  let [bytes, waitedMs] = [0, 0];
+  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const tooSlow = new ApiError(
+    'invalid',
+    `the file comes at less than ${rate.bytes} bytes in ${rate.everyMs} ms`,
+    'send it from a faster place',
+  );
+  for (;;) {
+    const asked = performance.now();
+    const allowedMs = rate.graceMs + (bytes / rate.bytes) * rate.everyMs - waitedMs;
+    const late = setTimeout(() => body.destroy(tooSlow), Math.max(0, allowedMs));
+    try {
+      const next = await pieces.next();
+      if (next.done === true) return;
+      waitedMs += performance.now() - asked;
+      bytes += next.value.length;
+      yield next.value;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { queueCheck, workerCheck } from '../../client/cli/doctor/server.js';
+import { cutText } from '../../client/cli/verbs/logs.js';
+import { row, T0 } from './rows.js';
+
+const POLLS = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
+
+describe('jobctl doctor --server', () => {
+  const queues: Readonly<Record<string, readonly [Parameters<typeof queueCheck>, string, RegExp]>> = {
+    'is ours': [[{ ...POLLS, owner: 'a' }, 'a'], 'ok', /is this installation, 'a'/],
+    'is nobody’s': [[POLLS, 'a'], 'warning', /claimed by no installation/],
+    'is another’s': [[{ ...POLLS, owner: 'b' }, 'a'], 'failed', /is installation 'b', and this is installation 'a'/],
+    'is somebody’s, and our owner id cannot be read': [
+      [{ ...POLLS, owner: 'b' }, undefined],
+      'warning',
+      /cannot be read/,
+    ],
+  };
+  for (const [what, [asked, state, words]] of Object.entries(queues))
+    it(`says whose a task queue is that ${what}`, () => {
+      const found = queueCheck(...asked);
+      assert.equal(found.state, state);
+      assert.match(found.what, words);
+    });
+
+  it('names the workers of another installation, and says where no worker polls', () => {
+    assert.equal(workerCheck(POLLS, T0).state, 'ok');
+    assert.match(workerCheck(POLLS, T0 + 600_000).what, /^no worker polls/);
+    const strange = workerCheck({ ...POLLS, owner: 'a', strangers: ['7@box/bbbbbbbbbbbb'] }, T0);
+    assert.equal(strange.state, 'failed');
+    assert.match(strange.what, /7@box\/bbbbbbbbbbbb/);
+  });
+});
+
+describe('the log of a job that was terminated', () => {
+  const terminated = row({ phase: 'terminated', endedAt: T0, attempts: 2 });
+  it('says that it ends there, and when', () => {
+    assert.match(
+      cutText(terminated, 2) ?? '',
+      new RegExp(`from outside at ${new Date(T0).toISOString()}: its log ends there`),
+    );
+  });
+  it('says nothing of an attempt before the last one, or of a job that has an end', () => {
+    assert.equal(cutText(terminated, 1), undefined);
+    assert.equal(cutText(row({ phase: 'failed', endedAt: T0, attempts: 2 }), 2), undefined);
+  });
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { refusalLines, verdictLines } from '../../client/cli/render/first-verdict.js';
+import { firstVerdict, type FirstVerdict } from '../../client/cli/submitting/first-verdict.js';
+import type { JobRow } from '../../client/job-rows.js';
+import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
+
+const START = Date.UTC(2026, 10, 26);
+
+interface Told {
+  /** What each look at the job finds; the last of them again and again. */
+  readonly rows: readonly (Partial<JobRow> | Error)[];
+  readonly polls?: Partial<TaskQueuePolls>;
+  readonly refusal?: string;
+}
+
+const named = (name: string, message: string): Error => Object.assign(new Error(message), { name });
+
+/** Without a bucket, so that no place in line is known. A second passes between two looks. */
+function verdictOf({ rows, polls, refusal }: Told): Promise<FirstVerdict | undefined> {
+  let looks = 0;
+  const client = {
+    row: async (): Promise<JobRow> => {
+      mock.timers.setTime(START + 1_000 * looks);
+      const row = rows[Math.min(looks++, rows.length - 1)];
+      if (row instanceof Error) throw row;
+      return { id: 'train', pool: 'default', ...row } as JobRow;
+    },
+    polls: async () => ({ taskQueue: 'jobctl', namespace: 'default', ...polls }),
+    wait: async (): Promise<void> => {
+      if (refusal !== undefined) throw named('JobInvalid', refusal);
+    },
+  };
+  const question = { client, context: {}, id: 'train', signal: new AbortController().signal };
+  return firstVerdict(question as unknown as Parameters<typeof firstVerdict>[0]);
+}
+
+const waits = { phase: 'queued', why: 'waits for quota of project vision' } as const;
+const unheard = { phase: 'queued' } as const;
+
+describe('the first verdict on a job that is submitted', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['Date'], now: START }));
+  afterEach(() => mock.timers.reset());
+
+  const cases: Record<string, { readonly told: Told; readonly lines: readonly string[] }> = {
+    'its pool has granted it: where it is now': {
+      told: { rows: [unheard, { phase: 'provisioning', why: '1 x v5litepod-16 in us-central1-a' }] },
+      lines: ['provisioning: 1 x v5litepod-16 in us-central1-a'],
+    },
+    'it waits, and its place is not known': {
+      told: { rows: [unheard, waits] },
+      lines: [`queued: ${waits.why}`, '  its place in line is not known yet; `jobctl why train` tells it'],
+    },
+    'nobody polls its task queue': {
+      told: { rows: [unheard] },
+      lines: [
+        "queued: no worker polls task queue 'jobctl' of namespace 'default'",
+        '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
+        '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
+      ],
+    },
+    'a worker that polled two minutes ago polls no more': {
+      told: { rows: [unheard], polls: { lastAt: START - 120_000 } },
+      lines: [
+        "queued: no worker polls task queue 'jobctl' of namespace 'default'; it was polled last 2m 01s ago",
+        '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
+        '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
+      ],
+    },
+    'a worker that polled a moment ago and answers nothing is waited for 5 s': {
+      told: { rows: [unheard], polls: { lastAt: START } },
+      lines: [
+        'not known yet: no worker has answered for it within 5s',
+        '  the job is kept; `jobctl status train` tells when one has',
+      ],
+    },
+    'an outage is no error of the command': {
+      told: { rows: [named('TemporalUnreachable', 'nothing listens there')] },
+      lines: [
+        'not known yet: no worker has answered for it within 0s (nothing listens there)',
+        '  the job is kept; `jobctl status train` tells when one has',
+      ],
+    },
+  };
+  for (const [name, { told, lines }] of Object.entries(cases))
+    it(name, async () => {
+      const verdict = (await verdictOf(told)) ?? assert.fail('no verdict');
+      assert.deepEqual(verdictLines('train', verdict, Date.now()), lines);
+    });
+
+  it('what was refused says why, and which name is free', async () => {
+    const message = 'tpu.accelerator: v5litepod-32 can never start';
+    const verdict = await verdictOf({ rows: [{ phase: 'failed', endedAt: START }], refusal: message });
+    assert.deepEqual(verdict, { kind: 'refused', message });
+    const taken =
+      'it has ended as failed, and nothing of it runs; submit again under another --name, since this one is taken';
+    assert.deepEqual(refusalLines('train', message, true), [`train was refused: ${message}`, taken]);
+    assert.match(refusalLines('train', message)[1] ?? '', /submit again when that is mended$/);
+  });
+
+  it('what has failed was not refused', async () =>
+    assert.deepEqual(await verdictOf({ rows: [{ phase: 'failed', endedAt: START }] }), {
+      kind: 'ended',
+      phase: 'failed',
+    }));
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { downloadFile } from '../../client/cli/outputs/download-file.js';
+import { SafeFolder, UnsafePath } from '../../client/cli/safe-folder.js';
+import type { StoreReader } from '../../cloud/store/port.js';
+
+describe('a folder that files from elsewhere are laid down in', () => {
+  let base: string;
+  let folder: SafeFolder;
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'safe-folder-'));
+    mkdirSync(join(base, 'outside'));
+    writeFileSync(join(base, 'outside/secret'), 'mine');
+    folder = new SafeFolder(join(base, 'safe'));
+  });
+  afterEach(() => {
+    assert.equal(readFileSync(join(base, 'outside/secret'), 'utf8'), 'mine');
+    assert.deepEqual(readdirSync(join(base, 'outside')), ['secret']);
+    rmSync(base, { recursive: true, force: true });
+  });
+  const lay = (name: string, text = 'x'): Promise<void> =>
+    folder.lay({ name, mode: 0o644 }, (writing) => writing.writeFile(text));
+
+  const wrong = ['', '.', '..', '../x', 'a/../../x', '/etc/x', 'a//x', 'a\0', 'x'.repeat(256), 'x/'.repeat(2500) + 'x'];
+  for (const name of wrong)
+    it(`takes no name ${JSON.stringify(name.slice(0, 20))}, whatever was judged before`, async () => {
+      await assert.rejects(lay(name), UnsafePath);
+      await assert.rejects(
+        folder.holds(name, 1, async () => 'x'),
+        UnsafePath,
+      );
+      await assert.rejects(folder.link(name, 'a'), UnsafePath);
+      if (name !== '') await assert.rejects(folder.folder(name), UnsafePath);
+      assert.equal(existsSync(join(base, 'x')), false);
+    });
+
+  it('refuses a second name that is the same file here', async () => {
+    await lay('Makefile');
+    // As a file system shows it that ignores case.
+    linkSync(join(base, 'safe/Makefile'), join(base, 'safe/makefile'));
+    await assert.rejects(lay('makefile', 'y'), /"makefile" is the same file here as another name of the list/);
+    assert.equal(readFileSync(join(base, 'safe/Makefile'), 'utf8'), 'x');
+    assert.deepEqual(readdirSync(join(base, 'safe')).toSorted(), ['Makefile', 'makefile']);
+  });
+
+  const content = Buffer.from('content');
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const store = {
+    read: async (_: string, { start = 0, end = 99 } = {}) => content.subarray(start, end),
+  } as unknown as StoreReader;
+  const download = (path: string): Promise<unknown> => {
+    const file = { kind: 'file', path, sha256, size: content.length, modifiedAt: 0, mode: 0o644 } as const;
+    return downloadFile(store, { object: 'o', file, folder }, () => undefined, new AbortController().signal);
+  };
+
+  it('is not left by a download through a link, a dangling one, or one in the place of a part', async () => {
+    mkdirSync(join(base, 'safe'));
+    symlinkSync(join(base, 'outside'), join(base, 'safe/a'));
+    symlinkSync(join(base, 'outside/new'), join(base, 'safe/b'));
+    await assert.rejects(download('a/secret'), /a is a symbolic link/);
+    await assert.rejects(download('b/x'), /b is a symbolic link/);
+    const part = `.jobctl-${createHash('sha256').update(`${sha256} c`).digest('hex').slice(0, 24)}.part`;
+    symlinkSync(join(base, 'outside/secret'), join(base, 'safe', part));
+    await assert.rejects(download('c'), { code: 'ELOOP' });
+    symlinkSync(join(base, 'outside/secret'), join(base, 'safe/d'));
+    await download('d');
+    assert.equal(readFileSync(join(base, 'safe/d'), 'utf8'), 'content');
+  });
+});

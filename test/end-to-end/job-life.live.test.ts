@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { attemptObject } from '../../domain/store-layout.js';
+import { until } from '../until.js';
+import { jobFile } from './job-files.js';
+import { cloudIsEmpty } from './nothing-left.js';
+import type { RehearsalAdmin } from './rehearsal-admin.js';
+import { storedLog } from './stored-log.js';
+import { type TestStack, writeKeyPair } from './test-stack.js';
+import { withStack } from './with-stack.js';
+
+/** Other ways of a job than those of job-life.test.ts. */
+describe('a job, from submit to its outcome, by other ways', function () {
+  this.timeout(90_000);
+  let stack: TestStack;
+  let admin: RehearsalAdmin;
+
+  withStack((...own) => {
+    [stack, admin] = own;
+  });
+
+  const log = (id: string, attempt: number, host: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host, attempt });
+
+  const attemptRecord = async (id: string, attempt: number): Promise<{ startedAt: number; endedAt: number }> =>
+    JSON.parse(String(await stack.store.read(attemptObject(id, attempt)))) as { startedAt: number; endedAt: number };
+
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin);
+
+  it('runs the command on every host of a slice of the mode tpu-vm, and leaves nothing', async () => {
+    const job = jobFile('echo "host $JOBCTL_HOST_INDEX of $JOBCTL_NUM_HOSTS"', { tpu: { allocation_mode: 'tpu-vm' } });
+    const { id } = await stack.jobs.submit({ job });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    for (const host of [0, 1, 2, 3]) assert.equal(await log(id, 1, host), `host ${host} of 4\n`);
+    await nothingLeft();
+  });
+
+  it('runs a gang of two slices, each host knowing its place', async () => {
+    const { id } = await stack.jobs.submit({
+      job: jobFile(
+        'echo "$JOBCTL_SLICE_INDEX/$JOBCTL_NUM_SLICES $JOBCTL_HOST_INDEX $JOBCTL_NUM_TASKS $MEGASCALE_SLICE_ID"',
+        { slices: 2, tpu: { accelerator: 'v4-16', zone: 'us-central2-b' } },
+      ),
+    });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    assert.deepEqual(await Promise.all([0, 1, 2, 3].map((host) => log(id, 1, host))), [
+      '0/2 0 4 0\n',
+      '0/2 1 4 0\n',
+      '1/2 0 4 1\n',
+      '1/2 1 4 1\n',
+    ]);
+    await nothingLeft();
+  });
+
+  it('sets a venv up and runs the command in it', async () => {
+    const job = jobFile('python -c "import sys; print(sys.prefix != sys.base_prefix)"', {
+      setup: { modules: ['venv', 'command'] },
+      venv: { name: 'work', python: 'python3' },
+      tpu: { accelerator: 'v5litepod-8' },
+    });
+    const { id } = await stack.jobs.submit({ job });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    assert.equal(await log(id, 1, 0), 'True\n');
+  });
+
+  it('makes a second attempt when the slice has vanished, and keeps both logs', async () => {
+    const { id } = await stack.jobs.submit({
+      job: jobFile(
+        'echo "attempt $JOBCTL_ATTEMPT after \'$JOBCTL_PREVIOUS_ATTEMPT_END\'"; [ "$JOBCTL_ATTEMPT" = 1 ] && sleep 600; true',
+      ),
+    });
+    await until('every host has printed', async () =>
+      (await Promise.all([0, 1, 2, 3].map((host) => log(id, 1, host)))).every((text) => text !== ''),
+    );
+    const [first] = (await admin.status()).nodes;
+    await admin.post('preempt', { name: first?.name, mode: 'vanish' });
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts, outcome.preemptions], ['succeeded', 2, 1], stack.tail());
+    for (const host of [0, 1, 2, 3]) {
+      assert.equal(await log(id, 1, host), "attempt 1 after ''\n");
+      assert.equal(await log(id, 2, host), "attempt 2 after 'slices-lost'\n");
+    }
+    const [lost, second] = await Promise.all([attemptRecord(id, 1), attemptRecord(id, 2)]);
+    assert.ok(lost.startedAt < lost.endedAt && lost.endedAt <= second.startedAt, JSON.stringify({ lost, second }));
+    assert.equal(outcome.startedAt, lost.startedAt);
+    await nothingLeft();
+  });
+
+  it('takes a command that a shutdown of its VM ended for what it was, though the API says so later', async () => {
+    const script = '[ "$JOBCTL_ATTEMPT" = 2 ] && exit 0; echo runs; sleep 600';
+    const { id } = await stack.jobs.submit({ job: jobFile(script, { retries: { task: 0 } }) });
+    await until('the command runs', async () => (await log(id, 1, 0)).includes('runs'));
+    const [slice] = (await stack.jobs.describe(id)).slices;
+    await admin.post('configure', { preemptedLagMs: 3_000 });
+    await admin.post('preempt', { name: slice?.ref.name, mode: 'signal' });
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts, outcome.preemptions], ['succeeded', 2, 1], stack.tail());
+  });
+
+  it('adopts the slice of a create whose answer was lost', async () => {
+    await admin.post('refuse', {
+      method: 'CreateQueuedResource',
+      code: 'DEADLINE_EXCEEDED',
+      times: 1,
+      afterEffect: true,
+    });
+    const { id } = await stack.jobs.submit({ job: jobFile('true') });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    const creates = (await admin.journal()).filter(
+      ({ kind, details, subject }) =>
+        kind === 'queued-resource-state' && details.from === 'absent' && subject.includes(id),
+    );
+    assert.equal(creates.length, 1, 'one queued resource, not two');
+    await nothingLeft();
+  });
+
+  it('goes to the next zone when the first has no capacity', async () => {
+    await admin.post('configure', { capacity: { 'us-central1-a/v5litepod': 0 } });
+    const { id } = await stack.jobs.submit({
+      job: jobFile('true', { tpu: { zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
+    });
+    await admin.post('refuse', {
+      method: 'CreateQueuedResource',
+      code: 'RESOURCE_EXHAUSTED',
+      times: 1,
+      nameMatches: id,
+      message:
+        'There is no more capacity in the zone "us-central1-a"; you can try in another zone where Cloud TPU Nodes are offered',
+    });
+    const outcome = await stack.jobs.wait(id);
+    await admin.post('configure', { capacity: {} });
+    assert.equal(outcome.result, 'succeeded', stack.tail());
+    assert.match(
+      (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n'),
+      /Cloud TPU refused slice 0 in us-central1-a: There is no more capacity/,
+    );
+    await nothingLeft();
+  });
+
+  it("connects with the submitter's own key where the job names one, and refuses one that cannot be read", async () => {
+    const { privateKeyFile } = writeKeyPair(mkdtempSync(join(tmpdir(), 'jobctl-own-key-')));
+    const { id } = await stack.jobs.submit({ job: jobFile('echo in', { ssh: { private_key: privateKeyFile } }) });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    const missing = await stack.jobs.submit({ job: jobFile('true', { ssh: { private_key: '/nowhere/id_rsa' } }) });
+    await assert.rejects(
+      stack.jobs.wait(missing.id),
+      /ssh\.private_key: '\/nowhere\/id_rsa' cannot be read by the worker \(ENOENT\)/,
+    );
+  });
+
+  it('a worker that is told to stop hands its jobs over: the command goes on, started once, no line lost', async () => {
+    const command = 'for n in $(seq 40); do echo "line $n of start $(grep -c . ~/.jobctl/starts.log)"; sleep 0.2; done';
+    const { id } = await stack.jobs.submit({ job: jobFile(command) });
+    await until('every host has printed', async () =>
+      (await Promise.all([0, 1, 2, 3].map((host) => log(id, 1, host)))).every((text) => text.includes('line 2')),
+    );
+    await stack.stopWorker();
+    await stack.startWorker();
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts], ['succeeded', 1], stack.tail());
+    const want = Array.from({ length: 40 }, (_, index) => `line ${index + 1} of start 1\n`).join('');
+    for (const host of [0, 1, 2, 3]) assert.equal(await log(id, 1, host), want);
+    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    assert.doesNotMatch(events, /is gone/, 'it was handed over, not missed');
+  });
+});

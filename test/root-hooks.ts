@@ -1,0 +1,40 @@
+import { readFileSync, writeSync } from 'node:fs';
+import { relative } from 'node:path';
+import Mocha, { type Context, type RootHookObject } from 'mocha';
+import { slowness } from './until.js';
+
+/** A test has more time on a slow computer, as its waits have. */
+const { prototype } = Mocha.Runnable as unknown as { prototype: { timeout(this: unknown, ms?: number): unknown } };
+const { timeout } = prototype;
+prototype.timeout = function (ms) {
+  return ms === undefined ? Number(timeout.call(this)) * slowness() : timeout.call(this, ms);
+};
+
+/** What Linux counts in, in `/proc/PID/stat`. */
+const TICKS_PER_S = 100;
+/** Behind the name of the program, which may hold spaces: CPU time of this process and of the children that it waited for. */
+const CPU_FIELDS = [11, 12, 13, 14];
+
+function cpuTicks(): number {
+  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? [];
+  return CPU_FIELDS.reduce((sum, field) => sum + Number(fields[field]), 0);
+}
+
+let counted = 0;
+
+/** Of each file, into the log of its process (test/reporter.cjs): a heading, and at its end how much CPU time it took, loading included. */
+export const mochaHooks: RootHookObject =
+  process.env['JOBCTL_TEST_LOGS'] === undefined
+    ? {}
+    : {
+        beforeAll(this: Context) {
+          writeSync(1, `\n=== ${fileOf(this)}\n`);
+        },
+        afterAll(this: Context) {
+          const now = cpuTicks();
+          writeSync(1, `\n=== CPU ${((now - counted) / TICKS_PER_S).toFixed(1)} s ${fileOf(this)}\n`);
+          counted = now;
+        },
+      };
+
+const fileOf = ({ test }: Context): string => relative(process.cwd(), test?.parent?.suites[0]?.file ?? '');
