@@ -25,6 +25,7 @@ const WANT: Readonly<Record<string, string>> = {
   'quota-plan': '.....+',
   'quota-apply': '....+.',
   admission: '....+.',
+  'quota-release': '....+.',
   machines: '....+.',
   audit: '....+.',
 };

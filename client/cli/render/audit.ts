@@ -1,6 +1,8 @@
 import { count } from '../../../domain/units.js';
 import type { LeakedLease, LeakedResource } from '../audit/leaks.js';
 import { formatDuration } from './quantities.js';
+import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
+import { asTyped } from '../typed-command.js';
 import { renderTable } from './columns.js';
 
 export interface AuditReport {
@@ -57,10 +59,15 @@ function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
           'the janitor deletes these at its next sweep, each 5 minutes; what is there after two of them, delete in the console',
         ]
       : []),
-    ...draining.map(
-      ({ lease: { job, pool }, stuck = [] }) =>
-        `lease of ${job}: ${stuck.length === 0 ? 'its slices are still being deleted; `jobctl quota show` says when that does not end' : stuck.join('; ')}. If nothing of them is left: jobctl quota release ${job} --pool ${pool} --because '..'`,
-    ),
+    ...draining.map(({ lease, stuck = [] }) => drainingRemedy(lease, stuck)),
     ...(held > 0 ? ['a lease that is held by a job that has ended: its pool takes it back within a minute'] : []),
   ];
+}
+
+function drainingRemedy({ job, pool }: LeakedLease['lease'], stuck: readonly string[]): string {
+  const said =
+    stuck.length > 0
+      ? stuck.join('; ')
+      : asTyped('its slices are still being deleted; `jobctl quota show` says when that does not end');
+  return `lease of ${job}: ${said}. ${asTyped(releaseRemedy(job, pool))}`;
 }

@@ -8,6 +8,7 @@ import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-co
 import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
 import type { Look } from './look.js';
+import { asTyped } from '../typed-command.js';
 import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
 
@@ -179,7 +180,7 @@ function stuckRows({ stuck = [] }: PoolSnapshot, now: EpochMs): readonly (readon
 
 function stuckRemedy({ stuck = [], pool }: PoolSnapshot): readonly string[] {
   const [first] = stuck;
-  return first === undefined ? [] : [`  ${releaseRemedy(jobOfLeaseKey(first.id), pool)}`];
+  return first === undefined ? [] : [asTyped(`  ${releaseRemedy(jobOfLeaseKey(first.id), pool)}`)];
 }
 
 function coolDownRows({ view: { memory } }: PoolSnapshot, now: EpochMs): readonly (readonly string[])[] {

@@ -18,6 +18,7 @@ import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
 import type { WhyWaiting } from '../../why-waiting.js';
+import { asTyped } from '../typed-command.js';
 import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { reasonOf } from './job-header.js';
@@ -69,8 +70,10 @@ export function renderStuck(
   const more = stuck.length - shown.length;
   return [
     ...shown.flatMap((text) => wrapped(`${text.charAt(0).toUpperCase()}${text.slice(1)}`, width, '')),
-    ...(more > 0 ? wrapped(`And ${count(more, 'more slice')}: jobctl quota show --pool ${pool}`, width, '') : []),
-    ...wrapped(asSentence(releaseRemedy(jobOfLeaseKey(first.id), pool)), width, ''),
+    ...(more > 0
+      ? wrapped(asTyped(`And ${count(more, 'more slice')}: jobctl quota show --pool ${pool}`), width, '')
+      : []),
+    ...wrapped(asTyped(asSentence(releaseRemedy(jobOfLeaseKey(first.id), pool))), width, ''),
   ];
 }
 

@@ -17,6 +17,7 @@ import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
 import type { JobAnswer } from '../many/each-job.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { pause } from '../../outage.js';
+import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
 
 export interface DeleteFlags extends ManyFlags {
@@ -112,7 +113,11 @@ async function stuckSlices({ store }: CliContext, { id, pool }: JobRow): Promise
 
 function stuckAnswer(id: string, pool: string, stuck: readonly StuckSlice[]): JobAnswer {
   const lines = stuck.map((each) => stuckText(each, Date.now()));
-  const text = [`${id}: not all of it can be deleted; that goes on without you`, ...lines, releaseRemedy(id, pool)];
+  const text = [
+    `${id}: not all of it can be deleted; that goes on without you`,
+    ...lines,
+    asTyped(releaseRemedy(id, pool)),
+  ];
   return { text: text.join('\n  '), json: { left: stuck.map(({ slice }) => slice), stuck }, exitCode: ExitCode.Failed };
 }
 
