@@ -25,7 +25,7 @@ interface Check {
   readonly params?: { readonly bounds?: Bounds; readonly keys?: number };
 }
 
-const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def as Definition;
+const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def;
 const checksOf = ({ checks = [] }: Definition): readonly Check[] => checks.map(({ _zod }) => _zod.def);
 const paramsOf = (definition: Definition): NonNullable<Check['params']> =>
   Object.assign({}, ...checksOf(definition).map(({ params }) => params)) as NonNullable<Check['params']>;
