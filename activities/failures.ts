@@ -3,6 +3,7 @@ import { SecretsRefused } from '../cloud/secrets/port.js';
 import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
+import { shortened } from '../domain/problem.js';
 
 /** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the journey. */
 export async function translated<T>(call: () => Promise<T>): Promise<T> {
@@ -25,7 +26,7 @@ export function asFailure(error: unknown): unknown {
 }
 
 export function invalidJob(message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message });
+  return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

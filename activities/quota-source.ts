@@ -1,5 +1,5 @@
 import type { StorePort } from '../cloud/store/port.js';
-import { formatProblems } from '../domain/problem.js';
+import { formatProblems, shortened } from '../domain/problem.js';
 import { appliedFileObject } from '../domain/store-layout.js';
 import { checkFiles } from '../quota/files/pool-files.js';
 import type { CheckedFiles } from '../quota/files/pool-files.js';
@@ -118,9 +118,11 @@ async function applyFiles(
   const names = asked.map((kind) => given[kind]?.name).join(' and ');
   return {
     isApplied: true,
-    message: [`${names}: in force in pool ${pool}`, ...checked.warnings.map((text) => `warning: ${text}`)].join('\n'),
+    message: shortened([`${names}: in force in pool ${pool}`, ...checked.warnings.map(warned)].join('\n')),
   };
 }
+
+const warned = (text: string): string => `warning: ${text}`;
 
 /** Two places that both say what is in force would be none. */
 function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]): string | undefined {

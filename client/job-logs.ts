@@ -24,6 +24,8 @@ export interface LogPlace {
   readonly hosts?: readonly number[] | undefined;
   /** Where each of `hosts` begins; from the beginning if it is not named. */
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
+  /** The job has no more hosts: objects of higher numbers are somebody's who may write into the bucket. Absent: that is not known. */
+  readonly mostHosts?: number | undefined;
 }
 
 /** A sentence of jobctl's about the end of a log; hosts can write one too. */
@@ -47,11 +49,15 @@ export class JobLogReader {
   readonly #wanted: readonly HostChunks[] | undefined;
   readonly #listedFrom: Map<number, number>;
   readonly #hosts: readonly number[];
+  readonly #mostHosts: number;
   #isLong = false;
   /** Names of the lost tails given. */
   readonly #told = new Set<string>();
 
-  constructor(store: StoreReader, job: string, { attempt, stream, hosts, starts = new Map() }: LogPlace) {
+  constructor(store: StoreReader, job: string, place: LogPlace) {
+    const { attempt, stream, starts = new Map(), mostHosts = Infinity } = place;
+    const hosts = place.hosts?.filter((host) => host < mostHosts);
+    this.#mostHosts = mostHosts;
     this.#store = store;
     this.#attempt = attempt;
     this.#prefix = logPrefix(job, attempt, stream);
@@ -67,7 +73,7 @@ export class JobLogReader {
    */
   async *unread(): AsyncGenerator<LogStretch> {
     const listed = await this.#list();
-    const chunks = listed.flatMap((object) => asChunk(object) ?? []);
+    const chunks = listed.flatMap((object) => asChunk(object) ?? []).filter(({ host }) => host < this.#mostHosts);
     const fresh = contiguous(chunks, this.#given);
     const fetches: Promise<LogStretch | undefined>[] = [];
     const queue = fresh.values();
@@ -97,7 +103,8 @@ export class JobLogReader {
   async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
     for (const { name, updatedAt: storedAt } of listed) {
       const [, host, offset] = /\/host-(\d{1,6})\.(\d{15})\.lost$/.exec(name) ?? [];
-      if (host === undefined || this.#told.has(name) || (this.#given.get(Number(host)) ?? 0) < Number(offset)) continue;
+      if (host === undefined || Number(host) >= this.#mostHosts || this.#told.has(name)) continue;
+      if ((this.#given.get(Number(host)) ?? 0) < Number(offset)) continue;
       this.#told.add(name);
       const bytes = await this.#store.read(name, { start: 0, end: MOST_LOST_WORDS });
       if (bytes !== undefined) yield { attempt: this.#attempt, host: Number(host), bytes, storedAt, isLostTail: true };
@@ -111,7 +118,7 @@ export class JobLogReader {
       this.#isLong = all.length >= PAGE;
       return all;
     }
-    if (this.#wanted === undefined) return listGrown(this.#store, this.#prefix, this.#listedFrom);
+    if (this.#wanted === undefined) return listGrown(this.#store, this.#prefix, this.#listedFrom, this.#mostHosts);
     const lists = this.#wanted.map(
       (chunks, at) => () => chunks.listFrom(this.#listedFrom.get(this.#hosts[at] ?? 0) ?? 0),
     );

@@ -97,25 +97,29 @@ const LOOK = 50;
 
 /**
  * The objects of every host from where it was left on, and all of hosts that had stored nothing yet: a request for each host, however
- * long the log is. @param from offset of the chunk from which each known host is listed
+ * long the log is. @param from offset of the chunk from which each known host is listed @param mostHosts the numbers of hosts end there
  */
 export async function listGrown(
   store: Pick<StoreReader, 'list'>,
   prefix: string,
   from: ReadonlyMap<number, number>,
+  mostHosts = Infinity,
 ): Promise<readonly StoredObject[]> {
+  const isHost = (host: number | undefined): host is number => host !== undefined && host < mostHosts;
   const known = new Set(from.keys());
   const found: StoredObject[] = [];
   /** A host's objects from a name on; of the hosts behind it, in the order of names, those that nobody knew. */
   const walk = async (host: number, start: string): Promise<void> => {
-    for (let name = start; ;) {
-      const page = await store.list(`${prefix}host-`, name, LOOK);
+    for (let [name, most] = [start, LOOK]; ;) {
+      const page = await store.list(`${prefix}host-`, name, most);
       const own = page.filter((object) => hostOf(object) === host && object.name !== found.at(-1)?.name);
       found.push(...own);
-      const other = page.map(hostOf).find((one) => one !== undefined && one !== host);
+      const other = page.map(hostOf).find((one) => isHost(one) && one !== host);
       if (other !== undefined) return discover(other);
-      if (page.length < LOOK) return undefined;
+      if (page.length < most) return undefined;
       name = page.at(-1)?.name ?? name;
+      // Names of no host, however many somebody made.
+      if (own.length === 0) most = PAGE;
     }
   };
   const discover = async (host: number): Promise<void> => {
@@ -123,8 +127,8 @@ export async function listGrown(
     known.add(host);
     await walk(host, logChunkObject(prefix, String(host), 0));
   };
-  const first = (await store.list(`${prefix}host-`, undefined, LOOK)).map(hostOf).find((host) => host !== undefined);
-  if (first !== undefined) await discover(first);
+  // No host is -1: names that are none are passed until one is there.
+  await walk(-1, `${prefix}host-`);
   for (const [host, offset] of from) await walk(host, logChunkObject(prefix, String(host), offset));
   return found;
 }

@@ -1,5 +1,5 @@
 import type { StoreReader } from '../cloud/store/port.js';
-import { JobLogReader, type LogStretch } from './job-logs.js';
+import { JobLogReader, type LogPlace, type LogStretch } from './job-logs.js';
 import type { LogStart } from './log-starts.js';
 import { isOver, type JobRow } from './job-rows.js';
 import { isOutage, pause } from './outage.js';
@@ -14,6 +14,7 @@ export interface LogSelection {
   readonly lastAttempt?: number;
   /** Where each of `hosts` begins in the first attempt. */
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
+  readonly mostHosts?: LogPlace['mostHosts'];
 }
 
 /** Called with what comes, in order; the end of an attempt is told, since lines do not go on over it. */
@@ -115,11 +116,12 @@ export class LogFollower implements FollowedLog {
   }
 
   #readerOf(attempt: number): JobLogReader {
-    const { job, stream, hosts, starts, firstAttempt } = this.#selection;
+    const { job, stream, hosts, starts, firstAttempt, mostHosts } = this.#selection;
     return new JobLogReader(this.#store, job, {
       attempt,
       stream,
       hosts,
+      mostHosts,
       starts: attempt === firstAttempt ? starts : undefined,
     });
   }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { beyond, type Bounds } from '../domain/bounds.js';
+import { shortened } from '../domain/problem.js';
 
 /** What a border makes of a value that came in. */
 export type Checked<T> =
@@ -51,7 +52,7 @@ const MOST_PROBLEMS = 3;
 function problemsOf({ issues }: z.ZodError): string {
   const problems = issues.slice(0, MOST_PROBLEMS).map(({ path, message }) => `${placeOf(path)}: ${message}`);
   if (issues.length > MOST_PROBLEMS) problems.push(`and ${issues.length - MOST_PROBLEMS} more`);
-  return problems.join('; ');
+  return shortened(problems.join('; '));
 }
 
 const placeOf = (path: readonly PropertyKey[]): string =>

@@ -49,10 +49,24 @@ export function formatProblem(problem: Problem): string {
   return [visibleText(head), ...(hint?.split('\n') ?? []).map((text) => `  ${visibleText(text)}`)].join('\n');
 }
 
-/** All problems, each as `formatProblem` shows it. */
+/** Problems that are shown of one file: whoever mends them is shown the next ones. */
+const MOST_SHOWN = 50;
+
+/** The first problems, each as `formatProblem` shows it, and how many there are beside them. */
 export function formatProblems(problems: readonly Problem[]): string {
-  return problems.map(formatProblem).join('\n');
+  const shown = problems.slice(0, MOST_SHOWN).map(formatProblem);
+  const more = problems.length - shown.length;
+  return [...shown, ...(more === 0 ? [] : [`.. and ${more} more ${more === 1 ? 'problem' : 'problems'}`])].join('\n');
 }
+
+/** Characters of a failure: it crosses Temporal twice over, in its stack too, and 4 MiB is the most that a task may bring. */
+const MOST_CHARACTERS = 32_768;
+
+/** A message whose parts somebody else wrote, such as a key of a megabyte, as long as a failure may be. */
+export const shortened = (message: string): string =>
+  message.length <= MOST_CHARACTERS
+    ? message
+    : `${message.slice(0, MOST_CHARACTERS)}\n.. and ${message.length - MOST_CHARACTERS} characters more`;
 
 /** Rough length of a value shown in a message. */
 const SHOWN_CHARACTERS = 60;

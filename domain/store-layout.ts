@@ -71,6 +71,12 @@ export const machinePoolObject = (pool: string): string => `system/machines/${po
 /** Of `jobctl serve`: one object for the lines that were written together. @param at milliseconds since 1970 */
 export const auditObject = (at: number, replica: string, count: number): string =>
   `${auditDayPrefix(at)}${new Date(at).toISOString().slice(11, 23).replaceAll(':', '-')}-${replica}-${count}.jsonl`;
+/** When the object was begun. Undefined for a name that `auditObject` does not make. */
+export function timeOfAudit(name: string): number | undefined {
+  const [, day, hour, minute, rest] = /^audit\/([\d-]{10})\/(\d\d)-(\d\d)-(\d\d\.\d{3})-/.exec(name) ?? [];
+  const at = day === undefined ? NaN : Date.parse(`${day}T${hour}:${minute}:${rest}Z`);
+  return Number.isNaN(at) ? undefined : at;
+}
 export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
 export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;

@@ -10,7 +10,7 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp, callOf, refuseSlowBodies } from './bare-app.js';
+import { type App, bareApp, callOf, refuseSlowBodies, takeTurns } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { refuseLargeBody } from './large-bodies.js';
 import { refuseClearText } from './peers.js';
@@ -95,6 +95,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
         `wait ${after}; the header Retry-After says it in seconds`,
       ),
   });
+  takeTurns(app);
   const refusedLogin = refusedLogins(app, config);
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';

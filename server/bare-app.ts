@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { Semaphore } from '../cloud/hosts/semaphore.js';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
 import type { Call, RouteVerb } from './access/gate.js';
 import type { ServerConfig } from './config.js';
@@ -18,6 +21,8 @@ declare module 'fastify' {
     readonly isOpen?: true;
     /** What it is called in the audit log, where it is refused beside the access table. Every call with a token has one. */
     readonly verb?: RouteVerb;
+    /** Whether its calls wait for their turn (`takeTurns`). Absent: those that change nothing do, and deletions. */
+    readonly turn?: boolean | ((query: unknown) => boolean);
   }
 }
 
@@ -67,6 +72,55 @@ export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
   });
   app.addHook('preValidation', async (request) => clearTimeout(waiting.get(request)));
   app.addHook('onResponse', async (request) => clearTimeout(waiting.get(request)));
+}
+
+/** Calls of one route that a subject has at a time: what each has read is in memory until its answer is taken. */
+const AT_ONCE = 4;
+/** Of those, the ones that wait for their turn. */
+const MOST_WAITING = 500;
+
+/** One subject's calls of a route come one after the other, so that nobody's slow or many readings are everybody's memory. */
+export function takeTurns(app: App): void {
+  const turns = new Map<string, { readonly permits: Semaphore; open: number }>();
+  app.addHook('preHandler', async (request, { raw }) => {
+    const { caller, method, routeOptions } = request;
+    if (caller === null || !takesTurn(request)) return;
+    const key = `${caller.id}\0${method} ${routeOptions.url}`;
+    const turn = turns.get(key) ?? { permits: new Semaphore(AT_ONCE), open: 0 };
+    if (turn.open >= AT_ONCE + MOST_WAITING)
+      throw new ApiError('too-many-requests', `${turn.open} such calls of ${caller.id} are open`, 'wait for some');
+    turns.set(key, turn);
+    turn.open += 1;
+    const isEnded = ended(raw, request.raw.socket).then(() => {
+      turn.open -= 1;
+      if (turn.open === 0) turns.delete(key);
+    });
+    await new Promise<void>((begin) => {
+      void turn.permits.run(() => {
+        begin();
+        return isEnded;
+      });
+    });
+  });
+}
+
+function takesTurn({ method, query, routeOptions: { config } }: FastifyRequest): boolean {
+  if (typeof config.turn === 'function') return config.turn(query);
+  return config.turn ?? (method !== 'POST' && method !== 'PUT');
+}
+
+/** When the answer is sent, or nobody is there who takes it. */
+async function ended(response: ServerResponse, socket: Socket): Promise<void> {
+  if (response.closed || socket.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off('finish', done).off('close', done);
+      socket.off('close', done);
+      resolve();
+    };
+    response.on('finish', done).on('close', done);
+    socket.on('close', done);
+  });
 }
 
 /** What the handlers of a route say of who calls. */

@@ -1,9 +1,12 @@
+import type { PoolFileText } from '../client/pool-client.js';
 import { readPoolState } from '../client/pool-state.js';
+import { assignAll, type Assignment } from '../domain/job-file/assignment.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatProblems } from '../domain/problem.js';
 import { checkFiles, type PoolFiles } from '../quota/files/pool-files.js';
+import { parseQuotaFile } from '../quota/files/quota-file.js';
 import type { Plan } from '../quota/plan.js';
 import { publishedPlan } from '../quota/published-plan.js';
 
@@ -20,6 +23,27 @@ export const resolve = ({ job, pool }: ResolveTask): Timed<{ readonly spec: JobS
   timed(() => {
     const resolved = resolveJob(job, pool && { pool });
     return resolved.ok ? { spec: resolved.spec } : { problems: formatProblems(resolved.problems) };
+  });
+
+interface EditTask {
+  readonly job?: unknown;
+  readonly set?: readonly Assignment[];
+}
+
+/** What is wrong with an edit, as far as it is known without the file in force: of single values that is only what they cost. */
+export const edit = ({ job, set = [] }: EditTask): Timed<{ readonly problems?: string }> =>
+  timed(() => {
+    const assigned = assignAll(job ?? {}, set);
+    if ('blocked' in assigned) return {};
+    const resolved = resolveJob(assigned.tree);
+    return job === undefined || resolved.ok ? {} : { problems: formatProblems(resolved.problems) };
+  });
+
+/** Names of the projects of a quota file; none where it is wrong, which the worker says. */
+export const projects = ({ name, text }: PoolFileText): Timed<readonly string[]> =>
+  timed(() => {
+    const parsed = parseQuotaFile(text, name);
+    return parsed.ok ? parsed.config.projects.map((project) => project.name) : [];
   });
 
 /** What `quota plan --output json` prints, and what was likely not meant. */

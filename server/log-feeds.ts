@@ -8,6 +8,8 @@ import { SharedReader } from './shared-reader.js';
 
 /** Hosts of a job whose machines have no chips that are known. */
 const MOST_HOSTS = 1_000;
+/** Beside those with chips, such as the head of a Ray cluster. */
+const MOST_WITHOUT_CHIPS = 64;
 
 /** A position that names more hosts than the job has was made up: each is a listing, and stands in every event. */
 function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): void {
@@ -60,9 +62,11 @@ export class LogFeeds {
   async #follow(selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, ended.signal]);
-    const follower = new LogFollower(this.#reader, selection, sink);
     let row = await this.#row(selection.job);
     refuseMade(selection, row);
+    // Hosts write into the bucket: a number that they make up is a listing in each look, and stands in each event.
+    const mostHosts = row.chips === undefined ? MOST_HOSTS : row.chips + MOST_WITHOUT_CHIPS;
+    const follower = new LogFollower(this.#reader, { ...selection, mostHosts }, sink);
     follower.reached(row);
     const watch = async (): Promise<void> => {
       while (!stop.aborted && !isOver(row)) {

@@ -1,5 +1,8 @@
 import type { LogStretch } from '../client/job-logs.js';
 
+/** A longer line is split: what waits for an end is looked at again with each piece. */
+const MOST_LINE_BYTES = 65_536;
+
 /**
  * Lines of several hosts as text: each with the host before it, as `jobctl logs` prints them. A line that is not ended yet waits for
  * its end, or for `rest`.
@@ -9,7 +12,8 @@ export class HostLines {
 
   push({ host, bytes, isLostTail }: LogStretch): string {
     const text = (this.#open.get(host) ?? '') + bytes.toString('latin1');
-    const end = isLostTail === true ? text.length : text.lastIndexOf('\n') + 1;
+    const ended = text.lastIndexOf('\n') + 1;
+    const end = isLostTail === true || text.length - ended > MOST_LINE_BYTES ? text.length : ended;
     this.#open.set(host, text.slice(end));
     return prefixed(host, text.slice(0, end));
   }

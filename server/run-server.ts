@@ -67,6 +67,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     close: async () => {
       clearInterval(sweeping);
       await app.close();
+      await services.audit.close();
       await services.dear.close();
       await client.close();
       login.close();

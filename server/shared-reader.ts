@@ -30,13 +30,21 @@ export class SharedReader implements StoreReader {
     const now = performance.now();
     const last = this.#lists.get(key);
     if (last !== undefined && now - last.at < LIST_MS) return last.found;
+    this.#forgetLists(now);
     const found = this.#store.list(prefix, startOffset, most).then((objects) => this.#note(objects));
     // Who waits for it gets the failure; the next one asks again.
     found.catch(() => this.#lists.delete(key));
     this.#lists.delete(key);
     this.#lists.set(key, { at: now, found });
-    if (this.#lists.size > MOST_LISTS) this.#lists.delete(this.#lists.keys().next().value ?? '');
     return found;
+  }
+
+  /** Listings that nobody is given any more, and the oldest of too many. They stand in the order of their times. */
+  #forgetLists(now: number): void {
+    for (const [key, { at }] of this.#lists) {
+      if (now - at < LIST_MS && this.#lists.size < MOST_LISTS) return;
+      this.#lists.delete(key);
+    }
   }
 
   stat(name: string): Promise<StoredObject | undefined> {

@@ -1,10 +1,11 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import type { Form } from '../contract/form.js';
 import { FailureType } from '../domain/failure-types.js';
+import { shortened } from '../domain/problem.js';
 
 /** What a validator or an update of a person's call ends with: nothing was changed. `message` is for who called. */
 export const refusal = (message: string): ApplicationFailure =>
-  ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message });
+  ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message: shortened(message) });
 
 /** For validators of updates. @throws refusal of a call that does not have its contract's form */
 export function mustBeForm<T>(form: Form<T>, call: unknown): void {

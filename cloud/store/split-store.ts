@@ -35,28 +35,39 @@ export function splitReader(jobs: StoreReader, system: StoreReader): StoreReader
   };
 }
 
-async function listBoth(
-  jobs: StoreReader,
-  system: StoreReader,
-  {
-    prefix,
-    startOffset,
-    most,
-  }: { readonly prefix: string; readonly startOffset: string | undefined; readonly most: number | undefined },
-): Promise<readonly StoredObject[]> {
+interface Listing {
+  readonly prefix: string;
+  readonly startOffset: string | undefined;
+  readonly most: number | undefined;
+}
+
+async function listBoth(jobs: StoreReader, system: StoreReader, listing: Listing): Promise<readonly StoredObject[]> {
+  const { prefix, startOffset, most } = listing;
   // Every name behind such a prefix is of one bucket, so it is one request, as before.
   if (isSystemObject(`${prefix}x`)) return system.list(prefix, startOffset, most);
   if (prefix.split('/').length > JOB_DEPTH) return jobs.list(prefix, startOffset, most);
-  // Names of the job bucket that are not its own are left out, so `most` cannot be asked of it.
-  const [ofJobs, ofSystem] = await Promise.all([
-    jobs.list(prefix, startOffset),
-    system.list(prefix, startOffset, most),
-  ]);
-  const all = [
-    ...ofJobs.filter(({ name }) => !isSystemObject(name)),
-    ...ofSystem.filter(({ name }) => isSystemObject(name)),
-  ];
+  const [ofJobs, ofSystem] = await Promise.all([listOwn(jobs, listing), system.list(prefix, startOffset, most)]);
+  const all = [...ofJobs, ...ofSystem.filter(({ name }) => isSystemObject(name))];
   return all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
+}
+
+/** Names of one request. */
+const PAGE = 1_000;
+
+/** Names of the job bucket that are not its own are left out, so `most` cannot be asked of it: it is asked page by page. */
+async function listOwn(jobs: StoreReader, { prefix, startOffset, most }: Listing): Promise<readonly StoredObject[]> {
+  const isOwn = ({ name }: StoredObject): boolean => !isSystemObject(name);
+  if (most === undefined) return (await jobs.list(prefix, startOffset)).filter(isOwn);
+  const own: StoredObject[] = [];
+  for (let from = startOffset; ;) {
+    const page = await jobs.list(prefix, from, PAGE);
+    own.push(...page.filter(isOwn));
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE || own.length >= most) return own;
+    // '0' is the character behind '/': a folder of the system bucket is passed, however much somebody put there.
+    const [, folder] = /^(jobs\/[^/]+\/job-keys)\//.exec(last.name) ?? [];
+    from = folder === undefined ? `${last.name}\u0000` : `${folder}0`;
+  }
 }
 
 /** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */

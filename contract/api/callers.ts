@@ -72,4 +72,7 @@ export const auditLineSchema = z
   })
   .meta({ id: 'AuditLine' });
 export type AuditLine = z.infer<typeof auditLineSchema>;
-export const auditLinesSchema = z.object({ lines: z.array(auditLineSchema) });
+export const auditLinesSchema = z.object({
+  lines: z.array(auditLineSchema),
+  readFrom: epochMs.optional().describe('There are too many to read all since then: what is older was not looked at.'),
+});

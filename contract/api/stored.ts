@@ -35,7 +35,13 @@ export const logStretchSchema = z
 export const objectsQuery = z.object({
   prefix: z.string().min(1).max(1024),
   startOffset: z.string().max(1024).optional(),
-  most: z.coerce.number().int().min(1).max(1000).optional(),
+  most: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(1000)
+    .describe('As many, in the order of names. Where so many come, ask again from the last name on: it comes again.'),
 });
 export const storedObjectSchema = z
   .object({ name: z.string(), size: z.int(), generation: z.string(), updatedAt: epochMs })

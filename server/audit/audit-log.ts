@@ -1,12 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AuditLine } from '../../contract/api/callers.js';
-import { AUDIT_PREFIX, auditDayPrefix, auditObject } from '../../domain/store-layout.js';
+import { AUDIT_PREFIX, auditDayPrefix, auditObject, timeOfAudit } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 
 /** Lines that come within this time share one object. */
 const GATHER_MS = 20;
 const READS_AT_ONCE = 16;
+
+/** Refusals of one subject in a minute that have a line each: what comes beyond is counted (docs/adr/0113). */
+const MOST_REFUSALS = 100;
+const MINUTE = 60_000;
+/** Of which each has a count of its own: a caller may make names up. */
+const MOST_POOLS = 20;
+/** Of one reading; the newest are read. */
+const MOST_OBJECTS = 20_000;
+
+type Line = Omit<AuditLine, 'replica'>;
+
+/** Of one subject, in the minute that began with the first. */
+interface Refusals {
+  count: number;
+  /** By pool, whose operators look there: the last of those that have no line. */
+  readonly counted: Map<string, { readonly line: Line; readonly count: number }>;
+}
 
 interface Batch {
   readonly lines: string[];
@@ -23,12 +40,53 @@ export class AuditLog {
   readonly #store: Pick<StorePort, 'write' | 'list' | 'read'>;
   #batch: Batch | undefined;
   #count = 0;
+  readonly #refusals = new Map<string, Refusals>();
 
   constructor(store: Pick<StorePort, 'write' | 'list' | 'read'>) {
     this.#store = store;
   }
 
-  write(line: Omit<AuditLine, 'replica'>): Promise<void> {
+  write(line: Line): Promise<void> {
+    return line.decision === 'refused' && this.#isCounted(line) ? Promise.resolve() : this.#add(line);
+  }
+
+  /** Lines of what was only counted until now. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#refusals.keys()].map((subject) => this.#tell(subject)));
+  }
+
+  #isCounted(line: Line): boolean {
+    const { subject, pool = '' } = line;
+    const known = this.#refusals.get(subject) ?? this.#beginMinute(subject);
+    known.count += 1;
+    if (known.count <= MOST_REFUSALS) return false;
+    const [first = pool] = known.counted.keys();
+    const place = known.counted.has(pool) || known.counted.size < MOST_POOLS ? pool : first;
+    known.counted.set(place, { line, count: (known.counted.get(place)?.count ?? 0) + 1 });
+    return true;
+  }
+
+  #beginMinute(subject: string): Refusals {
+    const refusals: Refusals = { count: 0, counted: new Map() };
+    this.#refusals.set(subject, refusals);
+    // A store that is away then keeps the lines of the minute from nobody, but their number.
+    setTimeout(() => void this.#tell(subject).catch(() => undefined), MINUTE).unref();
+    return refusals;
+  }
+
+  async #tell(subject: string): Promise<void> {
+    const { counted = new Map() as Refusals['counted'] } = this.#refusals.get(subject) ?? {};
+    this.#refusals.delete(subject);
+    const summed = [...counted.values()].map(({ line, count }) =>
+      this.#add({
+        ...line,
+        why: `${line.why ?? ''} (the last of ${count} refusals in a minute that have this line alone)`,
+      }),
+    );
+    await Promise.all(summed);
+  }
+
+  #add(line: Line): Promise<void> {
     this.#batch ??= this.#begin(line.at);
     this.#batch.lines.push(`${JSON.stringify({ ...line, replica: this.replica })}\n`);
     return this.#batch.written;
@@ -48,21 +106,42 @@ export class AuditLog {
   }
 
   /** Newest last, `limit` of them at most: the last ones. Names are listed from `since`; lines are read from the end. */
-  async read({ since, until, limit, matches }: AuditQuery): Promise<readonly AuditLine[]> {
-    const names = (await this.#store.list(AUDIT_PREFIX, auditDayPrefix(since))).map(({ name }) => name);
+  async read({ since, until, limit, matches }: AuditQuery): Promise<AuditRead> {
+    const { names, from } = await this.#newest(since, until);
     const found: AuditLine[] = [];
     for (let end = names.length; end > 0 && found.length < limit; end -= READS_AT_ONCE) {
       const read = names.slice(Math.max(0, end - READS_AT_ONCE), end).map((name) => this.#linesOf(name));
       const lines = (await Promise.all(read)).flat();
       found.unshift(...lines.filter((line) => line.at >= since && line.at <= until && matches(line)));
     }
-    return found.toSorted((a, b) => a.at - b.at).slice(-limit);
+    const lines = found.toSorted((a, b) => a.at - b.at).slice(-limit);
+    return { lines, ...(from === since || lines.length >= limit ? {} : { readFrom: from }) };
+  }
+
+  /** `MOST_OBJECTS` at most. Names stand in the order of their times and are listed forwards: of too many the later half is listed. */
+  async #newest(
+    since: EpochMs,
+    until: EpochMs,
+  ): Promise<{ readonly names: readonly string[]; readonly from: EpochMs }> {
+    for (let from = since, start = auditDayPrefix(since); ;) {
+      const names = (await this.#store.list(AUDIT_PREFIX, start, MOST_OBJECTS + 1)).map(({ name }) => name);
+      if (names.length <= MOST_OBJECTS || from >= until) return { names: names.slice(-MOST_OBJECTS), from };
+      const listed = Math.max(from, timeOfAudit(names.at(-1) ?? '') ?? from);
+      from = Math.min(until, Math.ceil((listed + until) / 2));
+      start = auditObject(from, '', 0);
+    }
   }
 
   async #linesOf(name: string): Promise<readonly AuditLine[]> {
     const text = (await this.#store.read(name))?.toString('utf8') ?? '';
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as AuditLine]));
   }
+}
+
+export interface AuditRead {
+  readonly lines: readonly AuditLine[];
+  /** There are too many to read all: what is older was not looked at. */
+  readonly readFrom?: EpochMs;
 }
 
 export interface AuditQuery {

@@ -1,3 +1,4 @@
+import type { FastifyContextConfig } from 'fastify';
 import { z } from 'zod';
 import type { RouteVerb } from '../access/gate.js';
 import type { ServerConfig } from '../config.js';
@@ -9,7 +10,10 @@ const problem = (description: string) => ({
 });
 
 /** A route's options: what its call is to the access table and the audit log, and its form. */
-export const route = <Schema>(verb: RouteVerb, schema: Schema) => ({ config: { verb }, schema });
+export const route = <Schema>(verb: RouteVerb, schema: Schema, more: Pick<FastifyContextConfig, 'turn'> = {}) => ({
+  config: { verb, ...more },
+  schema,
+});
 
 /** The same of a call that takes a server more than others: as many of one subject as submits. */
 export const dearRoute = <Schema>(

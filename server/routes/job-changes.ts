@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import {
   askerBody,
   cancelledSchema,
@@ -15,12 +16,17 @@ import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';
 import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
+import type { RouteVerb } from '../access/gate.js';
+import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, route } from './answers.js';
 
 /** What people ask of one job. Each is decided by the access table and recorded, then asked of the job in the caller's name. */
-export function registerJobChanges(app: App, services: Services): void {
-  const { client, gate, store } = services;
+export function registerJobChanges(
+  app: App,
+  { client, dear, gate, store }: Services,
+  { limits }: Pick<ServerConfig, 'limits'>,
+): void {
   const changed = (summary: string) => ({
     tags: ['jobs'],
     summary,
@@ -60,13 +66,18 @@ export function registerJobChanges(app: App, services: Services): void {
   const edited = (verb: 'resume' | 'restart', summary: string): void => {
     app.post(
       `/v1/jobs/:id/${verb}`,
-      route(verb, { ...changed(summary), body: editBody.nullish() }),
+      editRoute(verb, { ...changed(summary), body: editBody.nullish() }, limits),
       async (request) => {
         const call = callOf(request);
         const edit = request.body ?? {};
         const { id } = request.params as { readonly id: string };
         // Another command in somebody's name, with their secrets, is more than to start theirs again.
         await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
+        // The thread of all jobs' workflows judges it too: nothing goes there that was not paid for here.
+        const { job, set } = edit;
+        const wanted = { ...(job === undefined ? {} : { job }), ...(set === undefined ? {} : { set }) };
+        const { problems } = isEdit(edit) ? await dear.run('edit', wanted, call.caller.id) : {};
+        if (problems !== undefined) throw new ApiError('refused', problems);
         return { message: await client[verb](id, call.caller.id, editOf(edit)) };
       },
     );
@@ -137,6 +148,18 @@ export function registerJobChanges(app: App, services: Services): void {
     },
   );
 }
+
+/** As many edits of one subject as submits, and in turns; starting the same again is a call like any other. */
+const editRoute = <Schema>(verb: RouteVerb, schema: Schema, limits: ServerConfig['limits']) => {
+  const isEditing = ({ body }: FastifyRequest): boolean => isEdit((body as ApiEdit | null | undefined) ?? {});
+  const rateLimit = {
+    max: (request: FastifyRequest) => (isEditing(request) ? limits.submitsPerMinute : limits.requestsPerMinute),
+    timeWindow: 60_000,
+    keyGenerator: (request: FastifyRequest) =>
+      `${request.caller?.id ?? request.ip}${isEditing(request) ? ' edits' : ''}`,
+  };
+  return { config: { verb, turn: true, rateLimit }, schema };
+};
 
 const isEdit = ({ job, set, files }: ApiEdit): boolean =>
   job !== undefined || (set?.length ?? 0) > 0 || files !== undefined;

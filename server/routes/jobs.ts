@@ -28,6 +28,8 @@ import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 /** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
 const MOST_BEHIND = 10_000;
 const LOOK_MS = 1_000;
+/** Looks of one subject's waits in that time: who waits for more jobs is told a little later. */
+const LOOKS = 20;
 
 /** Submitting jobs, and looking at them. */
 export function registerJobs(app: App, services: Services, { limits }: Pick<ServerConfig, 'limits'>): void {
@@ -124,12 +126,23 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     querystring: waitQuery,
     response: { ...PROBLEMS, 200: waitedSchema },
   };
-  app.get('/v1/jobs/:id/wait', route('status', wait), async (request) => {
+  const waits = new Map<string, number>();
+  const waiting = (subject: string, change: number): void => {
+    const count = (waits.get(subject) ?? 0) + change;
+    if (count === 0) waits.delete(subject);
+    else waits.set(subject, count);
+  };
+  app.get('/v1/jobs/:id/wait', route('status', wait, { turn: false }), async (request) => {
     const call = callOf(request);
     const facts = await gate.job(call, 'status', request.params.id);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
-    const outcome = await waitFor(client, request.params.id, request.query.timeoutMs, gone.signal);
+    const { id: subject } = call.caller;
+    const until = Date.now() + request.query.timeoutMs;
+    const pauseMs = (): number =>
+      Math.min(LOOK_MS * Math.max(1, (waits.get(subject) ?? 1) / LOOKS), until - Date.now());
+    waiting(subject, 1);
+    const outcome = await waitFor(client, request.params.id, pauseMs, gone.signal).finally(() => waiting(subject, -1));
     if (outcome === undefined) return { isOver: false };
     return { isOver: true, ...((await toldTo(gate, call.caller, facts, { outcome })) as { readonly outcome: never }) };
   });
@@ -149,21 +162,20 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
 /** A row as JSON; its type is closed, and the schema's is open for later keys. */
 const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
 
-/** Undefined: it has not ended in that time. */
+/** @param pauseMs before the next look; 0 or less: its time is over @returns undefined: it has not ended in that time */
 async function waitFor(
   client: Services['client'],
   id: string,
-  timeoutMs: number,
+  pauseMs: () => number,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const until = Date.now() + timeoutMs;
   for (;;) {
     const row = await client.row(id);
     // Of a closed job JobClient knows how it came out in each case, and says so of one that was terminated.
     if (isOver(row)) return client.wait(id);
-    const left = until - Date.now();
-    if (left <= 0 || signal.aborted) return undefined;
-    await pause(Math.min(LOOK_MS, left), signal);
+    const ms = pauseMs();
+    if (ms <= 0 || signal.aborted) return undefined;
+    await pause(ms, signal);
   }
 }
 

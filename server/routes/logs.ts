@@ -33,7 +33,9 @@ export function registerLogs(app: App, services: Services): void {
     headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
     response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
-  app.get('/v1/jobs/:id/logs', route('logs', schema), async (request, reply) => {
+  // How many a subject follows the feeds count.
+  const turn = (query: unknown): boolean => (query as z.output<typeof logsQuery>).follow !== true;
+  app.get('/v1/jobs/:id/logs', route('logs', schema, { turn }), async (request, reply) => {
     const call = callOf(request);
     const { id } = request.params;
     await gate.job(call, 'logs', id);

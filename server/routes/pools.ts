@@ -65,13 +65,13 @@ export function registerPools(
     body: applyBody,
     response: { ...CHANGE_PROBLEMS, 200: messageSchema },
   };
-  app.post('/v1/pools/:pool/apply', route('quota-apply', apply), async (request) => {
+  app.post('/v1/pools/:pool/apply', dearRoute('quota-apply', apply, limits), async (request) => {
     const call = callOf(request);
     const { pool } = request.params;
     const { quotaFile, poolFile } = request.body;
     // Only who may apply files here is told what other pools have.
     await gate.about(call, 'quota-apply', { pool }, async () => {
-      if (quotaFile) await refuseForeignProjects(rules, call.caller, pool, quotaFile);
+      if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile);
     });
     const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
     return { message: await client.quota(pool).apply(files, call.caller.id) };

@@ -31,7 +31,7 @@ export function registerUploads(
     body: uploadsBody,
     response: { ...CHANGE_PROBLEMS, 200: uploadsSchema },
   };
-  app.post('/v1/uploads', route('upload', plan), async (request) => {
+  app.post('/v1/uploads', route('upload', plan, { turn: true }), async (request) => {
     const tooLarge = request.body.files.find(({ size }) => size > most);
     if (tooLarge !== undefined)
       throw new ApiError('too-large', `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`, LARGER);
@@ -52,7 +52,7 @@ export function registerUploads(
     body: completedBody,
     response: { ...CHANGE_PROBLEMS, 204: nothing },
   };
-  app.post('/v1/uploads/complete', route('upload', complete), async (request, reply) => {
+  app.post('/v1/uploads/complete', route('upload', complete, { turn: true }), async (request, reply) => {
     const { upload, ...file } = request.body;
     await uploads.complete(upload, file, most);
     return reply.status(204).send();

@@ -106,6 +106,7 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
       (user === undefined || line.subject === user) &&
       (job === undefined || line.job === job) &&
       (line.pool ?? pool) === pool;
-    return { lines: [...(await audit.read({ since: since ?? until - 86_400_000, until, limit, matches }))] };
+    const { lines, ...more } = await audit.read({ since: since ?? until - 86_400_000, until, limit, matches });
+    return { lines: [...lines], ...more };
   });
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { copySystemObjects, splitStore, strayGlobs, strayObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitReader, splitStore, strayGlobs, strayObjects } from '../../cloud/store/split-store.js';
+import { MapStore } from '../cli/map-store.js';
 import { startRehearsedCloud } from './rehearsed-cloud.js';
 
 /** One name of each kind that decides, and beside each one that does not. */
@@ -127,5 +128,38 @@ describe('a store over two buckets', function () {
       (await namesOf(system)).filter((name) => name.startsWith('jobs/')),
       [],
     );
+  });
+});
+
+describe('so many names of a job of two buckets', () => {
+  const jobs = new MapStore();
+  const system = new MapStore();
+  const both = splitReader(jobs, system);
+  const names = async (from: string | undefined, most: number): Promise<readonly string[]> =>
+    (await both.list('jobs/j/', from, most)).map(({ name }) => name);
+  before(() => {
+    system.put('jobs/j/owner.json', '');
+    // Somebody who may write into the job bucket puts these there, where they are nothing.
+    for (let stray = 0; stray < 30_000; stray++) jobs.put(`jobs/j/job-keys/${stray}`, '');
+    for (let own = 0; own < 20_000; own++) jobs.put(`jobs/j/logs/${`${own}`.padStart(5, '0')}`, '');
+    jobs.put('jobs/j/spec.yaml', '');
+  });
+
+  it('cost as many pages, however many names lie behind them or are passed', async () => {
+    const [found, { requests }] = await jobs.during(() => names(undefined, 2));
+    assert.deepEqual(found, ['jobs/j/logs/00000', 'jobs/j/logs/00001']);
+    assert.ok(requests <= 2, `${requests} requests`);
+  });
+
+  it('page by page they are all of them, and none twice', async () => {
+    const all: string[] = [];
+    for (let from: string | undefined; ;) {
+      const page = await names(from, 777);
+      all.push(...page);
+      if (page.length < 777) break;
+      from = `${page.at(-1)}\u0000`;
+    }
+    assert.deepEqual([all.length, new Set(all).size], [20_002, 20_002]);
+    assert.deepEqual(all.slice(-2), ['jobs/j/owner.json', 'jobs/j/spec.yaml']);
   });
 });

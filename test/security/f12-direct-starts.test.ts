@@ -144,7 +144,7 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
     );
     await refused(await start(big(600_000)), /^input: the job is 600\d+ bytes of JSON/);
     const wrong = Object.fromEntries(Array.from({ length: 4_900 }, (_, index) => [`key ${index}`, '']));
-    await refused(await start(job({ env: wrong })), /is no name of a variable[^]*\n\.\. and \d+ characters more$/);
+    await refused(await start(job({ env: wrong })), /is no name of a variable[^]*\n\.\. and 4850 more problems$/);
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key ${index}`, '']));
     await refused(await start(job({ env: many })), /^the job file has more than 5000 values/);
     await refused(await start({ ...many }), /^the job file has more than 5000 values/);

@@ -203,10 +203,8 @@ export class GatedApp {
   async lines(of?: Answer): Promise<readonly AuditLine[]> {
     const id = of?.headers.get('x-request-id');
     const query = { since: 0, until: Date.now() + 1_000, limit: 10_000 };
-    return new AuditLog(this.store).read({
-      ...query,
-      matches: ({ requestId }) => of === undefined || requestId === id,
-    });
+    const matches = ({ requestId }: AuditLine): boolean => of === undefined || requestId === id;
+    return (await new AuditLog(this.store).read({ ...query, matches })).lines;
   }
 
   async stop(): Promise<void> {

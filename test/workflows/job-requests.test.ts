@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { z } from 'zod';
+import { invalidJob } from '../../activities/failures.js';
+import { form } from '../../contract/form.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
+import { formatProblems } from '../../domain/problem.js';
+import { refusal } from '../../workflows/human-call.js';
 import { cancelText, type Request, Requests, requestText } from '../../workflows/job/requests.js';
 import { tpuJob } from '../tpu-job.js';
 
@@ -141,4 +146,43 @@ describe('another file for an open job', () => {
   };
   for (const [name, { request, want }] of Object.entries(refused))
     it(`refuses ${name}`, () => assert.match(refusalOf(request), want));
+});
+
+describe('what is said of a call with thousands of mistakes', () => {
+  /** A task brings 4 MiB at most, a failure stands in it twice, and a job whose refusal does not go through is heard no more. */
+  const MOST = 33_000;
+  const keys = Object.fromEntries(Array.from({ length: 4_700 }, (_, index) => [`${index}`.padStart(70, 'k'), 1]));
+  const job = { tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a' }, command: { run: 'true' } };
+  const resolved = resolveJob(job);
+  assert.ok(resolved.ok);
+  const present = { id: 'a-1', job, spec: resolved.spec };
+  const edited = (request: Parameters<typeof checkEdit>[1]): string => {
+    const checked = checkEdit(present, request);
+    return checked.ok ? '' : checked.message;
+  };
+  const long = 'k'.repeat(350_000);
+  const said: Record<string, string> = {
+    'a file with 4,700 keys that there are not': refusal(edited({ job: { ...job, ...keys } })).message,
+    'a section with as many': refusal(edited({ set: [{ path: ['tpu'], value: keys }] })).message,
+    'names of as many variables': refusal(edited({ job: { ...job, env: { 'not a name': 1, ...keys, '=': 2 } } }))
+      .message,
+    'one key of 350,000 characters': refusal(edited({ job: { ...job, [long]: 1 } })).message,
+    'a job that an activity refuses': invalidJob(long).message,
+    'a call that has not the form of its contract': JSON.stringify(
+      form(z.record(z.string(), z.string()))({ [long]: 1 }),
+    ),
+  };
+  for (const [name, message] of Object.entries(said))
+    it(`${name}: it fits into a failure`, () =>
+      assert.ok(message !== '' && message.length < MOST, `${message.length}`));
+
+  it('the first mistakes stand there, and how many more there are', () => {
+    assert.match(
+      said['a file with 4,700 keys that there are not'] ?? '',
+      /^k+0: no such key[^]*\n\.\. and 4650 more problems$/,
+    );
+    const problems = Array.from({ length: 51 }, (_, index) => ({ path: [index], message: 'is wrong' }));
+    assert.match(formatProblems(problems), /^\[0\]: is wrong\n[^]*\n\[49\]: is wrong\n\.\. and 1 more problem$/);
+    assert.match(formatProblems(problems.slice(0, 50)), /\[49\]: is wrong$/);
+  });
 });

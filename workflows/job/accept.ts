@@ -15,7 +15,7 @@ import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
 import { beyond } from '../../domain/bounds.js';
 import { inputSizeProblem, jsonBytes, MOST_MESSAGE_BYTES } from '../../domain/job-input-size.js';
-import { formatProblems } from '../../domain/problem.js';
+import { formatProblems, shortened } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { type Asker, askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { AcceptedJob, AcceptJobInput } from '../../contract/job-activities.js';
@@ -169,11 +169,3 @@ function cancelledBeforeAccepted(asker: Asker | undefined): Outcome {
 
 const invalid = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
-
-/** Characters of a failure: a job of 100,000 wrong keys, or of one key that long, would have one that Temporal does not take. */
-const MOST_CHARACTERS = 32_768;
-
-const shortened = (message: string): string =>
-  message.length <= MOST_CHARACTERS
-    ? message
-    : `${message.slice(0, MOST_CHARACTERS)}\n.. and ${message.length - MOST_CHARACTERS} characters more`;

@@ -335,6 +335,7 @@ class AuditLine:
 @dataclass(frozen=True)
 class AuditLines:
     lines: Tuple[AuditLine, ...]
+    read_from: Optional[int] = None
 
 
 @dataclass(frozen=True)
