@@ -60,7 +60,8 @@ async function stopAll(home: StackHome, env: Environment, onProgress: (line: str
     // A server that is not wanted any more may still run; a rehearsal never does where the cloud is real.
     if (name === 'rehearsal' && !wanted.includes(name)) continue;
     try {
-      const outcome = name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name, onProgress);
+      const outcome =
+        name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name, onProgress);
       onProgress(`${PART_TITLES[name]}: ${outcome}`);
     } catch (err) {
       // The others are to end all the same.

@@ -117,8 +117,7 @@ describe('a deletion that goes on, and is not stuck yet', function () {
       await admin.post('refuse', { method, ...ANSWERS['an API that was switched off'] });
     const { code, stdout, stderr } = await jobctlOf(stack, 'delete', id, '--yes', '--timeout', '30s');
     assert.equal(code, 124, stdout + stderr);
-    const told =
-      /: waits for slice \S+, which is being deleted since \S+ \S+ UTC: .*is not enabled in project 1: run/;
+    const told = /: waits for slice \S+, which is being deleted since \S+ \S+ UTC: .*is not enabled in project 1: run/;
     assert.match(stdout, told);
     assert.match(stdout, /the time of --timeout is over; that goes on without you/);
     await admin.stopRefusing();
