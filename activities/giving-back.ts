@@ -19,14 +19,22 @@ export async function deleteUntilGone(
   input: DeleteSliceInput,
   tell: TellStuck = () => Promise.resolve(),
 ): Promise<void> {
-  const { notBefore, timings } = input;
   const deletion = new Deletion(machines, input, tell);
+  // The first one is sent at once and the next one most of a minute later, so it waits for the first answer (docs/adr/0100).
+  const beat = setInterval(() => deletion.beat(), BEAT_MS);
+  await untilGone(deletion, machines, input).finally(() => clearInterval(beat));
+}
+
+async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSliceInput): Promise<void> {
+  const { notBefore, timings } = input;
   const apartMs = Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS);
   let missing = 0;
   let operation: string | undefined;
   for (let pauseMs = 300, isFirst = true; ; pauseMs = Math.min(pauseMs * 2, 10_000), isFirst = false) {
-    heartbeat();
-    if (!isFirst) await deletion.tellIfStuck();
+    if (!isFirst) {
+      deletion.beat();
+      await deletion.tellIfStuck();
+    }
     let seen = isFirst ? 'present' : await deletion.look();
     if (seen === 'foreign') return;
     if (seen === 'refused' && input.isNeverAccepted) return;
@@ -46,6 +54,8 @@ export async function deleteUntilGone(
     await sleep(pauseMs);
   }
 }
+
+const BEAT_MS = 10_000;
 
 /** Between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
@@ -116,17 +126,27 @@ class Deletion {
   }
 
   /** Its time began when the workflow asked for the deletion: a worker that takes it over does not begin it again. */
+  get #known(): StuckDeletion {
+    const since = Math.max(activityInfo().scheduledTimestampMs, this.#input.notBefore);
+    // A cut, and a provider too, may leave half a character, which no message of ours may hold.
+    const answer = Buffer.from(this.#last.answer.slice(0, MOST_ANSWER)).toString('utf8');
+    return { ...this.#last, answer, since };
+  }
+
+  /** For who waits (client/deletions.ts). */
+  beat(): void {
+    heartbeat(this.#known);
+  }
+
   async tellIfStuck(): Promise<void> {
-    const { notBefore, timings } = this.#input;
-    const since = Math.max(activityInfo().scheduledTimestampMs, notBefore);
+    const { timings } = this.#input;
+    const known = this.#known;
     const now = Date.now();
     // An input of an earlier build has no such time.
     const { giveBackMs = DEFAULT_TIMINGS.giveBackMs } = timings as Partial<typeof timings>;
-    if (now - since < giveBackMs || !this.#isNews(now)) return;
-    // A cut, and a provider too, may leave half a character, which no message of ours may hold.
-    const answer = Buffer.from(this.#last.answer.slice(0, MOST_ANSWER)).toString('utf8');
+    if (now - known.since < giveBackMs || !this.#isNews(now)) return;
     try {
-      await this.#tell({ ...this.#last, answer, since });
+      await this.#tell(known);
       this.#told = { at: now, answer: this.#last.answer };
     } catch (error) {
       log.warn(`telling the pool that ${this.#input.ref.name} is still there: ${messageOf(error)}`);

@@ -10,6 +10,8 @@ import {
   type StopCall,
   stopUpdate,
 } from '../contract/job.js';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+import type { SliceDeletion, StuckDeletion } from '../domain/lease.js';
 import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobNotFound, JobRefused } from './errors.js';
@@ -85,19 +87,32 @@ export class JobCalls {
   }
 
   /** Those of these slices whose workflow is open: what is left of them in the cloud is being deleted. */
-  async openSlices(names: readonly string[]): Promise<readonly string[]> {
+  async deletions(names: readonly string[]): Promise<readonly SliceDeletion[]> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
-    const isOpen = async (name: string): Promise<boolean> => {
+    const { calls } = this.#options;
+    const look = async (slice: string): Promise<SliceDeletion | undefined> => {
       try {
-        const { status } = await this.#options.calls.bounded(() => this.#handle(sliceWorkflowId(name)).describe());
-        return status.name === 'RUNNING';
+        const execution = await calls.bounded(() => this.#handle(sliceWorkflowId(slice)).describe());
+        return execution.status.name === 'RUNNING' ? { slice, ...(await this.#lastBeat(execution)) } : undefined;
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return false;
+        if (error instanceof WorkflowNotFoundError) return undefined;
         throw error;
       }
     };
-    const open = await Promise.all(names.map(isOpen));
-    return names.filter((_, index) => open[index]);
+    return (await Promise.all(names.map(look))).filter((deletion) => deletion !== undefined);
+  }
+
+  /** What the deletion's activity has said with its last heartbeat (activities/giving-back.ts). */
+  async #lastBeat({ raw }: WorkflowExecutionDescription): Promise<StuckDeletion | undefined> {
+    const deletes = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'deleteUntilGone');
+    const payloads = deletes?.heartbeatDetails?.payloads;
+    if (!payloads?.length) return undefined;
+    const { decodeArrayFromPayloads } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
+    const { loadedDataConverter } = this.#options.temporal.options;
+    // Of an earlier build it is another, and where it cannot be decrypted it is none.
+    const decoded = await decodeArrayFromPayloads(loadedDataConverter, payloads).catch(() => []);
+    const { deletionForm } = await import('../contract/lease-forms.js');
+    return deletionForm().safeParse(decoded[0]).data;
   }
 
   async #editCall(by: string, { files, uploaded: before, ...edit }: JobEdit): Promise<EditCall> {

@@ -1,4 +1,5 @@
 import type { JobView, SetUpCall } from '../contract/job.js';
+import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import { HttpJobs } from './http/http-jobs.js';
 import type { ServerOptions } from './http/server-options.js';
@@ -137,7 +138,12 @@ export class JobClient {
 
   /** Names of the job's slices whose workflows still have them to delete; none of a job that was never accepted. */
   openSlices(id: string): Promise<readonly string[]> {
-    return this.#jobs.openSlices(id);
+    return this.deletions(id).then((deletions) => deletions.map(({ slice }) => slice));
+  }
+
+  /** The same, each with what its provider answered last, as far as that is known. */
+  deletions(id: string): Promise<readonly SliceDeletion[]> {
+    return this.#jobs.deletions(id);
   }
 
   /** What people tell a pool: files, freeze and drain, priorities. */

@@ -1,4 +1,5 @@
 import type { JobView, SetUpCall } from '../contract/job.js';
+import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import type { JobEdit } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
@@ -36,7 +37,7 @@ export interface JobPort {
   restart(id: string, by: string, edit: JobEdit): Promise<string>;
   setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string>;
   requeue(id: string, by: string): Promise<string>;
-  openSlices(id: string): Promise<readonly string[]>;
+  deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;
   whoAmI(): Promise<VerifiedCaller | undefined>;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
+import type { SliceDeletion } from '../domain/lease.js';
 import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
@@ -151,12 +152,12 @@ export class TemporalJobs implements JobPort {
     return this.#people.restart(id, by, edit);
   }
 
-  async openSlices(id: string): Promise<readonly string[]> {
+  async deletions(id: string): Promise<readonly SliceDeletion[]> {
     const { attempts } = ((await this.#describe(id)).memo ?? {}) as Partial<JobMemo>;
     if (attempts === undefined) return [];
     const { slices } = await this.describe(id);
     const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => requestNameOf(ref));
-    return this.#people.openSlices([...new Set(names)]);
+    return this.#people.deletions([...new Set(names)]);
   }
 
   quota(pool: string): PoolClient {

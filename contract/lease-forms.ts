@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Demand, type LeaseId, type LeaseMessage, type LeaseMessageBody, MOST_ANSWER } from '../domain/lease.js';
+import {
+  type Demand,
+  type LeaseId,
+  type LeaseMessage,
+  type LeaseMessageBody,
+  MOST_ANSWER,
+  type StuckDeletion,
+} from '../domain/lease.js';
 import { MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
 import { type Pricing, PRICINGS } from '../domain/slice.js';
 
@@ -42,6 +49,14 @@ const demand: z.ZodType<Demand> = z.object({
   zones: z.array(TEXT).exactOptional(),
 });
 
+const DELETION = {
+  since: epochMs,
+  answer: TEXT.max(MOST_ANSWER),
+  isFinal: z.literal(true).exactOptional(),
+};
+/** Of a heartbeat, which whoever reaches Temporal can send. */
+export const deletionForm = (): z.ZodType<StuckDeletion> => z.object(DELETION);
+
 const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('request'),
@@ -59,9 +74,7 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
   z.object({
     kind: z.literal('stuck'),
     slice: TEXT.min(1),
-    since: epochMs,
-    answer: TEXT.max(MOST_ANSWER),
-    isFinal: z.literal(true).exactOptional(),
+    ...DELETION,
   }),
   z.object({ kind: z.literal('chips'), zone: TEXT.exactOptional() }),
   z.object({ kind: z.literal('parked'), isParked: z.boolean() }),

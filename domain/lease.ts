@@ -44,7 +44,7 @@ export interface LeaseMessage {
   readonly body: LeaseMessageBody;
 }
 
-/** A deletion that has lasted for `giveBackMs`, and goes on. */
+/** How a deletion stands: told to the pool once it has lasted for `giveBackMs`, and by each heartbeat to who waits. */
 export interface StuckDeletion {
   /** Since when it was asked for, and since when an answer could be believed. */
   readonly since: EpochMs;
@@ -52,6 +52,11 @@ export interface StuckDeletion {
   readonly answer: string;
   /** That answer does not change by itself: a right, a project or a zone that is not there. */
   readonly isFinal?: true;
+}
+
+/** A slice that is being deleted; without the rest nobody knows yet how that stands. */
+export interface SliceDeletion extends Partial<StuckDeletion> {
+  readonly slice: string;
 }
 
 /** Characters of a provider's answer that are passed on. */

@@ -11,7 +11,7 @@ export const ExitCode = {
   Refused: 4,
   /** Temporal, a `jobctl serve`, the store or the cloud does not answer, or lets nobody in: nothing is known of the job. */
   Unavailable: 5,
-  /** `wait --timeout` ran out; the job goes on. */
+  /** `wait --timeout` or `delete --timeout` ran out; what was waited for goes on. */
   TimedOut: 124,
   /** Ctrl-C (the job goes on), or the job was cancelled. */
   Interrupted: 130,
@@ -26,6 +26,6 @@ export const EXIT_CODES_TEXT = `Exit codes:
   3    no such job, or pool
   4    refused: the name is in use with other content, or a pool refused the job
   5    Temporal, a server of jobctl, the store or the cloud does not answer, or nobody is logged in
-  124  the time of wait --timeout is over; the job continues
+  124  the time of wait --timeout or delete --timeout is over; what it waited for goes on
   130  Ctrl-C: the job continues, and nothing was changed; with --wait also: the job was cancelled
   With --wait, the exit code of a failed command is passed on.`;

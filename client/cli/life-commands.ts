@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { AskFlags } from './ask-job.js';
 import { byOption, changingMany } from './job-filter.js';
-import { buildOptions, collect, type Invocation, outputOption, withConnection } from './options.js';
+import { buildOptions, collect, durationOption, type Invocation, outputOption, withConnection } from './options.js';
 import type { EditFlags } from './job-edit.js';
 import type { DeleteFlags } from './verbs/delete.js';
 import type { StopFlags } from './verbs/life.js';
@@ -112,6 +112,7 @@ function registerDelete(program: Command, invocation: Invocation): void {
     .summary('end jobs and delete their slices')
     .description('Ends jobs, if they have not ended, and waits until their slices are gone.')
     .option('--purge', 'remove what the bucket keeps of jobs that have ended')
+    .addOption(new Option('--timeout <duration>', 'wait no longer than this and exit 124').argParser(durationOption))
     .addHelpText('after', DELETE_NOTES);
   withConnection(command).action(async (jobs: readonly string[], flags: DeleteFlags) => {
     const { deleteJobs } = await import('./verbs/delete.js');

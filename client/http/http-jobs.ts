@@ -10,6 +10,7 @@ import type {
   waitedSchema,
 } from '../../contract/api/jobs.js';
 import type { JobView, SetUpCall } from '../../contract/job.js';
+import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
 import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated } from '../errors.js';
@@ -173,8 +174,10 @@ export class HttpJobs implements JobPort {
     return this.#tell(id, 'requeue', {});
   }
 
-  async openSlices(id: string): Promise<readonly string[]> {
-    return (await this.#of<z.infer<typeof openSlicesSchema>>(id, '/open-slices')).names;
+  async deletions(id: string): Promise<readonly SliceDeletion[]> {
+    const { names, deletions } = await this.#of<z.infer<typeof openSlicesSchema>>(id, '/open-slices');
+    // A server of an earlier build names them alone.
+    return deletions ?? names.map((slice) => ({ slice }));
   }
 
   quota(pool: string): PoolClient {

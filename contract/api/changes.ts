@@ -35,4 +35,13 @@ export const messageSchema = z
   .meta({ id: 'Message' });
 export const cancelledSchema = z.object({ state: z.enum(['cancelling', 'done']) }).meta({ id: 'Cancelled' });
 export const deletedSchema = messageSchema.extend({ objects: z.int(), bytes: z.int() }).meta({ id: 'Deleted' });
-export const openSlicesSchema = z.object({ names: z.array(z.string()) });
+const deletionSchema = z.object({
+  slice: z.string(),
+  since: z.number().exactOptional().describe('Since when it has been asked for, epoch ms.'),
+  answer: z.string().exactOptional().describe('What its provider answered last.'),
+  isFinal: z.literal(true).exactOptional().describe('That answer does not change by itself.'),
+});
+export const openSlicesSchema = z.object({
+  names: z.array(z.string()),
+  deletions: z.array(deletionSchema).exactOptional().describe('The same slices, each with how its deletion stands.'),
+});

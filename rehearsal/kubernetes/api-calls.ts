@@ -9,7 +9,7 @@ import { isOver } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { serveLogs } from './pod-logs.js';
 import { disruptedStatus } from './pod-status.js';
-import { apiVersionOf, PODS, RESOURCES, type Resource } from './resources.js';
+import { apiVersionOf, DEFINITIONS, PODS, qualified, RAY_CLUSTERS, RESOURCES, type Resource } from './resources.js';
 import { tableOf, wantsTable } from './tables.js';
 import { serveWatch } from './watch.js';
 
@@ -67,7 +67,7 @@ export async function answerCall(parts: ApiParts, call: ApiCall): Promise<Answer
     // The one token may do everything.
     return { status: 201, body: { ...call.body, metadata: {}, status: { allowed: true } } };
   const target = targetOf(call.path);
-  if (target === undefined) throw refusals.noSuchResource();
+  if (target === undefined || !isDefined(parts.store, target)) throw refusals.noSuchResource();
   if (target.subresource !== undefined) return answerSubresource(parts, call, target);
   const { resource, namespace, name } = target;
   if (name === undefined) {
@@ -89,6 +89,9 @@ export async function answerCall(parts: ApiParts, call: ApiCall): Promise<Answer
       throw refusals.notAllowed();
   }
 }
+
+const isDefined = (store: ObjectStore, { resource }: ApiTarget): boolean =>
+  resource !== RAY_CLUSTERS || store.get(DEFINITIONS, '', qualified(resource)) !== undefined;
 
 function listed({ store }: ApiParts, call: ApiCall, { resource, namespace }: ApiTarget): Answer {
   const isTable = wantsTable(call.accept);

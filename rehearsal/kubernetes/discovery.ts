@@ -31,7 +31,7 @@ export function discovered(path: string): object | undefined {
   }
 }
 
-const GROUPS: readonly string[] = ['authorization.k8s.io', 'batch', 'scheduling.k8s.io'];
+const GROUPS: readonly string[] = ['apiextensions.k8s.io', 'authorization.k8s.io', 'batch', 'scheduling.k8s.io'];
 
 function resourcesOf(group: string): object {
   const own = RESOURCES.filter((resource) => resource.group === group);

@@ -1,25 +1,26 @@
 import { beginDeletion, FOREGROUND, ORPHAN, putOrRemove } from './deletion.js';
 import type { KubeObject } from './objects.js';
 import type { ObjectStore } from './object-store.js';
-import { ACCOUNTS, CONFIG_MAPS, JOBS, NAMESPACES, PODS, RESOURCES, SERVICES, type Resource } from './resources.js';
+import {
+  ACCOUNTS,
+  CONFIG_MAPS,
+  JOBS,
+  NAMESPACES,
+  PODS,
+  RAY_CLUSTERS,
+  RESOURCES,
+  SERVICES,
+  type Resource,
+} from './resources.js';
 
 /** What may have an owner here. */
 const OWNED: readonly Resource[] = [PODS, JOBS, CONFIG_MAPS, SERVICES];
 
+const OWNERS: readonly Resource[] = [JOBS, RAY_CLUSTERS];
+
 /** The garbage collector: what its owners were deleted of, in the order that the deletion asked for. */
 export function collectGarbage(store: ObjectStore): void {
-  for (const job of store.list(JOBS)) {
-    const { finalizers = [], deletionTimestamp, uid } = job.metadata;
-    if (deletionTimestamp === undefined) continue;
-    const dependents = dependentsOf(store, uid);
-    if (finalizers.includes(ORPHAN)) {
-      for (const [resource, object] of dependents) store.put(resource, withoutOwner(object, uid));
-      putOrRemove(store, JOBS, without(job, ORPHAN));
-    } else if (finalizers.includes(FOREGROUND)) {
-      for (const [resource, object] of dependents) deleteOnce(store, resource, object);
-      if (dependentsOf(store, uid).length === 0) putOrRemove(store, JOBS, without(job, FOREGROUND));
-    }
-  }
+  for (const owner of OWNERS) for (const object of store.list(owner)) endDependents(store, owner, object);
   const uids = new Set(RESOURCES.flatMap((resource) => store.list(resource).map(({ metadata }) => metadata.uid)));
   for (const resource of OWNED) {
     for (const object of store.list(resource)) {
@@ -29,6 +30,19 @@ export function collectGarbage(store: ObjectStore): void {
   }
   for (const namespace of store.list(NAMESPACES))
     if (namespace.metadata.deletionTimestamp) emptyNamespace(store, namespace);
+}
+
+function endDependents(store: ObjectStore, owner: Resource, object: KubeObject): void {
+  const { finalizers = [], deletionTimestamp, uid } = object.metadata;
+  if (deletionTimestamp === undefined) return;
+  const dependents = dependentsOf(store, uid);
+  if (finalizers.includes(ORPHAN)) {
+    for (const [resource, dependent] of dependents) store.put(resource, withoutOwner(dependent, uid));
+    putOrRemove(store, owner, without(object, ORPHAN));
+  } else if (finalizers.includes(FOREGROUND)) {
+    for (const [resource, dependent] of dependents) deleteOnce(store, resource, dependent);
+    if (dependentsOf(store, uid).length === 0) putOrRemove(store, owner, without(object, FOREGROUND));
+  }
 }
 
 function emptyNamespace(store: ObjectStore, namespace: KubeObject): void {

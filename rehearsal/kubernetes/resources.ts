@@ -1,7 +1,7 @@
 /** A kind of objects that the rehearsed API server keeps. */
 export interface Resource {
   /** '' is the core group. */
-  readonly group: '' | 'batch' | 'scheduling.k8s.io';
+  readonly group: '' | 'apiextensions.k8s.io' | 'batch' | 'ray.io' | 'scheduling.k8s.io';
   readonly plural: string;
   readonly singular: string;
   readonly kind: string;
@@ -33,9 +33,18 @@ export const PRIORITY_CLASSES: Resource = {
   ...{ isNamespaced: false, shortNames: ['pc'] },
 };
 
+export const DEFINITIONS: Resource = {
+  ...{ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' },
+  ...{ singular: 'customresourcedefinition', isNamespaced: false, shortNames: ['crd'] },
+};
+/** Kept once they are defined. No operator is rehearsed, so they never have pods. */
+export const RAY_CLUSTERS: Resource = {
+  ...{ group: 'ray.io', kind: 'RayCluster', plural: 'rayclusters', singular: 'raycluster', isNamespaced: true },
+};
+
 export const RESOURCES: readonly Resource[] = [
   ...[NAMESPACES, NODES, PODS, CONFIG_MAPS, SECRETS, CLAIMS, ACCOUNTS, QUOTAS, EVENTS, SERVICES, JOBS],
-  PRIORITY_CLASSES,
+  ...[PRIORITY_CLASSES, DEFINITIONS, RAY_CLUSTERS],
 ];
 
 export const apiVersionOf = ({ group }: Resource): string => (group === '' ? 'v1' : `${group}/v1`);

@@ -116,7 +116,8 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   };
   app.get('/v1/jobs/:id/open-slices', route('status', slices), async (request) => {
     await gate.job(callOf(request), 'status', request.params.id);
-    return { names: [...(await client.openSlices(request.params.id))] };
+    const deletions = [...(await client.deletions(request.params.id))];
+    return { names: deletions.map(({ slice }) => slice), deletions };
   });
 
   const wait = {

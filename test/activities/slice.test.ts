@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { deletionForm } from '../../contract/lease-forms.js';
 import { deleteUntilGone } from '../../activities/giving-back.js';
 import { awaitSlice, sliceActivities } from '../../activities/slice.js';
 import { CloudRefused, CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
@@ -262,6 +263,15 @@ describe('deleting a slice until it is gone', function () {
     );
     return told;
   };
+  it('its first heartbeat says what was answered', async () => {
+    const environment = new MockActivityEnvironment();
+    const beats: unknown[] = [];
+    environment.on('heartbeat', (beat) => void beats.push(beat));
+    const input = { ref, owner, notBefore: 0, timings };
+    await environment.run(() => deleteUntilGone(new Scripted([NO_PLACE, NO_PLACE, MISSING, MISSING]), input));
+    const [first] = beats.map((beat) => deletionForm().parse(beat));
+    assert.equal(first?.answer, NO_PLACE.message);
+  });
   it('a deletion that lasts is told, and goes on; its time began when the workflow asked for it', async () => {
     const machines = new Scripted([NO_PLACE, NO_PLACE, MISSING, MISSING]);
     const [first, ...others] = await toldOf(machines);

@@ -1,15 +1,26 @@
 import assert from 'node:assert/strict';
+import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { deleteUntilGone } from '../../activities/giving-back.js';
+import { OwnMachinesOperator } from '../../cloud/machines/own/operator.js';
+import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import type { StuckDeletion } from '../../domain/lease.js';
+import { refIn } from '../../domain/machine-kinds/machines/index.js';
 import type { MachinePlan } from '../../domain/machines.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { slicePlan } from './cloud-tpu-plan.js';
+import { lookAfter, rackStore, visitsOf } from '../hosts/rack.js';
+import { type KeyPair, makeKeyPair, type TestHost, startTestHost } from '../hosts/ssh-host.js';
+import { ownership, slicePlan } from './cloud-tpu-plan.js';
 import { vmsPlan } from './compute-engine-plan.js';
 import { makeReady } from './machines-conformance.js';
 import { type RehearsedCloud, startRehearsedCloud } from './rehearsed-cloud.js';
-import { rehearsedPlan, type RehearsedKubernetes, startRehearsedKubernetes } from './rehearsed-kubernetes.js';
+import {
+  rehearsedPlan,
+  rehearsedRayPlan,
+  type RehearsedKubernetes,
+  startRehearsedKubernetes,
+} from './rehearsed-kubernetes.js';
 
 const timings = { ...DEFAULT_TIMINGS, giveBackMs: 0, notFoundApartMs: 50 };
 const DEADLINE_MS = 20_000;
@@ -63,6 +74,18 @@ interface Kind {
   readonly plan: (name: string) => MachinePlan;
   readonly refuse: (body: object) => Promise<void>;
   readonly takeBack: () => Promise<void>;
+  /** Absent: until its hosts are ready. */
+  readonly make?: (plan: MachinePlan) => Promise<unknown>;
+}
+
+type Tell = (deletion: StuckDeletion) => Promise<void>;
+
+/** What the slice workflow asks for, by one worker. */
+function deletionOf(port: Machines, { ref, ownership }: MachinePlan, more: object = {}, tell?: Tell) {
+  const { owner, job, run } = ownership;
+  const input = { ref, owner: { owner, job, run }, notBefore: 0, timings, ...more };
+  const environment = new MockActivityEnvironment();
+  return { environment, done: environment.run(() => deleteUntilGone(port, input, tell)) };
 }
 
 /** What a deletion says and does of each permanent answer, of each kind of machines (docs/adr/0099). */
@@ -70,8 +93,10 @@ describe('an answer that never changes', function () {
   this.timeout(60_000);
   let cloud: RehearsedCloud;
   let kubernetes: RehearsedKubernetes;
+  let rayClusters: Machines;
   before(async () => {
     [cloud, kubernetes] = await Promise.all([startRehearsedCloud(124), startRehearsedKubernetes(125)]);
+    rayClusters = await kubernetes.rayPort();
   });
   after(() => Promise.all([cloud?.stop(), kubernetes?.stop()]));
 
@@ -79,6 +104,12 @@ describe('an answer that never changes', function () {
     answers: GOOGLE,
     refuse: (body: object) => cloud.admin('refuse', body),
     takeBack: () => cloud.takeBack('refuse'),
+  };
+  const apiServer = {
+    answers: KUBERNETES,
+    methods: ['kubernetes.get', 'kubernetes.delete'],
+    refuse: (body: object) => kubernetes.admin('refuse', body),
+    takeBack: () => kubernetes.takeBack('refuse'),
   };
   const tpu = (mode: 'tpu-vm' | 'queued-resources'): Kind => ({
     ...google,
@@ -95,32 +126,24 @@ describe('an answer that never changes', function () {
       port: () => cloud.computePort(),
       plan: (name) => vmsPlan(name),
     },
-    pods: {
-      answers: KUBERNETES,
-      methods: ['kubernetes.get', 'kubernetes.delete'],
-      port: () => kubernetes.port,
-      plan: (name) => rehearsedPlan(name),
-      refuse: (body) => kubernetes.admin('refuse', body),
-      takeBack: () => kubernetes.takeBack('refuse'),
+    pods: { ...apiServer, port: () => kubernetes.port, plan: (name) => rehearsedPlan(name) },
+    RayCluster: {
+      ...{ ...apiServer, port: () => rayClusters, plan: rehearsedRayPlan },
+      make: async (plan) => assert.deepEqual(await rayClusters.create(plan), { kind: 'accepted' }),
     },
   };
 
   let count = 0;
-  for (const [kind, { answers, methods, port, plan, refuse, takeBack }] of Object.entries(kinds))
+  for (const [kind, { answers, methods, port, plan, refuse, takeBack, make }] of Object.entries(kinds))
     for (const [name, answer] of Object.entries(answers)) {
       const refuseAll = async (): Promise<void> => {
         for (const method of methods) await refuse({ method, ...answer });
-      };
-      const deletion = (of: MachinePlan, more: object, tell?: (deletion: StuckDeletion) => Promise<void>) => {
-        const { owner, job, run } = of.ownership;
-        const input = { ref: of.ref, owner: { owner, job, run }, notBefore: 0, timings, ...more };
-        return new MockActivityEnvironment().run(() => deleteUntilGone(port(), input, tell));
       };
 
       it(`${kind}, ${name}: a slice that was never accepted is gone at once`, async () => {
         await refuseAll();
         try {
-          await deletion(plan(`never-${++count}`), { isNeverAccepted: true });
+          await deletionOf(port(), plan(`never-${++count}`), { isNeverAccepted: true }).done;
         } finally {
           await takeBack();
         }
@@ -128,14 +151,14 @@ describe('an answer that never changes', function () {
 
       it(`${kind}, ${name}: one that may exist is told, waits, and is gone once the answer has changed`, async () => {
         const wanted = plan(`kept-${++count}`);
-        await makeReady({ port: port(), deadlineMs: DEADLINE_MS }, wanted);
+        await (make?.(wanted) ?? makeReady({ port: port(), deadlineMs: DEADLINE_MS }, wanted));
         await refuseAll();
         const told: StuckDeletion[] = [];
         // It goes on for as long as the answer is what it is.
-        await deletion(wanted, {}, async (stuck) => {
+        await deletionOf(port(), wanted, {}, async (stuck) => {
           told.push(stuck);
           await takeBack();
-        });
+        }).done;
         assert.deepEqual(
           told.map(({ isFinal }) => isFinal),
           [true],
@@ -143,4 +166,87 @@ describe('an answer that never changes', function () {
         );
       });
     }
+
+  /** Of a slice of its own, with its pods running. */
+  async function runningIn(namespace: string): Promise<MachinePlan> {
+    await kubernetes.cluster.core.createNamespace({ body: { metadata: { name: namespace } } });
+    const plan = rehearsedPlan(namespace, { namespace });
+    await makeReady({ port: kubernetes.port, deadlineMs: DEADLINE_MS }, plan);
+    return plan;
+  }
+
+  it('pods, a namespace that is gone: what was in it is gone', async () => {
+    const plan = await runningIn('gone');
+    await kubernetes.cluster.core.deleteNamespace({ name: 'gone' });
+    await deletionOf(kubernetes.port, plan, {}, shouldNotTell).done;
+  });
+
+  it('pods, a namespace that never stops terminating: ours in it is gone, and nothing new is accepted', async () => {
+    const { core } = kubernetes.cluster;
+    const plan = await runningIn('terminating');
+    const metadata = { name: 'held', finalizers: ['example.com/nobody-takes-it-off'] };
+    await core.createNamespacedConfigMap({ namespace: 'terminating', body: { metadata } });
+    await core.deleteNamespace({ name: 'terminating' });
+    await deletionOf(kubernetes.port, plan, {}, shouldNotTell).done;
+    const late = rehearsedPlan('late', { namespace: 'terminating' });
+    const answer = await kubernetes.port.create(late);
+    assert.ok(answer.kind === 'refused' && answer.scope === 'zone-lasting', JSON.stringify(answer));
+    await deletionOf(kubernetes.port, late, { isNeverAccepted: true }, shouldNotTell).done;
+  });
+
+  it('pods, a cluster that is gone: told as what may change, until a person releases the lease', async () => {
+    const lost = await startRehearsedKubernetes(126);
+    const plan = rehearsedPlan('lost');
+    await makeReady({ port: lost.port, deadlineMs: DEADLINE_MS }, plan);
+    await lost.stop();
+    // No answer is no refusal: what was never accepted is not gone by it either.
+    for (const more of [{}, { isNeverAccepted: true }]) {
+      const told: StuckDeletion[] = [];
+      const deletion = deletionOf(lost.port, plan, more, async (stuck) => {
+        told.push(stuck);
+        deletion.environment.cancel('CANCELLED');
+      });
+      await assert.rejects(deletion.done, CancelledFailure);
+      assert.deepEqual(
+        told.map(({ isFinal, answer }) => [isFinal, /ECONNREFUSED/.test(answer)]),
+        [[undefined, true]],
+        JSON.stringify(told),
+      );
+    }
+  });
+
+  const SILENT: Readonly<Record<string, (key: KeyPair) => Promise<TestHost>>> = {
+    'that is off for good': async (key) => {
+      const host = await startTestHost({ authorized: key });
+      await host.stop();
+      return host;
+    },
+    'that lets our key in no more': () => startTestHost({ authorized: makeKeyPair() }),
+  };
+  for (const [name, start] of Object.entries(SILENT))
+    it(`a machine of one's own ${name}: told with what frees it, and gone once a person has said that it is off`, async () => {
+      const key = makeKeyPair();
+      const host = await start(key);
+      const { user, address } = host.target;
+      const machine = { name: 'rack-1', address, port: host.port, user, accelerators: {} };
+      const rack = { inventory: [{ ...machine, labels: {} }], key };
+      const store = await rackStore(cloud.storeEndpoint, `rack-${++count}`);
+      const records = new PoolRecords(store);
+      const plan = { ref: refIn('lab', 'held'), ownership: ownership(), machines: { hosts: 1, labels: {} } };
+      const slice = { uid: 'u-1', ownership: plan.ownership, at: Date.now(), machines: [machine], maybe: [] };
+      await records.update('lab', (before) => ({ ...before, slices: { held: { ...slice, isWhole: true } } }));
+      const port = lookAfter(rack, store);
+      const operator = new OwnMachinesOperator({ records, visits: visitsOf(rack, store), owner: 'own-1' });
+      const told: StuckDeletion[] = [];
+      await deletionOf(port, plan, { isNeverAccepted: true }, async (stuck) => {
+        told.push(stuck);
+        await operator.forget('lab', rack.inventory, 'ops');
+      }).done;
+      await Promise.all([port.close(), host.stop()]);
+      assert.equal(told.length, 1, JSON.stringify(told));
+      assert.match(told[0]?.answer ?? '', /If it is off: jobctl machines forget rack-1 --pool lab/);
+      assert.deepEqual((await records.read('lab')).slices, {});
+    });
 });
+
+const shouldNotTell: Tell = (stuck) => assert.fail(`told: ${JSON.stringify(stuck)}`);

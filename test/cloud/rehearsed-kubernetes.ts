@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, openCluster } from '../../cloud/machines/kubernetes/cluster.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import * as library from '../../cloud/machines/kubernetes/library.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words.js';
+import type { RayClusterPlan } from '../../domain/machine-kinds/ray-cluster/words.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { formatProblems } from '../../domain/problem.js';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -17,6 +19,8 @@ export interface RehearsedKubernetes {
   readonly cluster: Cluster;
   readonly port: Machines<'kubernetes'>;
   readonly kubeconfig: string;
+  /** RayClusters can be made from now on; no operator makes pods of them. */
+  rayPort(): Promise<Machines<'ray-cluster'>>;
   /** What the nodes offer from now on. */
   setNodes(nodes: readonly object[]): Promise<void>;
   /** A verb of the rehearsal's admin interface. */
@@ -25,6 +29,7 @@ export interface RehearsedKubernetes {
   stop(): Promise<void>;
 }
 
+const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const PERIODS = { urgentMs: 50, quietMs: 200 };
 
 /** @param subnetOctet another for each test file */
@@ -37,14 +42,22 @@ export async function startRehearsedKubernetes(subnetOctet: number): Promise<Reh
     const response = await fetch(`${admin}/admin/${verb}`, { method, ...sent });
     assert.ok(response.ok, await response.text());
   };
-  const port = createKubernetes({ cluster: { kubeconfig }, periods: PERIODS });
+  const options = { cluster: { kubeconfig }, periods: PERIODS };
+  const port = createKubernetes(options);
+  const rayPort = createRayClusters(options);
+  const cluster = openCluster(library, { kubeconfig });
   return {
-    ...{ cluster: openCluster(library, { kubeconfig }), port, kubeconfig },
+    ...{ cluster, port, kubeconfig },
+    async rayPort() {
+      const definition = { ...DEFINITIONS, body: { metadata: { name: 'rayclusters.ray.io' } } };
+      await cluster.custom.createClusterCustomObject(definition);
+      return rayPort;
+    },
     setNodes: (nodes) => tell('POST', 'kubernetes', { nodes }),
     admin: (verb, body) => tell('POST', verb, body),
     takeBack: (verb) => tell('DELETE', verb),
     async stop() {
-      await port.close();
+      await Promise.all([port.close(), rayPort.close()]);
       await rehearsal.stop();
       // Processes of pods that are just ending may still write there.
       await rm(stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -56,8 +69,17 @@ export async function startRehearsedKubernetes(subnetOctet: number): Promise<Reh
 export function rehearsedPlan(name: string, section: object = {}): KubernetesPlan {
   const job = resolveJob({ kubernetes: { image: 'train:1', ...section }, command: { run: 'true' } });
   assert.ok(job.ok && 'kubernetes' in job.spec, job.ok ? '' : formatProblems(job.problems));
-  return KINDS.kubernetes.plan(job.spec, {
-    ...{ owner: 'own-1', googleProject: '', zone: 'default-cluster', name, job: 'train', run: 'run-1', generation: 1 },
-    ...{ loginUser: 'me', publicKey: 'k' },
-  });
+  return KINDS.kubernetes.plan(job.spec, placeOf(name));
 }
+
+export function rehearsedRayPlan(name: string): RayClusterPlan {
+  const section = { image: 'train:1', ray_version: '2.60.0', workers: { max: 2 } };
+  const job = resolveJob({ ray_cluster: section, command: { run: 'true' } });
+  assert.ok(job.ok && 'ray_cluster' in job.spec, job.ok ? '' : formatProblems(job.problems));
+  return KINDS['ray-cluster'].plan(job.spec, placeOf(name));
+}
+
+const placeOf = (name: string) => ({
+  ...{ owner: 'own-1', googleProject: '', zone: 'default-cluster', name, job: 'train', run: 'run-1', generation: 1 },
+  ...{ loginUser: 'me', publicKey: 'k' },
+});

@@ -51,7 +51,7 @@ export async function startRack(count: number, key: KeyPair = makeKeyPair()): Pr
 }
 
 /** As a worker has it; each call is another worker on the same store. */
-export const lookAfter = (rack: Rack, store: StorePort): OwnMachines =>
+export const lookAfter = (rack: Pick<Rack, 'inventory' | 'key'>, store: StorePort): OwnMachines =>
   createOwnMachines({
     inventory: async () => rack.inventory,
     store,
@@ -59,12 +59,13 @@ export const lookAfter = (rack: Rack, store: StorePort): OwnMachines =>
     periods: { urgentMs: 50, quietMs: 200 },
   });
 
-export const visitsOf = (rack: Rack, store: StorePort): MachineVisits => new MachineVisits(waysOf(rack, store));
+export const visitsOf = (rack: Pick<Rack, 'key'>, store: StorePort): MachineVisits =>
+  new MachineVisits(waysOf(rack, store));
 
 /** Over connections of its own, as a job's. */
 export const fleetOf = (rack: Rack, store: StorePort): VisitOptions['fleet'] => waysOf(rack, store).fleet;
 
-function waysOf({ key }: Rack, store: StorePort): VisitOptions {
+function waysOf({ key }: Pick<Rack, 'key'>, store: StorePort): VisitOptions {
   const hostKeys = new StoredHostKeys({
     store,
     guest: undefined as unknown as GuestHostKeys,

@@ -146,6 +146,7 @@ export class GatedApp {
       find: async () => [...this.rows.values()],
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
       openSlices: async () => [],
+      deletions: async () => [],
       polls: async (taskQueue = 'jobctl') => ({ taskQueue }),
     } as unknown as Services['client'];
     const facts = new JobFactsSource(client, store);

@@ -60,7 +60,8 @@ async function stopAll(home: StackHome, env: Environment, onProgress: (line: str
     // A server that is not wanted any more may still run; a rehearsal never does where the cloud is real.
     if (name === 'rehearsal' && !wanted.includes(name)) continue;
     try {
-      const outcome = name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name);
+      const outcome =
+        name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name, onProgress);
       onProgress(`${PART_TITLES[name]}: ${outcome}`);
     } catch (err) {
       // The others are to end all the same.
@@ -70,9 +71,14 @@ async function stopAll(home: StackHome, env: Environment, onProgress: (line: str
   if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join('\n'), { cause: failures[0] });
 }
 
-function stop(home: StackHome, name: PartName): Promise<StopOutcome> {
-  return stopPart({ stopGraceMs: STOP_GRACE_MS[name] }, slotOf(home, name));
+function stop(home: StackHome, name: PartName, onProgress: (line: string) => void): Promise<StopOutcome> {
+  const stopGraceMs = STOP_GRACE_MS[name];
+  const text = `${PART_TITLES[name]}: waiting for its end; it is killed after ${stopGraceMs / 1000} s`;
+  const slow = setTimeout(() => onProgress(text), SLOW_MS);
+  return stopPart({ stopGraceMs }, slotOf(home, name)).finally(() => clearTimeout(slow));
 }
+
+const SLOW_MS = 2_000;
 
 /**
  * The TPU VMs of a rehearsal that was killed run on, for the next one to take over. Only a rehearsal on the same state folder
@@ -91,7 +97,7 @@ async function stopRehearsal(
       onProgress('The rehearsal cloud was killed: starting it once more, so that it ends its TPU VMs');
       await ensureRunning(rehearsalPart(home, record, env), slot);
     }
-    const outcome = await stop(home, 'rehearsal');
+    const outcome = await stop(home, 'rehearsal', onProgress);
     if (outcome !== 'killed') return outcome;
   }
   throw new Error(

@@ -1,5 +1,6 @@
 import type { Asker } from '../../../domain/job-state.js';
 import { eachOf } from '../../../domain/each-of.js';
+import type { SliceDeletion } from '../../../domain/lease.js';
 import { count } from '../../../domain/units.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
@@ -19,9 +20,13 @@ import { watchEnd } from '../watch/interruptions.js';
 import { pause } from '../../outage.js';
 import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
+import { oneLine } from '../render/columns.js';
+import { utcMinute } from '../render/quantities.js';
 
 export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;
+  /** Milliseconds. */
+  readonly timeout?: number;
 }
 
 /** `delete JOB..`: slices go, records and logs stay. `--purge`: records and logs of jobs that have ended go too. */
@@ -32,7 +37,7 @@ export function deleteJobs(jobs: readonly string[], flags: DeleteFlags): Promise
 function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
   const context = resolveContext(flags);
   const isQuiet = flags.output === 'json' || jobs.length !== 1;
-  const signal = watchEnd();
+  const signal = watchEnd(flags.timeout);
   const cancelled = new Set<string>();
   const cancel = async (client: JobClient, { id, endedAt }: JobRow, by: Asker): Promise<void> => {
     if (endedAt !== undefined || cancelled.has(id)) return;
@@ -77,25 +82,36 @@ async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Prom
   const { context, signal, isQuiet } = waiting;
   if (!isQuiet && row.endedAt === undefined) printOut(`${id}: its slices are being deleted\n`);
   let left = await whatIsLeft(client, id);
-  let toldLeft = '';
+  let told = '';
   for (let look = 1; left !== undefined && !signal.aborted; look++) {
     await pause(LOOK_MS, signal);
     left = await whatIsLeft(client, id);
     if (left === undefined || look % LOOKS_AT_POOL !== 0) continue;
-    if (!isQuiet && left.length > 0 && toldLeft !== left.join()) printOut(`${id}: waits for ${left.join(', ')}\n`);
-    toldLeft = left.join();
+    const lines = left.map(leftText);
+    if (!isQuiet && told !== lines.join()) for (const line of lines) printOut(`${id}: waits for ${line}\n`);
+    told = lines.join();
     const stuck = await stuckSlices(context, row);
     if (stuck.length > 0) return stuckAnswer(id, pool, stuck);
   }
   const { phase } = await client.row(id);
-  const json = { phase, left: left ?? [] };
+  const json = { phase, left: (left ?? []).map(({ slice }) => slice) };
   if (left === undefined)
     return {
       text: `${id} has ended (${phase}), and nothing of it is left in the cloud. Its record and logs stay.`,
       json,
     };
-  const text = `${id}: its slices are still being deleted; that goes on without you`;
-  return { text, json, exitCode: ExitCode.Interrupted };
+  const isLate = signal.reason === 'timeout';
+  const text = [
+    `${id}: its slices are still being deleted${isLate ? ', and the time of --timeout is over' : ''}; that goes on without you`,
+    ...left.map(leftText),
+  ];
+  return { text: text.join('\n  '), json, exitCode: isLate ? ExitCode.TimedOut : ExitCode.Interrupted };
+}
+
+/** `slice s, which is being deleted since 2026-11-26 20:01 UTC: ANSWER` */
+function leftText({ slice, since, answer }: SliceDeletion): string {
+  if (since === undefined || answer === undefined) return `slice ${slice}`;
+  return `slice ${slice}, which is being deleted since ${utcMinute(since)} UTC: ${oneLine(answer)}`;
 }
 
 const LOOK_MS = 1_000;
@@ -122,9 +138,9 @@ function stuckAnswer(id: string, pool: string, stuck: readonly StuckSlice[]): Jo
 }
 
 /** Slices whose workflows are not through with them, or none yet while the job is open; undefined: nothing is left. */
-async function whatIsLeft(client: JobClient, id: string): Promise<readonly string[] | undefined> {
+async function whatIsLeft(client: JobClient, id: string): Promise<readonly SliceDeletion[] | undefined> {
   if ((await client.row(id)).endedAt === undefined) return [];
-  const open = await client.openSlices(id);
+  const open = await client.deletions(id);
   return open.length === 0 ? undefined : open;
 }
 

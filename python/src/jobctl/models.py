@@ -153,6 +153,8 @@ class Deleted:
 @dataclass(frozen=True)
 class OpenSlices:
     names: Tuple[str, ...]
+    # The same slices, each with how its deletion stands: `slice`, and as far as it is known `since` and `answer`.
+    deletions: Optional[Json] = None
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,27 @@ describe('a slice that runs, and whose provider refuses every call from then on'
     });
 });
 
+describe('a deletion that goes on, and is not stuck yet', function () {
+  this.timeout(180_000);
+  let full: FullPool;
+  withFullPool('going-on', (own) => void (full = own), {});
+
+  it('is told with what its provider answered last, and `delete --timeout` ends with 124', async () => {
+    const { stack, admin } = full;
+    const id = await full.running();
+    for (const method of ['GetNode', 'GetQueuedResource', 'DeleteNode', 'DeleteQueuedResource'])
+      await admin.post('refuse', { method, ...ANSWERS['an API that was switched off'] });
+    const { code, stdout, stderr } = await jobctlOf(stack, 'delete', id, '--yes', '--timeout', '30s');
+    assert.equal(code, 124, stdout + stderr);
+    const told = /: waits for slice \S+, which is being deleted since \S+ \S+ UTC: .*is not enabled in project 1: run/;
+    assert.match(stdout, told);
+    assert.match(stdout, /the time of --timeout is over; that goes on without you/);
+    await admin.stopRefusing();
+    assert.equal((await jobctlOf(stack, 'delete', id, '--yes')).code, 0);
+    await full.nothingIsLeft();
+  });
+});
+
 interface Said {
   readonly code: number;
   readonly stdout: string;
