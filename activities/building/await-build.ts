@@ -82,8 +82,8 @@ export async function lookAtBuild(builds: Builds, owned: OwnedBuild): Promise<Bu
 
 /**
  * Nothing is left when that was seen twice, apart, and not before `notBefore`. What belongs to somebody else stays. A cluster that
- * lets nobody look is asked for `giveBackMs`: a build holds no chips, its Job has a deadline and is removed by the cluster itself, and
- * whoever wants the same image next waits for this (docs/adr/0099).
+ * lets nobody look, removes nothing or never ends removing is asked for `giveBackMs`: a build holds no chips, its Job has a deadline
+ * and is removed by the cluster itself, and whoever wants the same image next waits for this (docs/adr/0099).
  */
 export async function deleteBuild(
   builds: Builds,
@@ -96,14 +96,16 @@ export async function deleteBuild(
   for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
     heartbeat();
     const seen = await lookBeforeRemoving(builds, owned);
-    if (seen === 'unknown' && Date.now() >= giveUpAt) {
-      log.warn(`the build's Job may be left: nobody could look for ${Math.round(giveBackMs / 1000)} s`);
-      return;
-    }
     if (seen === 'foreign') return;
     missing = seen === 'missing' ? missing + 1 : 0;
     if (missing > 1 && Date.now() >= notBefore) return;
     if (seen === 'present') await remove(builds, owned);
+    if (missing === 0 && Date.now() >= giveUpAt) {
+      log.warn(
+        `the build's Job may be left: it was not seen gone for ${Math.round(giveBackMs / 1000)} s, last seen ${seen}`,
+      );
+      return;
+    }
     await sleep(missing > 0 ? timings.notFoundApartMs : pauseMs);
   }
 }

@@ -75,6 +75,16 @@ describe('the Job of a build', function () {
     assert.deepEqual(soon.calls, ['no answer', 'no answer', 'missing', 'missing']);
   });
 
+  for (const [look, calls] of [
+    ['deleting', ['deleting']],
+    ['running', ['running', 'remove']],
+  ] as const)
+    it(`is given up where it is ${look} for ever, after a last try`, async () => {
+      const cluster = told(look);
+      await cluster.run('deleteBuild', INPUT, Date.now() - INPUT.timings.giveBackMs);
+      assert.deepEqual(cluster.calls, calls);
+    });
+
   it('of somebody else is left alone', async () => {
     const { calls, run } = told('foreign');
     await run('deleteBuild');
