@@ -55,7 +55,7 @@ export class JobLogReader {
   readonly #told = new Set<string>();
 
   constructor(store: StoreReader, job: string, place: LogPlace) {
-    const { attempt, stream, starts = new Map(), mostHosts = Infinity } = place;
+    const { attempt, stream, starts = new Map<number, LogStart>(), mostHosts = Infinity } = place;
     const hosts = place.hosts?.filter((host) => host < mostHosts);
     this.#mostHosts = mostHosts;
     this.#store = store;

@@ -34,7 +34,7 @@ export function registerLogs(app: App, services: Services): void {
     response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
   // How many a subject follows the feeds count.
-  const turn = (query: unknown): boolean => (query as z.output<typeof logsQuery>).follow !== true;
+  const turn = (query: unknown): boolean => !(query as z.output<typeof logsQuery>).follow;
   app.get('/v1/jobs/:id/logs', route('logs', schema, { turn }), async (request, reply) => {
     const call = callOf(request);
     const { id } = request.params;
