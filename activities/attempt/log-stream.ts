@@ -1,6 +1,7 @@
 import { StoreRefused, type StorePort } from '../../cloud/store/port.js';
 import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
+import { largest } from '../../domain/extremes.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { WorkMeter } from '../work-meter.js';
 import type { LogLimit } from './log-limit.js';
@@ -228,6 +229,10 @@ interface Chunk {
   readonly updatedAt: EpochMs;
 }
 
-const endOf = (chunks: readonly Chunk[]): number => chunks.reduce((most, { end }) => Math.max(most, end), 0);
+const endOf = (chunks: readonly Chunk[]): number =>
+  largest(
+    chunks.map(({ end }) => end),
+    0,
+  );
 
 const NEW_LINE = 10;

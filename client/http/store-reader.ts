@@ -69,7 +69,7 @@ class ServerReader implements StoreReader {
         .json<z.infer<typeof objectsSchema>>(ask)
         .catch((error: unknown) => Promise.reject(storeErrorOf(error, `list ${prefix}*`)));
       refuseOthers(objects, prefix, from);
-      found.push(...objects);
+      for (const one of objects) found.push(one);
       const last = objects.at(-1);
       if (last === undefined || objects.length < wanted || found.length >= most) return found;
       // The first name that can stand behind it.

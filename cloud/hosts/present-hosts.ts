@@ -3,6 +3,7 @@ import type { MachineRef } from '../../domain/machines.js';
 import { quotedName } from '../../domain/outside-names.js';
 import type { SliceHost } from '../../domain/slice.js';
 import { type HostTarget, type PodTarget, type SshTarget, targetOf } from './port.js';
+import { largest } from '../../domain/extremes.js';
 
 /** One host of an open job, as people reach it. */
 export interface JobHost<Target extends HostTarget = HostTarget> {
@@ -31,7 +32,10 @@ export function presentHosts(
   { slices, spec }: { readonly slices: readonly ShownSlice[]; readonly spec: { readonly slices: number } },
   { user }: { readonly user: string },
 ): readonly JobHost[] {
-  const perSlice = Math.max(0, ...slices.map(({ hosts }) => hosts.length));
+  const perSlice = largest(
+    slices.map(({ hosts }) => hosts.length),
+    0,
+  );
   return Array.from({ length: spec.slices }, (_, index) => slices.find((each) => each.index === index)).flatMap(
     (slice, at) => {
       if (slice?.state !== 'ready' || slice.uid === undefined) return [];

@@ -37,7 +37,7 @@ export class SecretManagerStore implements SecretStore {
       if (pageToken !== '') query.set('pageToken', pageToken);
       const page = await this.#rest.call('GET', `projects/${this.#project}/secrets?${query}`, 'list');
       if (page === 'absent') throw new SecretsRefused(`${this.place}: there is no such project, or no right to see it`);
-      found.push(...(page.secrets ?? []).flatMap(storedSecret));
+      for (const one of (page.secrets ?? []).flatMap(storedSecret)) found.push(one);
       pageToken = page.nextPageToken ?? '';
     } while (pageToken !== '');
     return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));

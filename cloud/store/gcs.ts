@@ -195,7 +195,7 @@ class GcsStore implements StorePort {
     try {
       for (let pages = 0; page !== null && names.length < most && pages < MOST_PAGES; pages++) {
         const [files, next]: GetFilesResponse = await bucket.getFiles(page);
-        names.push(...files.map(({ name }) => name));
+        for (const one of files.map(({ name }) => name)) names.push(one);
         page = next;
       }
       return { names: names.slice(0, most), isWhole: page === null && names.length <= most };

@@ -62,7 +62,7 @@ class HttpStoreReader implements StoreReader {
       const page = await this.#getJson<ApiPage>(`${this.#objects}?${query}`).catch((error: unknown) => {
         throw storeError(error, `list ${this.#place(prefix)}*`);
       });
-      found.push(...(page.items ?? []).map(storedObject));
+      for (const one of (page.items ?? []).map(storedObject)) found.push(one);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined && found.length < most);
     return found;

@@ -95,7 +95,7 @@ async function readAll(config: KubeConfig, path: string): Promise<readonly Item[
   for (let next: string | undefined = ''; next !== undefined;) {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(next && { continue: next }) });
     const page = await getJson(config, `${path}?${query}`);
-    all.push(...(page.items ?? []));
+    for (const one of page.items ?? []) all.push(one);
     next = page.metadata?.continue || undefined;
   }
   return all;

@@ -29,7 +29,7 @@ export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): 
   for (let next: PageOf | undefined = { limit: PAGE }; next !== undefined;) {
     const page: PageOf = next;
     const { items, metadata }: Page<Item> = await listed(() => call(page));
-    all.push(...items);
+    for (const one of items) all.push(one);
     const { _continue } = metadata ?? {};
     next = _continue ? { limit: PAGE, _continue } : undefined;
   }
