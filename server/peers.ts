@@ -35,7 +35,8 @@ const isLocal = peersIn(['loopback']);
 export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerConfig, 'listen'>) {
   const isProxy = peersIn(trustProxies);
   return async (request: FastifyRequest): Promise<void> => {
-    if (tls !== undefined || isLocal(request) || isProxy(request)) return;
+    // Without proxies it listens on loopback alone (`withTls`).
+    if (tls !== undefined || trustProxies.length === 0 || isLocal(request) || isProxy(request)) return;
     if (request.routeOptions.config?.isOpen === true) return;
     throw new ApiError(
       'forbidden',

@@ -86,14 +86,10 @@ export async function* paced(body: Readable, rate = LEAST_RATE): AsyncGenerator<
     const asked = performance.now();
     const allowedMs = rate.graceMs + (bytes / rate.bytes) * rate.everyMs - waitedMs;
     const late = setTimeout(() => body.destroy(tooSlow), Math.max(0, allowedMs));
-    try {
-      const next = await pieces.next();
-      if (next.done === true) return;
-      waitedMs += performance.now() - asked;
-      bytes += next.value.length;
-      yield next.value;
-    } finally {
-      clearTimeout(late);
-    }
+    const next = await pieces.next().finally(() => clearTimeout(late));
+    if (next.done === true) return;
+    waitedMs += performance.now() - asked;
+    bytes += next.value.length;
+    yield next.value;
   }
 }

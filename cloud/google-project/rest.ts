@@ -1,3 +1,4 @@
+import { answerText } from '../answer-text.js';
 import { tokenInFile } from '../access-token.js';
 import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { GoogleLogin } from './login.js';
@@ -88,7 +89,9 @@ export class GoogleRest {
     const response = await fetch(url, { method, headers, signal, ...content }).catch((error: unknown) =>
       fail(`${method} ${url}: ${reasonOf(error)}`),
     );
-    const text = await response.text().catch((error: unknown) => fail(`${method} ${url}: ${reasonOf(error)}`));
+    const text = await answerText(response.body).catch((error: unknown) =>
+      fail(`${method} ${url}: ${reasonOf(error)}`),
+    );
     if (response.ok) return readAnswer<T>(text, `${method} ${url}`);
     const error = restErrorOf(response.status, text);
     const refusal = googleRefusal(error);

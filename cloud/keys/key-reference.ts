@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { answerText } from '../answer-text.js';
 import { accessTokens } from '../access-token.js';
 import { KeyFailure, type KeyUse, type NamedKey, parseKeyLine } from './key-line.js';
 
@@ -99,7 +100,10 @@ async function access(
     const token = await accessToken();
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const body = (await response.json()) as { payload?: { data?: string }; error?: { message?: string } };
+    const body = JSON.parse(await answerText(response.body)) as {
+      payload?: { data?: string };
+      error?: { message?: string };
+    };
     if (!response.ok) throw fail(`${body.error?.message ?? ''} (HTTP ${response.status})${remedy(response.status)}`);
     return Buffer.from(body.payload?.data ?? '', 'base64').toString('utf8');
   } catch (error) {

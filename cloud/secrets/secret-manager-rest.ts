@@ -1,3 +1,4 @@
+import { answerText } from '../answer-text.js';
 import { accessTokens } from '../access-token.js';
 import { SecretsRefused, SecretsUnavailable } from './port.js';
 
@@ -77,7 +78,7 @@ export class SecretManagerRest {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      return { status: response.status, text: await response.text() };
+      return { status: response.status, text: await answerText(response.body) };
     } catch (error) {
       const { message, cause } = error as Error;
       const why = cause instanceof Error ? `${message}: ${cause.message}` : message;

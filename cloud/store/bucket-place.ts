@@ -1,3 +1,4 @@
+import { answerText } from '../answer-text.js';
 import type { BucketPlace } from '../../domain/bucket-place.js';
 import { accessTokens } from '../access-token.js';
 
@@ -15,7 +16,9 @@ export async function bucketPlace(
   const url = `${endpoint.replace(/\/$/, '')}/storage/v1/b/${encodeURIComponent(bucket)}/storageLayout`;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { headers, signal });
-  const { location, locationType } = response.ok ? ((await response.json()) as Partial<BucketPlace>) : {};
+  const { location, locationType } = response.ok
+    ? (JSON.parse(await answerText(response.body)) as Partial<BucketPlace>)
+    : {};
   if (location === undefined || locationType === undefined) return undefined;
   return { location: location.toLowerCase(), locationType };
 }

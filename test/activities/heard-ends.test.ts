@@ -240,6 +240,6 @@ describe('an exit record that a worker writes', () => {
   });
 
   it('is refused where a word is missing: an empty code is not 0', () => {
-    assert.throws(() => parseState('exited   1000 2000 0 - - - - -'), /field 1 of .* is not a number/);
+    assert.throws(() => parseState('exited   1000 2000 0 - - - - -'), /field 1 of .* is no such number/);
   });
 });

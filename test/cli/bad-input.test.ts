@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ALL_BAD_INPUT as ALL, LIBRARIES, prepared } from './all-bad-input.js';
 import type { BadInput } from './bad-input.js';
-import { jobctl, refusalOf } from './command-line.js';
+import { jobctl, refusalOf, setEnvironment } from './command-line.js';
 
 describe('bad input is refused with its place, its value and what to do', () => {
   let folder: string;
@@ -21,7 +21,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
     delete process.env['npm_command'];
   });
   after(() => {
-    process.env = environment;
+    setEnvironment(environment);
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -83,20 +83,20 @@ async function enter(env: Variables, folder: string): Promise<() => void> {
   if (inside.count === 0) {
     Object.assign(inside, { place, before: { ...process.env } });
     inside.ends = new Promise((resolve) => (inside.end = resolve));
-    become(env);
+    setEnvironment(env);
     process.chdir(folder);
   }
   inside.count++;
   return () => {
     if (--inside.count > 0) return;
-    become(inside.before);
+    setEnvironment(inside.before);
     process.chdir(ROOT);
     inside.end();
   };
 }
 
-/** Changes the variables of the process one by one, because `os.homedir` reads these. */
-function become(variables: NodeJS.ProcessEnv): void {
+/** Changes the variables of the process one by one: another object in place of `process.env` is not what `os.homedir` reads. */
+export function setEnvironment(variables: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) if (variables[name] === undefined) delete process.env[name];
   Object.assign(process.env, variables);
 }

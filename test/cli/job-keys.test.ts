@@ -12,7 +12,7 @@ import { showValue } from '../../domain/problem.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
-import { refusalOf } from './command-line.js';
+import { refusalOf, setEnvironment } from './command-line.js';
 
 const HEAD = 'tpu: { accelerator: v5litepod-8, zone: us-central1-a }\ncommand: { run: "true" }\nkeep: never\n';
 
@@ -37,7 +37,7 @@ describe('keys and secrets that a job names are looked at before anything is sen
     chmodSync(writeKeyPair(join(folder, 'open')).privateKeyFile, 0o644);
   });
   after(() => {
-    process.env = environment;
+    setEnvironment(environment);
     rmSync(folder, { recursive: true, force: true });
   });
 

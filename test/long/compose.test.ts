@@ -166,7 +166,8 @@ describe('docker-compose.yml, as compose itself reads it', function () {
         for (const { host_ip: address } of service.ports ?? []) assert.equal(address, '127.0.0.1', name);
       }
       const added = new Map(services);
-      for (const name of ['keys', 'server', 'server-rehearsal']) assert.ok((added.get(name)?.healthcheck?.test?.length ?? 0) > 1, name);
+      for (const name of ['keys', 'server', 'server-rehearsal'])
+        assert.ok((added.get(name)?.healthcheck?.test?.length ?? 0) > 1, name);
     });
 
     it('starts Temporal after its key set, which Temporal alone can reach, and gives each process its own API key', async () => {

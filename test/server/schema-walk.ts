@@ -25,7 +25,7 @@ interface Check {
   readonly params?: { readonly bounds?: Bounds; readonly keys?: number };
 }
 
-const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def as Definition;
+const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def;
 const checksOf = ({ checks = [] }: Definition): readonly Check[] => checks.map(({ _zod }) => _zod.def);
 const paramsOf = (definition: Definition): NonNullable<Check['params']> =>
   Object.assign({}, ...checksOf(definition).map(({ params }) => params)) as NonNullable<Check['params']>;
@@ -85,8 +85,11 @@ export function unbounded(schema: z.core.$ZodType, path = ''): readonly string[]
 
 const LETTERS = ['*', 'a', '0', '-', '~', 'é', 'SHA256:'];
 
-/** The longest, widest and deepest value that a schema lets in, without what has no most. */
-export function worst(schema: z.core.$ZodType, budget = { characters: 900_000 }): unknown {
+/**
+ * The longest, widest and deepest value that a schema lets in, without what has no most.
+ * @param budget of all texts: a body has a most too
+ */
+export function worst(schema: z.core.$ZodType, budget = { characters: 370_000 }): unknown {
   const definition = definitionOf(schema);
   const { type, shape = {}, element, keyType, valueType, options = [], innerType, values, entries } = definition;
   switch (type) {
@@ -115,6 +118,7 @@ export function worst(schema: z.core.$ZodType, budget = { characters: 900_000 })
     case 'unknown':
       return worstJson(paramsOf(definition).bounds, budget);
     case 'pipe':
+      if (definitionOf(definition.out ?? schema).type === 'boolean') return 'true';
       return worst(
         (definitionOf(definition.in ?? schema).type === 'transform' ? definition.out : definition.in) ?? schema,
         budget,
@@ -140,7 +144,7 @@ function repeated<T>(most: number, budget: Budget, make: () => T): readonly T[] 
 function worstText(schema: z.ZodType, most: number, budget: Budget): string {
   const length = Math.min(most, Math.max(1, budget.characters));
   for (const size of [length, 1_024, 100, 86, 64, 63, 43, 40, 32])
-    for (const letter of size <= length ? LETTERS : []) {
+    for (const letter of size <= most ? LETTERS : []) {
       const text = letter === 'SHA256:' ? letter + 'A'.repeat(43) : letter.repeat(size);
       if (!schema.safeParse(text).success) continue;
       budget.characters -= text.length;

@@ -1,3 +1,4 @@
+import { answerText } from '../../answer-text.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { accessTokens } from '../../access-token.js';
 import { isOutage, restErrorOf } from '../../google-project/rest-error.js';
@@ -56,7 +57,9 @@ function reader({ restEndpoint = GOOGLE, googleProject, accessTokenFile, token }
   return async (kind, query) => {
     const url = `${base}/${kind}?${query}`;
     const response = await request(url, await tokens().catch(refuseCredentials));
-    const text = await response.text();
+    const text = await answerText(response.body).catch((error: unknown) => {
+      throw new CloudUnavailable(`audit: GET ${url}: ${reasonOf(error)}`, { cause: error });
+    });
     if (response.ok) return JSON.parse(text) as Record<string, unknown>;
     throw failure(url, response.status, text);
   };

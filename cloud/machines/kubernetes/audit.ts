@@ -1,6 +1,7 @@
 import { request } from 'node:https';
 import { request as plainRequest } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { answerText } from '../../answer-text.js';
 import type { AuditedResource } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { KubernetesLibrary } from './cluster.js';
@@ -122,12 +123,7 @@ function answerOf(url: URL, options: object): Promise<{ readonly status: number;
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'http:' ? plainRequest : request;
     const sent = send(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-      );
-      response.on('error', reject);
+      answerText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
     });
     sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)));
     sent.on('error', reject);

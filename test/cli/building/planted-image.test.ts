@@ -7,6 +7,7 @@ import { builtDigest } from '../../../client/cli/building/build-image.js';
 import type { GitLeave } from '../../../client/cli/building/git-rules.js';
 import { removeScratchFolder } from '../../../client/cli/packing/scratch-folder.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
+import { setEnvironment } from '../command-line.js';
 
 const BUILD: BuildSpec = {
   ...{ image: 'registry.example.org/team/train', context: '.', dockerfile: 'Dockerfile', args: {} },
@@ -74,7 +75,7 @@ describe('S15: an image that somebody else has pushed under the tag of a commit'
     });
   });
   afterEach(() => {
-    process.env = { ...before };
+    setEnvironment(before);
     removeScratchFolder();
     rmSync(work, { recursive: true });
   });
