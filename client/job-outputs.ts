@@ -1,4 +1,4 @@
-import { objectPlace, ObjectTooLong, readAtMost, type StoreReader } from '../cloud/store/port.js';
+import { MOST_WHOLE_BYTES, objectPlace, ObjectTooLong, readAtMost, type StoreReader } from '../cloud/store/port.js';
 import { outputManifestsPrefix } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 
@@ -26,6 +26,8 @@ export interface JobOutputs {
 
 /** Manifests that are read at a time. */
 const WIDTH = 8;
+/** Of all manifests that are read for one answer: they are in memory, and hosts write them. */
+const MOST_BYTES = 512 * 1024 * 1024;
 
 /** @throws ManifestWrong, its message with the object's name; what the store throws */
 export async function jobOutputs(
@@ -34,15 +36,22 @@ export async function jobOutputs(
   { attempt, hosts }: OutputsChoice,
 ): Promise<JobOutputs> {
   const prefix = outputManifestsPrefix(job);
-  const listed = (await store.list(prefix)).flatMap(({ name }) => {
+  const listed = (await store.list(prefix)).flatMap(({ name, size }) => {
     const [, a, h] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(name.slice(prefix.length)) ?? [];
-    return h === undefined ? [] : [{ name, attempt: Number(a), host: Number(h) }];
+    return h === undefined ? [] : [{ name, size, attempt: Number(a), host: Number(h) }];
   });
   const attempts = [...new Set(listed.map((one) => one.attempt))].toSorted((a, b) => a - b);
+  let bytes = 0;
   for (const number of attempt === undefined ? attempts.toReversed() : [attempt]) {
     const chosen = listed
       .filter((one) => one.attempt === number && (hosts === undefined || hosts.includes(one.host)))
       .toSorted((a, b) => a.host - b.host);
+    for (const { size } of chosen) bytes += Math.min(size, MOST_WHOLE_BYTES + 1);
+    if (bytes > MOST_BYTES)
+      throw new ManifestWrong(
+        `${objectPlace(store, prefix)}*: manifests of attempt ${number} bring it to ${bytes} bytes, of which ${MOST_BYTES} are read at ` +
+          'most: choose an attempt, or hosts',
+      );
     const read: HostOutputs[] = [];
     for (let from = 0; from < chosen.length; from += WIDTH)
       read.push(...(await Promise.all(chosen.slice(from, from + WIDTH).map((one) => readOne(store, one)))).flat());

@@ -1,6 +1,7 @@
 import type { StoreReader } from '../cloud/store/port.js';
 import type { EpochMs } from '../domain/units.js';
 import { type Chunk, HostChunks } from './log-chunks.js';
+import { largest } from '../domain/extremes.js';
 
 /** Where the reading of one host's output begins. */
 export interface LogStart {
@@ -101,7 +102,10 @@ async function tailStart(
 }
 
 function endOf(page: readonly Chunk[]): LogStart {
-  const offset = Math.max(0, ...page.map((chunk) => chunk.offset + chunk.size));
+  const offset = largest(
+    page.map((chunk) => chunk.offset + chunk.size),
+    0,
+  );
   return { offset, chunk: page.at(-1)?.offset ?? 0 };
 }
 

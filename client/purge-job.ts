@@ -8,6 +8,7 @@ export interface Purged {
 
 /** Calls at one time. */
 const WIDTH = 16;
+const PAGE = 1000;
 
 /**
  * Removes everything that the bucket has of one job: file, records, logs, outcome. What is shared by content (`files/`) stays, and
@@ -15,12 +16,21 @@ const WIDTH = 16;
  * one would go on writing. Repeating is safe.
  */
 export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: string): Promise<Purged> {
-  const objects = await store.list(jobPrefix(job));
   // Last: without it the id may be taken again, and what stood there still would be said of another user's job.
   const taken = runObject(job);
-  const others = objects.filter(({ name }) => name !== taken);
-  for (let from = 0; from < others.length; from += WIDTH)
-    await Promise.all(others.slice(from, from + WIDTH).map(({ name }) => store.remove(name)));
-  if (others.length < objects.length) await store.remove(taken);
-  return { objects: objects.length, bytes: objects.reduce((sum, { size }) => sum + size, 0) };
+  let [objects, bytes, isTaken] = [0, 0, false];
+  // However many there are, a page of them is in memory.
+  for (let from: string | undefined = jobPrefix(job); from !== undefined;) {
+    const page = await store.list(jobPrefix(job), from, PAGE);
+    objects += page.length;
+    bytes += page.reduce((sum, { size }) => sum + size, 0);
+    isTaken ||= page.some(({ name }) => name === taken);
+    const others = page.filter(({ name }) => name !== taken);
+    for (let at = 0; at < others.length; at += WIDTH)
+      await Promise.all(others.slice(at, at + WIDTH).map(({ name }) => store.remove(name)));
+    const last = page.at(-1);
+    from = page.length < PAGE || last === undefined ? undefined : `${last.name}\u0000`;
+  }
+  if (isTaken) await store.remove(taken);
+  return { objects, bytes };
 }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
 import type { TemporalCalls } from './temporal-calls.js';
+import { largest } from '../domain/extremes.js';
 
 /** What Temporal knows of the workers of one task queue. */
 export interface TaskQueuePolls {
@@ -30,7 +31,7 @@ export async function taskQueuePolls(
   const strangers = identities.filter((identity) => owner !== undefined && (ownerIn(identity) ?? owner) !== owner);
   return {
     ...{ taskQueue, namespace },
-    ...(times.length === 0 ? {} : { lastAt: Math.max(...times) }),
+    ...(times.length === 0 ? {} : { lastAt: largest(times) }),
     ...(owner === undefined ? {} : { owner }),
     ...(strangers.length === 0 ? {} : { strangers }),
   };

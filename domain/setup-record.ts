@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_HOSTS } from './slice.js';
 import type { EpochMs } from './units.js';
 
 /** One step on one host: what `status --timeline` draws. Its last try, by the clock of the worker. */
@@ -37,13 +38,13 @@ const whole = z.int().nonnegative();
 const recordShape = z.object({
   v: z.literal(1),
   modules: z.array(z.string()),
-  hosts: whole,
+  hosts: whole.max(MOST_HOSTS),
   startedAt: time,
   endedAt: time.exactOptional(),
   ready: z.record(z.string(), whole),
   steps: z.array(
     z.object({
-      ...{ host: whole, module: z.string(), step: z.string(), startedAt: time },
+      ...{ host: whole.max(MOST_HOSTS), module: z.string(), step: z.string(), startedAt: time },
       ...{ firstStartedAt: time.exactOptional(), endedAt: time.exactOptional(), code: z.int().exactOptional() },
       ...{ tries: whole, outcome: z.enum(['unchanged', 'done', 'failed']).exactOptional() },
     }),

@@ -1,6 +1,9 @@
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 
+/** Hosts of one job, as far as a number that came from outside is believed: the largest has some thousands. */
+export const MOST_HOSTS = 100_000;
+
 /** How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. */
 export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const;
 export type Pricing = (typeof PRICINGS)[number];

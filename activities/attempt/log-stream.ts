@@ -1,6 +1,7 @@
 import { StoreRefused, type StorePort } from '../../cloud/store/port.js';
 import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
+import { largest } from '../../domain/extremes.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { WorkMeter } from '../work-meter.js';
 import type { LogLimit } from './log-limit.js';
@@ -63,7 +64,7 @@ export class LogStream {
   /** @param signal ends the tries to reach a store that is away; what is then held back is read again from the host. */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
-    const chunks = await stream.#patience.through(() => stream.#chunks());
+    const chunks = await stream.#patience.through(() => stream.#lastChunks(0));
     stream.#offset = endOf(chunks);
     stream.#storedSince = chunks.at(-2)?.updatedAt;
     return stream;
@@ -161,7 +162,7 @@ export class LogStream {
     const name = logChunkObject(this.#prefix, this.#host, this.#offset);
     if ((await this.#store.write(name, bytes, 'absent', 'text/plain')).kind === 'written')
       return this.#offset + bytes.length;
-    const storedEnd = endOf(await this.#chunks());
+    const storedEnd = endOf(await this.#lastChunks(this.#offset));
     if (storedEnd > this.#offset) return storedEnd;
     // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
     throw new StoreRefused(
@@ -181,23 +182,57 @@ export class LogStream {
     this.#heldSince = Date.now();
   }
 
+  /**
+   * The last chunks that begin at `from` or later, in order: two at least, where there are two. A log of a month has 260,000, of which
+   * these alone are looked for, in doubled and then in halved steps: hosts write here too, and could make a listing of all endless.
+   */
+  async #lastChunks(from: number): Promise<readonly Chunk[]> {
+    let page = await this.#page(from, PAGE);
+    for (let high = BEYOND_OFFSETS; page.isFull && page.chunks.length > 2;) {
+      let low = page.chunks.at(-2)?.offset ?? from;
+      const span = Math.max(1, low - (page.chunks[0]?.offset ?? 0));
+      for (let step = span; high - low > span; step *= 2) {
+        const at = Math.min(low + step, Math.floor((low + high) / 2));
+        const [seen, another] = (await this.#page(at, LOOK)).chunks;
+        if (seen === undefined || another === undefined) high = at;
+        else low = seen.offset;
+      }
+      page = await this.#page(low, PAGE);
+    }
+    return page.chunks;
+  }
+
   /** In order: names begin with the offset, in digits of one length. */
-  async #chunks(): Promise<readonly Chunk[]> {
-    const listed = await this.#store.list(`${this.#prefix}host-${this.#host}.`);
-    return listed.flatMap(({ name, size, updatedAt }) => {
+  async #page(from: number, most: number): Promise<{ readonly chunks: readonly Chunk[]; readonly isFull: boolean }> {
+    const start = logChunkObject(this.#prefix, this.#host, from);
+    const listed = await this.#store.list(`${this.#prefix}host-${this.#host}.`, start, most);
+    const chunks = listed.flatMap(({ name, size, updatedAt }) => {
       const offset = offsetOfChunk(name);
-      return offset === undefined ? [] : [{ end: offset + size, updatedAt }];
+      return offset === undefined ? [] : [{ offset, end: offset + size, updatedAt }];
     });
+    return { chunks, isFull: listed.length >= most };
   }
 }
 
+/** Objects of one request for a listing: as many as Google gives at most. */
+const PAGE = 1000;
+/** Objects of one look: two chunks, and lost tails between them. */
+const LOOK = 10;
+/** Names have 15 digits. */
+const BEYOND_OFFSETS = 10 ** 15;
+
 /** A stored piece of the output. */
 interface Chunk {
+  readonly offset: number;
   /** Offset behind its last byte. */
   readonly end: number;
   readonly updatedAt: EpochMs;
 }
 
-const endOf = (chunks: readonly Chunk[]): number => Math.max(0, ...chunks.map(({ end }) => end));
+const endOf = (chunks: readonly Chunk[]): number =>
+  largest(
+    chunks.map(({ end }) => end),
+    0,
+  );
 
 const NEW_LINE = 10;

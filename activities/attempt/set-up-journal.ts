@@ -5,6 +5,7 @@ import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/un
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 import { hostsOf } from './attempt-hosts.js';
+import { largest } from '../../domain/extremes.js';
 
 export type SetUpNews = Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>;
 
@@ -109,7 +110,7 @@ export class SetUpJournal {
       .filter((row) => unready.includes(row.module))
       .reduce<SetUpStepRecord | undefined>((a, b) => (a !== undefined && a.startedAt > b.startedAt ? a : b), undefined);
     if (last !== undefined) return this.#atStep(last, last.module);
-    const since = Math.max(...rows.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
+    const since = largest(rows.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
     return { module: first, step: 'check', forMs: Date.now() - since, tries: 1 };
   }
 

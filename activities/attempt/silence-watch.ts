@@ -6,6 +6,7 @@ import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict
 import { messageOf } from '../failures.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';
+import { largest } from '../../domain/extremes.js';
 
 export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
 
@@ -89,7 +90,7 @@ export class SilenceWatch {
   #dueInMs(): number {
     const readings = [...this.#readings.values()];
     if (readings.length < this.#hosts.length) return askAgainMs(this.#limitMs);
-    return this.#limitMs - (performance.now() - Math.max(...readings.map(({ signAt }) => signAt)));
+    return this.#limitMs - (performance.now() - largest(readings.map(({ signAt }) => signAt)));
   }
 
   async #askAll(): Promise<readonly HostSilence[]> {

@@ -3,7 +3,7 @@ import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
 import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
-import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
+import { exitRecordObject } from '../../domain/store-layout.js';
 import { messageOf } from '../failures.js';
 import { type AttemptHost, runIdOf } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
@@ -13,7 +13,7 @@ type Of = Pick<AttemptInput, 'job' | 'attempt'>;
 type Exited = Extract<RunStatus, { readonly kind: 'exited' }>;
 
 interface Sources {
-  readonly store: Pick<StorePort, 'list' | 'read'>;
+  readonly store: Pick<StorePort, 'read'>;
   readonly hosts: Pick<HostsPort, 'readExitRecord'>;
   readonly proofOf: ExitProofOf;
 }
@@ -24,7 +24,8 @@ export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): str
 
 /**
  * How the command ended on hosts that can no longer be asked, by the exit records that they put into the store themselves
- * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host. A record without the proof that its host
+ * (docs/adr/0058): of all of these hosts, or of none. A read for each host, by its name: hosts
+ * write here too, and could make a listing endless. A record without the proof that its host
  * got with its run may be anybody's who can write into the bucket: it counts as none.
  */
 export async function storedEnds(
@@ -33,11 +34,9 @@ export async function storedEnds(
   hosts: readonly AttemptHost[],
 ): Promise<readonly HostEnd[]> {
   try {
-    const listed = await store.list(exitRecordsPrefix(of.job.id, of.attempt));
-    const names = new Set(listed.map(({ name }) => name));
     const objects = hosts.map((host) => exitRecordOf(of, host));
-    if (!objects.every((name) => names.has(name))) return [];
     const contents = await Promise.all(objects.map((name) => store.read(name, { start: 0, end: MOST_RECORD_BYTES })));
+    if (contents.includes(undefined)) return [];
     const ends = hosts.flatMap(({ target }, index) => {
       const record = { runId: runIdOf(of), proof: proofOf(target) };
       const status = port.readExitRecord(contents[index]?.toString() ?? '', record);

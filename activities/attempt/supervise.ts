@@ -37,6 +37,7 @@ import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.
 import { unreachableHosts } from './unreachable-hosts.js';
 import { keepEnd, storedEnds } from './stored-ends.js';
 import { watchedHosts } from './watched-hosts.js';
+import { largest } from '../../domain/extremes.js';
 
 /**
  * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
@@ -183,7 +184,7 @@ class Supervision {
     patience: 'none' | 'shutdown',
   ): Promise<boolean> {
     const now = Date.now();
-    const endedAt = Math.max(...ends.map((end) => this.#endedAt.get(end) ?? now));
+    const endedAt = largest(ends.map((end) => this.#endedAt.get(end) ?? now));
     const { areTakenBack } = machineKind(kindOfJob(this.#input.spec));
     const leftMs = patienceLeftMs(patience, { hosts, endedAt, now, areTakenBack });
     if (leftMs < TELL_AFTER_MS) return this.#guard.lookAtAll(leftMs);

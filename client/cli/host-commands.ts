@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { MOST_HOSTS } from '../../domain/slice.js';
 import { type ForwardedPorts, parseForwardedPorts, parseHostChoice } from './hosts/host-options.js';
 import { type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { CpFlags } from './verbs/cp.js';
@@ -117,7 +118,6 @@ function registerPortForward(program: Command, invocation: Invocation): void {
   });
 }
 
-const MOST_HOSTS = 100_000;
 const oneHost = (): Option =>
   new Option('--host <number>', 'the host, counted from 0').argParser(wholeNumber(0, MOST_HOSTS)).default(0);
 

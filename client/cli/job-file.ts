@@ -108,7 +108,7 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
     else if (content !== undefined) contents.set(...content);
   }
   reading.end();
-  problems.push(...(await buildProblems(written, job)));
+  for (const one of await buildProblems(written, job)) problems.push(one);
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   return Object.fromEntries(contents);
 }

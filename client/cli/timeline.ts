@@ -2,6 +2,7 @@ import { isDone, JobPhase } from '../../domain/job-state.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEvent } from '../../contract/job.js';
+import { largest, smallest } from '../../domain/extremes.js';
 
 /** A stretch of time in which one thing went on. */
 export interface Span {
@@ -104,7 +105,10 @@ function setUpSpans(
   const endedAt = cutAt ?? now;
   const numbers = [...new Set(record.steps.map(({ host }) => host))].toSorted((a, b) => a - b);
   const hosts = numbers.map((host) => hostSpans(host, record, endedAt));
-  const lastEnd = Math.max(record.startedAt, ...hosts.map((each) => each.endedAt));
+  const lastEnd = largest(
+    hosts.map((each) => each.endedAt),
+    record.startedAt,
+  );
   return {
     attempt,
     isOver: cutAt !== undefined,
@@ -131,7 +135,15 @@ function hostSpans(
       ),
     )
     .toSorted((a, b) => a.startedAt - b.startedAt || modules.indexOf(a.module) - modules.indexOf(b.module));
-  return { host, modules: spans, startedAt, endedAt: Math.max(startedAt, ...spans.map(({ endedAt }) => endedAt)) };
+  return {
+    host,
+    modules: spans,
+    startedAt,
+    endedAt: largest(
+      spans.map(({ endedAt }) => endedAt),
+      startedAt,
+    ),
+  };
 }
 
 function moduleSpan(module: string, steps: readonly SetUpStepRecord[], end: EpochMs): ModuleSpan {
@@ -143,10 +155,10 @@ function moduleSpan(module: string, steps: readonly SetUpStepRecord[], end: Epoc
       : 'done';
   return {
     module,
-    startedAt: Math.min(...steps.map(({ startedAt, firstStartedAt }) => firstStartedAt ?? startedAt)),
-    endedAt: Math.max(...steps.map(({ endedAt }) => endedAt ?? end)),
+    startedAt: smallest(steps.map(({ startedAt, firstStartedAt }) => firstStartedAt ?? startedAt)),
+    endedAt: largest(steps.map(({ endedAt }) => endedAt ?? end)),
     outcome: isRunning ? 'running' : outcome,
     steps,
-    tries: Math.max(...steps.map(({ tries }) => tries)),
+    tries: largest(steps.map(({ tries }) => tries)),
   };
 }

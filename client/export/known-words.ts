@@ -12,12 +12,12 @@ alias_props aliases alike alive all allocatable allocation allocation_mode alloc
 allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt
 alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate
 annotations announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway
-apart api apiendpoint apienum apierror apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion
-apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules apt
-architecture archive archived are aretakenback arg args argument arguments argv arm64 around array arrive arrived as asc
-asia aside ask asked askedat askedby asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks
-assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended
-attribute attributes audience audit audited auditline australia auth authclient authenticated authentication
+apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis
+apiversion apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules
+apt architecture archive archived are aretakenback arg args argument arguments argv arm64 around array arrive arrived as
+asc asia aside ask asked askedat askedby asker asking asking_timeout askingend askingends askingsince askingtimeoutms
+asks assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend
+attended attribute attributes audience audit audited auditline australia auth authclient authenticated authentication
 authenticationrequired autherror authhandler authmethods authoptions authority authorization authorize authorized
 authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic automaticrestart
 automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild awaited awaiting
@@ -59,47 +59,47 @@ containerstatuses containerstatusunknown contains content contentdisposition con
 contentlanguage contents contenttype contenturl context contexts continue continues contract contradictory control
 controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
 coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu
-cpuplatform cpus create createbucket createbuild createcontainerconfigerror created createdat createnode
+cpuplatform cpus crd create createbucket createbuild createcontainerconfigerror created createdat createnode
 createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp
 credential credentials credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl curl curlrc curls current
-currently custom customer customtime cut cutpower cwd daemon daemonless dashboard dashes data data_disks data_loss
-datadisks datastore date datetime day dc dd dead deadline deadline_exceeded deadlineexceeded deadlineseconds deallocate
-deb debian decide decides decision decisions declare decodekeys decrypted deep deeply default defaultlimit defaultmode
-defaultruntime defaults defaultserviceaccount define defining definition definitions degraded delay delayms delays
-delete deletebuild deleted deletenode deleteoperation deleteoptions deletequeuedresource deleterefused deletes
-deleteuntilgone deleting deletingdata deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp
-delimiter deliver deliveries demand demands denied deniedlocations deniedtext denies denominator denyall dependencies
-deprovisioning depth der dereference descendants describe description descriptor destination destroyonreturn detached
-detail details dev devconsole developer developers device devicename devices devstorage df did didn die died differ
-different diffie digest digit digitalsignature digits dimensions dir direction directly directory dirname dirs disable
-disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown
-display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy
-dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn domain done dot dots dotted double doubled
-down download downloads downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri
-driver drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces
-each eaddrinuse eai eai_again earlier early east1 east2 east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset
-ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort egress
-ehostunreach ei eid eisdir either element elif eloop else elsewhere email email_verified emails emfile empty empty_dir
-emptydir emulated emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling
-enableparalleldownloads enableservicelinks enametoolong encode encodecommonattributes encoding encrypted encryptedwith
-encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime
-enetunreach enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge
-entries entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof
-environments envs enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error
-error_description error_subtype error_uri errorcode errorinfo errors esac escape eslint etadata etag etc etimedout eu
-europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything
-evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exclude exec
-executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected
-expired expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression
-expressions extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts
-extralocationtypes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount
-failedprecondition failedscheduling failing failjob fails failure failures failuretarget failurethreshold
-fallbacktologsonerror false family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer
-ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb
-filename files fill filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays
-findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
-firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
-flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
+currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
+daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
+deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions declare
+decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define
+defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation
+deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
+deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands denied
+deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants
+describe description descriptor destination destroyonreturn detached detail details dev devconsole developer developers
+device devicename devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits
+dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
+disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
+disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
+document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
+drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual
+due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
+east2 east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
+effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
+elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
+enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
+encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark
+endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent enospc enotdir
+enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate enums env
+env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq equal equals
+erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errors esac
+escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every
+everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact exactly example
+exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists exit exitcode
+exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat explain
+explained explanation export expression expressions extensions external external_ips externalip externalips externalname
+extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition
+failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
+failuretarget failurethreshold fallbacktologsonerror false family far fast fastify fatal fault faults fd fence fenced
+fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
+file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers finally find findbuild
+findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules
+firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor
+fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
 followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
 foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
 forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
@@ -250,21 +250,21 @@ queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuck
 quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
 quotauser quote quoted quotes quoting qxf qzfx rack raise raises ran random range ranges rank rapt rare rate raw ray
 ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach
-reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readguestattributes
-readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready
-readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
-rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
-reconnect record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses
-recycledip redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof
-refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry
-regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname
-rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
-rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
-removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating repeats
-repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
-reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
+readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
+readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
+rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
+recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
+recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
+refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
+removal remove removed removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated
+repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report
+reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requestserialize requeststream requesttext requeue requeued require require_project
 required requirement requirements requirements_file requirementsfile requireoslogin requireproject requires

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { whoSchema } from '../../contract/api/callers.js';
 import type { ApiEdit, cancelledSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
@@ -13,7 +14,7 @@ import type { JobView, SetUpCall } from '../../contract/job.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
-import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated } from '../errors.js';
+import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated, ServerRefused } from '../errors.js';
 import type { JobEdit } from '../job-calls.js';
 import type { JobCounts } from '../job-finding.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -33,8 +34,11 @@ import { uploadOverHttp } from './uploads.js';
 /** The most rows of one page, and ids of one question: the server's limits. */
 const PAGE = 1_000;
 const MOST_IDS = 200;
+/** Of one list, which is in memory: a server could make up another page for ever. */
+const MOST_ROWS = 1_000_000;
 /** How long the server holds a question for the end of a job. */
 const HELD_MS = 30_000;
+const EARLY_PAUSE_MS = 1_000;
 const HELD_TIMEOUT_MS = HELD_MS + 30_000;
 
 export interface HttpJobsOptions extends ServerOptions {
@@ -102,6 +106,7 @@ export class HttpJobs implements JobPort {
       const page = await this.#page(filter, Math.min(PAGE, most - rows.size), pageToken);
       const before = rows.size;
       for (const row of page.rows) rows.set(row.id, row as JobRow);
+      if (rows.size > MOST_ROWS) throw new ServerRefused(`${this.#calls.address} lists more than ${MOST_ROWS} jobs`);
       pageToken = page.nextPageToken;
       // A page of rows that were there already would be followed by another one for ever.
       if (pageToken === undefined || rows.size === before) break;
@@ -137,10 +142,13 @@ export class HttpJobs implements JobPort {
     const terminated = (): Error => new JobTerminated(id, 'terminated');
     const meanings = { invalid: (detail: string) => new JobInvalid(detail), refused: terminated };
     for (;;) {
+      const began = Date.now();
       const ask = { query, timeoutMs: HELD_TIMEOUT_MS, meanings };
       const { isOver, outcome } = await this.#of<z.infer<typeof waitedSchema>>(id, '/wait', ask);
       if (isOver && outcome !== undefined) return outcome as Outcome;
       if (isOver) throw terminated();
+      // It was to hold the question: one that answers at once is not asked without a rest.
+      if (Date.now() - began < HELD_MS / 2) await sleep(EARLY_PAUSE_MS);
     }
   }
 

@@ -26,7 +26,7 @@ export async function loginSettings({
   if (answer.status >= 300) throw errorOf(answer, address);
   const { issuers } = jsonOf<z.infer<typeof loginSchema>>(answer, address);
   for (const { issuer } of issuers) {
-    const problem = addressProblem(issuer);
+    const problem = addressProblem(issuer, base);
     if (problem !== undefined) throw new ServerRefused(`${address} names an issuer, ${issuer}, that ${problem}`);
   }
   return issuers;

@@ -30,14 +30,19 @@ export function serverAddress(text: string): URL {
 
 const ADDRESS_REMEDY = 'such as https://jobctl.example.com';
 
-/** Completes "server URL: ..". Undefined: it is good. */
-export function addressProblem(text: string): string | undefined {
+/**
+ * Completes "server URL: ..". Undefined: it is good.
+ * @param namedBy the server that gave the address: one on another computer is to have nothing sent to ports of this one
+ */
+export function addressProblem(text: string, namedBy?: URL): string | undefined {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return 'is not a URL';
   const { protocol, hostname, username, search, hash } = new URL(text);
   if (username !== '') return 'has a login in it';
   if (search !== '' || hash !== '') return 'has more than a host and a path';
   if (protocol === 'http:' && !isLoopback(hostname))
     return 'is http, and a login would pass the network in clear text: https is wanted, or a loopback address';
+  if (namedBy !== undefined && isLoopback(hostname) && !isLoopback(namedBy.hostname))
+    return `is on this computer, and ${namedBy.host} is not`;
   return undefined;
 }
 

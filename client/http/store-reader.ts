@@ -1,6 +1,12 @@
 import type { z } from 'zod';
 import type { objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
-import { type StoredObject, type StoreReader, StoreUnavailable } from '../../cloud/store/port.js';
+import {
+  endlessListing,
+  MOST_LIST_PAGES,
+  type StoredObject,
+  type StoreReader,
+  StoreUnavailable,
+} from '../../cloud/store/port.js';
 import { quotedName } from '../../domain/outside-names.js';
 import { ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
 import { type Ask, ServerCalls } from './server-calls.js';
@@ -62,19 +68,22 @@ class ServerReader implements StoreReader {
 
   async list(prefix: string, startOffset?: string, most = Infinity): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
-    for (let from = startOffset; ;) {
+    for (let [from, pages] = [startOffset, 0]; pages < MOST_LIST_PAGES; pages++) {
       const wanted = Math.min(PAGE, most - found.length);
       const ask: Ask = { path: 'v1/objects', query: { prefix, startOffset: from, most: wanted } };
       const { objects } = await this.#calls
         .json<z.infer<typeof objectsSchema>>(ask)
         .catch((error: unknown) => Promise.reject(storeErrorOf(error, `list ${prefix}*`)));
+      if (objects.length > wanted)
+        throw new ServerRefused(`the server lists more of ${quotedName(prefix)}* than was asked for`);
       refuseOthers(objects, prefix, from);
-      found.push(...objects);
+      for (const one of objects) found.push(one);
       const last = objects.at(-1);
       if (last === undefined || objects.length < wanted || found.length >= most) return found;
       // The first name that can stand behind it.
       from = `${last.name}\u0000`;
     }
+    throw endlessListing(`${this.bucket} ${prefix}`);
   }
 
   async #absentOr<T>(

@@ -7,7 +7,7 @@ import { JobInvalid, ServerRefused, ServerUnreachable } from '../errors.js';
 import { type LocalContents, sourceOf, type UploadProgress, watchedSource } from '../uploads.js';
 import { ConnectionLost, exchange } from './exchange.js';
 import type { ServerCalls } from './server-calls.js';
-import { addressProblem } from './server-options.js';
+import { addressProblem, isLoopback } from './server-options.js';
 
 type Upload = z.infer<typeof uploadsSchema>['files'][number];
 
@@ -64,9 +64,10 @@ async function sendOne(calls: ServerCalls, upload: Upload, source: FileSource): 
 async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource): Promise<string | undefined> {
   const { path, url, upload } = file;
   if (url === undefined || upload === undefined) return '';
-  const problem = addressProblem(url.split('?')[0] ?? '');
+  const server = new URL(calls.address);
+  const problem = addressProblem(url.split('?')[0] ?? '', server);
   if (problem !== undefined) throw new ServerRefused(`the server gave a URL for an upload that ${problem}`);
-  const unreachable = await whyUnreachable(url, source);
+  const unreachable = whyForeign(new URL(url), server) ?? (await whyUnreachable(url, source));
   if (unreachable !== undefined) return unreachable;
   await uploadInto({ session: url, source, send: sendToStore }).catch((error: unknown) => {
     throw error instanceof Error && error.name === 'SourceChanged' ? error : storeFailure(url, error);
@@ -78,6 +79,12 @@ async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource):
     meanings: { 'too-large': (detail) => new JobInvalid(detail) },
   });
   return undefined;
+}
+
+/** A server must not have this computer send to whatever it likes, such as an address of the user's own network. */
+function whyForeign({ hostname }: URL, server: URL): string | undefined {
+  if (hostname.endsWith('.googleapis.com') || (isLoopback(hostname) && isLoopback(server.hostname))) return undefined;
+  return `${hostname} is not Cloud Storage, and is not asked`;
 }
 
 async function sendThrough(calls: ServerCalls, path: string, source: FileSource, why: string): Promise<void> {

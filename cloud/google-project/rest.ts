@@ -57,7 +57,7 @@ export class GoogleRest {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const query = new URLSearchParams({ ...(pageToken === '' ? {} : { pageToken }) });
       const page = await this.get<Record<string, unknown>>(service, `${path}${pageToken === '' ? '' : `?${query}`}`);
-      all.push(...((page[key] ?? []) as readonly T[]));
+      for (const one of (page[key] ?? []) as readonly T[]) all.push(one);
       pageToken = typeof page['nextPageToken'] === 'string' ? page['nextPageToken'] : '';
       if (pageToken === '') return all;
     }

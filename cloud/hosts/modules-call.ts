@@ -43,7 +43,7 @@ export async function applyModules(
       if (signal.aborted) await context.runner.call(['modules-stop']).catch(() => undefined);
       throw error;
     }
-    outcomes.push(...call.outcomes);
+    for (const one of call.outcomes) outcomes.push(one);
     const [first] = call.needed;
     if (first === undefined) return whole(context, plans, outcomes);
     if (call.outcomes.length === 0 && call.needed.every((name) => asked.has(name)))

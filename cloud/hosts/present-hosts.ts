@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import type { MachineRef } from '../../domain/machines.js';
 import { quotedName } from '../../domain/outside-names.js';
-import type { SliceHost } from '../../domain/slice.js';
+import { MOST_HOSTS, type SliceHost } from '../../domain/slice.js';
 import { type HostTarget, type PodTarget, type SshTarget, targetOf } from './port.js';
+import { largest } from '../../domain/extremes.js';
 
 /** One host of an open job, as people reach it. */
 export interface JobHost<Target extends HostTarget = HostTarget> {
@@ -31,18 +32,21 @@ export function presentHosts(
   { slices, spec }: { readonly slices: readonly ShownSlice[]; readonly spec: { readonly slices: number } },
   { user }: { readonly user: string },
 ): readonly JobHost[] {
-  const perSlice = Math.max(0, ...slices.map(({ hosts }) => hosts.length));
-  return Array.from({ length: spec.slices }, (_, index) => slices.find((each) => each.index === index)).flatMap(
-    (slice, at) => {
-      if (slice?.state !== 'ready' || slice.uid === undefined) return [];
-      const { ref, uid, hosts } = slice;
-      return hosts.map((host) => ({
-        number: at * perSlice + host.index,
-        node: ref.name,
-        target: targetOf(host, { ref, uid, slice: slice.index, user }),
-      }));
-    },
+  const perSlice = largest(
+    slices.map(({ hosts }) => hosts.length),
+    0,
   );
+  // Of the slices that are told, not of as many as there are said to be.
+  const first = new Map(slices.toReversed().map((slice) => [slice.index, slice]));
+  const inOrder = [...first.values()].toSorted((a, b) => a.index - b.index);
+  return inOrder.flatMap(({ index, state, ref, uid, hosts }) => {
+    if (!(index >= 0 && index < spec.slices) || state !== 'ready' || uid === undefined) return [];
+    return hosts.map((host) => ({
+      number: index * perSlice + host.index,
+      node: ref.name,
+      target: targetOf(host, { ref, uid, slice: index, user }),
+    }));
+  });
 }
 
 /** A login's name on a machine, whoever gave it out: no option of a program, no word that a shell or ssh expands. */
@@ -69,7 +73,6 @@ export function hostProblem({ number, target }: JobHost): string | undefined {
   return wrong && `its ${wrong[0]} is said to be ${quotedName(String(wrong[1]))}, which is none`;
 }
 
-const MOST_HOSTS = 1_000_000;
 type Facts = readonly (readonly [what: string, value: unknown, isGood: boolean])[];
 
 const portOf = (target: HostTarget): number => (target.reach === 'ssh' ? (target.own?.port ?? 22) : 22);

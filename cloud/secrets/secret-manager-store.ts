@@ -6,6 +6,8 @@ import { SecretManagerRest, type RestSecret } from './secret-manager-rest.js';
 const PREFIX = 'jobctl-';
 const LABEL = { jobctl: 'secret' } as const;
 const FINGERPRINT = 'jobctl-fingerprint';
+/** Of 250 secrets: a server that repeats its page tokens must not hold us for ever. */
+const MOST_PAGES = 200;
 const PUT_AT = 'jobctl-put-at';
 
 /**
@@ -32,15 +34,16 @@ export class SecretManagerStore implements SecretStore {
   async list(): Promise<readonly StoredSecret[]> {
     const found: StoredSecret[] = [];
     let pageToken = '';
-    do {
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
       const query = new URLSearchParams({ filter: `labels.jobctl=${LABEL.jobctl}`, pageSize: '250' });
       if (pageToken !== '') query.set('pageToken', pageToken);
       const page = await this.#rest.call('GET', `projects/${this.#project}/secrets?${query}`, 'list');
       if (page === 'absent') throw new SecretsRefused(`${this.place}: there is no such project, or no right to see it`);
-      found.push(...(page.secrets ?? []).flatMap(storedSecret));
+      for (const one of (page.secrets ?? []).flatMap(storedSecret)) found.push(one);
       pageToken = page.nextPageToken ?? '';
-    } while (pageToken !== '');
-    return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      if (pageToken === '') return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    }
+    throw new SecretsRefused(`${this.place}: the list of secrets has no end after ${MOST_PAGES} pages`);
   }
 
   async put(name: string, value: string): Promise<StoredSecret & { readonly isChanged: boolean }> {

@@ -4,7 +4,16 @@ import { checkedChunks } from './checked-chunks.js';
 import { beginUpload, type SendUpload, uploadInChunks } from './resumable-upload.js';
 import { uploadSender } from './upload-sender.js';
 import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
-import { type Expected, MOST_PAGES, SourceChanged, type StoredObject, type StorePort } from './port.js';
+import {
+  endlessListing,
+  type Expected,
+  MOST_LIST_PAGES,
+  MOST_PAGES,
+  SourceChanged,
+  StoreRefused,
+  type StoredObject,
+  type StorePort,
+} from './port.js';
 
 export interface StoreOptions {
   /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */
@@ -167,21 +176,28 @@ class GcsStore implements StorePort {
     }
   }
 
-  async list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]> {
+  async list(prefix: string, startOffset?: string, most = Infinity): Promise<readonly StoredObject[]> {
     const bucket = await this.#open();
+    const found: StoredObject[] = [];
+    const fields = 'items(name,size,generation,updated),nextPageToken';
+    let page: object | null = {
+      prefix,
+      fields,
+      autoPaginate: false,
+      ...(startOffset !== undefined && { startOffset }),
+    };
     try {
-      const fields = 'items(name,size,generation,updated),nextPageToken';
-      const from = startOffset === undefined ? {} : { startOffset };
-      // The client joins pages up to `maxResults`.
-      const [files] = await bucket.getFiles({
-        prefix,
-        fields,
-        ...from,
-        ...(most !== undefined && { maxResults: most }),
-      });
-      // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
-      return (files as unknown as ApiObject[]).map((object) => storedObject(object.name, object));
+      for (let pages = 0; page !== null && found.length < most; pages++) {
+        if (pages === MOST_LIST_PAGES) throw endlessListing(this.#place(prefix));
+        const limit: object = most === Infinity ? {} : { maxResults: most - found.length };
+        const [files, next]: GetFilesResponse = await bucket.getFiles({ ...page, ...limit });
+        // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
+        for (const object of files as unknown as ApiObject[]) found.push(storedObject(object.name, object));
+        page = next;
+      }
+      return found;
     } catch (error) {
+      if (error instanceof StoreRefused) throw error;
       return this.#fail(error, `list ${this.#place(prefix)}*`);
     }
   }
@@ -195,7 +211,7 @@ class GcsStore implements StorePort {
     try {
       for (let pages = 0; page !== null && names.length < most && pages < MOST_PAGES; pages++) {
         const [files, next]: GetFilesResponse = await bucket.getFiles(page);
-        names.push(...files.map(({ name }) => name));
+        for (const one of files.map(({ name }) => name)) names.push(one);
         page = next;
       }
       return { names: names.slice(0, most), isWhole: page === null && names.length <= most };

@@ -3,6 +3,12 @@ import type { FileSource } from '../../domain/file-source.js';
 /** Of one search: it must end, however many objects there are. */
 export const MOST_PAGES = 20;
 
+/**
+ * Of one listing without `most`: hosts write into the bucket too, and whoever lists must come to an end. 2,000,000 objects: the output
+ * of four hosts over two months.
+ */
+export const MOST_LIST_PAGES = 2_000;
+
 export interface StoredObject {
   readonly name: string;
   /** Bytes. */
@@ -51,7 +57,7 @@ export interface StorePort {
   stat(name: string): Promise<StoredObject | undefined>;
   /**
    * All objects with the prefix, in byte order of their names; pages are joined. `startOffset`: names from this one on. `most`:
-   * the first so many of them, which is one request for 1,000 or less.
+   * the first so many of them, which is one request for 1,000 or less. @throws StoreRefused where they have no end: `endlessListing`
    */
   list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
   /**
@@ -110,6 +116,12 @@ export class StoreUnavailable extends Error {
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }
+/** @param place of the prefix */
+export const endlessListing = (place: string): StoreRefused =>
+  new StoreRefused(
+    `store: list ${place}*: there is no end after ${MOST_LIST_PAGES} pages, more than any job writes: hosts may have put them there; ` +
+      'look at the prefix, and remove what is not wanted',
+  );
 export class ObjectTooLong extends Error {
   override readonly name = 'ObjectTooLong';
 }

@@ -1,5 +1,5 @@
 import { accessTokens } from '../access-token.js';
-import type { StoredObject, StoreReader } from './port.js';
+import { endlessListing, MOST_LIST_PAGES, type StoredObject, type StoreReader } from './port.js';
 import { notJson } from '../../domain/error-words.js';
 import { connectionWords, httpStatusOf, isMissingBucket, messageIn, storeError } from './store-error.js';
 
@@ -54,7 +54,7 @@ class HttpStoreReader implements StoreReader {
   async list(prefix: string, startOffset?: string, most = Infinity): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
     let pageToken: string | undefined;
-    do {
+    for (let pages = 0; pages < MOST_LIST_PAGES; pages++) {
       const query = new URLSearchParams({ prefix, fields: `items(${FIELDS}),nextPageToken` });
       if (startOffset !== undefined) query.set('startOffset', startOffset);
       if (most < Infinity) query.set('maxResults', String(most - found.length));
@@ -62,10 +62,11 @@ class HttpStoreReader implements StoreReader {
       const page = await this.#getJson<ApiPage>(`${this.#objects}?${query}`).catch((error: unknown) => {
         throw storeError(error, `list ${this.#place(prefix)}*`);
       });
-      found.push(...(page.items ?? []).map(storedObject));
+      for (const one of (page.items ?? []).map(storedObject)) found.push(one);
       pageToken = page.nextPageToken;
-    } while (pageToken !== undefined && found.length < most);
-    return found;
+      if (pageToken === undefined || found.length >= most) return found;
+    }
+    throw endlessListing(this.#place(prefix));
   }
 
   #place(name: string): string {

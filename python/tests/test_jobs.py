@@ -17,6 +17,9 @@ from scripted_server import RESET, Reply, ScriptedServer, Seen, answer, problem
 from test_calls import ROW, SUBMITTED
 
 from jobctl import Retry, errors
+from jobctl._core.address import is_foreign_store
+from jobctl._core.effects import Request
+from jobctl._transport.shared import arguments
 
 OUTCOME = {"result": "failed", "exitCode": 3, "attempts": 1, "preemptions": 0, "submittedAt": 0, "endedAt": 1500}
 
@@ -93,6 +96,21 @@ def test_a_store_that_is_out_of_reach_is_reached_by_the_server(make: Any, server
         ("PUT", "/v1/uploads/content"),
         ("POST", "/v1/jobs"),
     ]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "https://localhost:9/x", "http://[::1]:9/x"])
+def test_a_server_elsewhere_has_nothing_sent_to_this_computer(url: str) -> None:
+    with pytest.raises(errors.ConfigurationError, match="this computer"):
+        arguments("https://jobs.example.org", Request("PUT", url), False)
+
+
+def test_a_host_that_is_not_cloud_storages_is_not_asked(server: ScriptedServer, call: Caller) -> None:
+    offered = target("f", url="https://printer.example/x", upload="0" * 32)
+    server.will(answer({"files": [offered]}), Reply(204, b""), answer(SUBMITTED))
+    call("submit", {"name": "a"}, files={"f": b"content"})
+    assert [one.path for one in server.seen] == ["/v1/uploads", "/v1/uploads/content", "/v1/jobs"]
+    assert is_foreign_store("https://googleapis.com.evil.example/x")
+    assert not is_foreign_store("https://storage.googleapis.com/x")
 
 
 def test_a_signed_url_in_the_clear_is_refused(server: ScriptedServer, call: Caller) -> None:

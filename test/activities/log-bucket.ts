@@ -18,12 +18,13 @@ export class Bucket {
   beforeList: () => void = () => undefined;
 
   readonly port = {
-    list: async (prefix: string) => {
+    list: async (prefix: string, startOffset = '', most = Infinity) => {
       this.calls.push({ what: 'list', at: Date.now() - START });
       await Promise.resolve();
       this.beforeList();
-      const found = [...this.objects].filter(([name]) => name.startsWith(prefix));
-      return found.map(([name, { length: size }]) => ({ name, size }));
+      const found = [...this.objects].filter(([name]) => name.startsWith(prefix) && name >= startOffset);
+      const ordered = found.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, most);
+      return ordered.map(([name, { length: size }]) => ({ name, size }));
     },
     write: async (name: string, content: Uint8Array, expected: string, contentType: string) => {
       this.calls.push({ what: 'write', at: Date.now() - START });

@@ -33,13 +33,10 @@ async function endsOf(
     }),
   );
   const store = {
-    list: async (prefix: string) =>
-      [...objects.keys()]
-        .filter((name) => name.startsWith(prefix))
-        .map((name) => ({ name, size: 1, generation: '1', updatedAt: 0 })),
     read: async (name: string) => {
       if (failing) throw new Error('HTTP 503');
-      return Buffer.from(objects.get(name) ?? '');
+      const content = objects.get(name);
+      return content === undefined ? undefined : Buffer.from(content);
     },
   };
   return new MockActivityEnvironment().run(() =>

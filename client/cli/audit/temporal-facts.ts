@@ -49,7 +49,7 @@ export async function heldLeases(temporal: Client): Promise<readonly HeldLease[]
   const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
   const leases: HeldLease[] = [];
   for await (const { workflowId } of temporal.workflow.list({ query }))
-    leases.push(...(await leasesOf(temporal, workflowId)));
+    for (const one of await leasesOf(temporal, workflowId)) leases.push(one);
   return leases;
 }
 

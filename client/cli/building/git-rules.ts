@@ -1,7 +1,10 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { quotedName } from '../../../domain/outside-names.js';
 import { count } from '../../../domain/units.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { askGit, git } from '../packing/git.js';
+import { askGit, git, ownFilters } from '../packing/git.js';
 
 export const BUILD_PLACES = ['local', 'remote'] as const;
 /** On this computer, or in a cluster. */
@@ -70,11 +73,46 @@ const FLAGS: Readonly<Record<BuildPlace, LeaveFlags>> = {
 const refused = (what: string, ...rest: readonly string[]): CliError =>
   new CliError(ExitCode.Usage, `build: ${what}`, ...rest);
 
+/** Without its filters git may call files changed that are not, and the image would have what they make out as they are stored. */
+async function refuseOwnFilters(folder: string): Promise<void> {
+  const own = await ownFilters(folder);
+  if ('failure' in own) throw refused('git does not tell its settings', ...own.failure.split('\n'));
+  const [name] = own.names;
+  if (name === undefined) return;
+  throw refused(
+    `the .git/config of ${folder} has git run programs on files (filter.${quotedName(name)}), and jobctl runs no program of a repository`,
+    "if you trust it, make each line of `git config --local --get-regexp '^filter'` your own, such as",
+    'git config --global filter.NAME.clean "$(git config --local filter.NAME.clean)"',
+  );
+}
+
 /** Of the whole repository: COPY reads from the context alone, and a commit is of everything. */
 async function changedFiles(folder: string): Promise<readonly string[]> {
-  const status = await askGit(folder, ['status', '--porcelain', '--untracked-files=normal', '--', ':/']);
-  if ('failure' in status) throw refused('git does not tell what has changed', ...status.failure.split('\n'));
-  return status.text.split('\n').filter(Boolean);
+  await refuseOwnFilters(folder);
+  const status = await mustAnswer(folder, ['status', '--porcelain', '--untracked-files=normal', '--', ':/']);
+  const changed = status.split('\n').filter(Boolean);
+  return changed.length > 0 ? changed : changedSubmodules(folder);
+}
+
+/** Asked one by one, each with care for its own settings: the git of the whole would ask them without. */
+async function changedSubmodules(folder: string): Promise<readonly string[]> {
+  const top = realpathSync((await mustAnswer(folder, ['rev-parse', '--show-toplevel'])).replace(/\n$/, ''));
+  const staged = await mustAnswer(top, ['ls-files', '--stage', '-z']);
+  const links = staged.split('\0').filter((line) => line.startsWith('160000 '));
+  const changed: string[] = [];
+  for (const path of links.map((line) => line.slice(line.indexOf('\t') + 1))) {
+    const place = join(top, path);
+    // One that is not checked out has no `.git`, and git would answer of the repository around it; a link may lead around for ever.
+    if (existsSync(join(place, '.git')) && realpathSync(place) === place && (await changedFiles(place)).length > 0)
+      changed.push(` M ${path}`);
+  }
+  return changed;
+}
+
+async function mustAnswer(folder: string, words: readonly string[]): Promise<string> {
+  const answer = await askGit(folder, words);
+  if ('text' in answer) return answer.text;
+  throw refused('git does not tell what has changed', ...answer.failure.split('\n'));
 }
 
 function dirtyLines(changed: readonly string[], { dirty }: LeaveFlags): readonly string[] {

@@ -5,6 +5,7 @@ import type { Finding } from './finding.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import { hostsOf, networkOf, sectionOf } from './wanted.js';
 import type { Wanted } from './wanted.js';
+import { smallest } from '../../../domain/extremes.js';
 
 /** Whether hosts get addresses, and whether a worker can reach them by SSH. */
 
@@ -111,7 +112,7 @@ export function openingRules(
   const closing = inForce.filter(
     ({ denies, sourceRanges }) => denies.some(hasSsh) && sourceRanges.some((range) => ANYWHERE.has(range)),
   );
-  const closedFrom = Math.min(...closing.map(({ priority }) => priority));
+  const closedFrom = smallest(closing.map(({ priority }) => priority));
   return inForce
     .filter(({ allows, priority }) => allows.some(hasSsh) && priority < closedFrom)
     .toSorted((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));

@@ -7,6 +7,7 @@ import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, Looked } from './finding.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import type { Wanted } from './wanted.js';
+import { smallest } from '../../../domain/extremes.js';
 
 /** Whether a zone has what is wanted, and whether the project may have that much of it. */
 
@@ -111,7 +112,7 @@ export function quotaOf(
   const found = limits.filter((limit) => limit.metric === metric).flatMap((limit) => effectiveLimit(limit, zone) ?? []);
   if (metric === undefined || found.length === 0) return undefined;
   const limited = found.filter((limit) => limit >= 0);
-  return { metric, limit: limited.length === 0 ? 'unlimited' : Math.min(...limited) };
+  return { metric, limit: limited.length === 0 ? 'unlimited' : smallest(limited) };
 }
 
 const METRIC_START: Readonly<Record<Generation, RegExp>> = {

@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
+import { MOST_HOSTS } from '../../../domain/slice.js';
 
 /** Host numbers without duplicates, in the order given. */
 export type HostChoice = 'all' | readonly number[];
-
-const MOST_HOSTS = 100_000;
 
 /** Parses `2`, `0,2`, `0-3,7` or `all`. @throws InvalidArgumentError */
 export function parseHostChoice(text: string): HostChoice {

@@ -34,6 +34,6 @@ async function filesAt(path: string, name: string): Promise<readonly LocalFile[]
   }
   const entries = (await readdir(path)).toSorted();
   const below: LocalFile[] = [];
-  for (const entry of entries) below.push(...(await filesAt(join(path, entry), `${name}/${entry}`)));
+  for (const entry of entries) for (const one of await filesAt(join(path, entry), `${name}/${entry}`)) below.push(one);
   return below;
 }

@@ -25,7 +25,7 @@ export function importJobman(text: string, file: string): ImportedFile {
       told.push({ key, fate: 'changed', text: note === undefined ? to : `${to}: ${note}` });
     }
     fitName(document);
-    told.push(...withoutUnknown(document, file));
+    for (const one of withoutUnknown(document, file)) told.push(one);
   }
   const written = document.errors.length === 0 ? document.toString({ lineWidth: 0 }) : text;
   const resolved = parseJobFile(written, { file, env: process.env });

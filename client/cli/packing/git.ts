@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { quotedName } from '../../../domain/outside-names.js';
 
 /** For a repository on a slow file system; whoever waits has typed `submit`. */
 const LONGEST_MS = 20_000;
@@ -8,13 +9,37 @@ const MOST_OUTPUT = 64 * 1024 * 1024;
 /** What git printed; of a failure its own message, or that there is no git. */
 export type GitAnswer = { readonly text: string } | { readonly failure: string };
 
-/** Asks git about the repository that a folder is in. @param input for its stdin */
-export function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
+/**
+ * Asks git about the repository that a folder is in, which may be a stranger's: `validate` looks at what somebody sent. No program that
+ * the repository names runs (docs/adr/0115), and nothing is fetched. @param input for its stdin
+ */
+export async function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
+  const own = await ownFilters(folder);
+  if ('failure' in own) return own;
+  const verb = words.findIndex((word) => !word.startsWith('-'));
+  const still = STILL[words[verb] ?? ''] ?? [];
+  return runGit(folder, [...own.off, ...words.slice(0, verb + 1), ...still, ...words.slice(verb + 1)], input);
+}
+
+/** A folder of a clone may hold a bare repository that git would take for the folder's own, with settings of its own. */
+const CAREFUL = ['safe.bareRepository=explicit', 'core.fsmonitor=false', 'core.hooksPath=/dev/null'];
+
+const NO_SUBMODULES = '--ignore-submodules=dirty';
+/** By verb: a submodule has settings of its own, and git would ask a second git about its files. */
+const STILL: Readonly<Record<string, readonly string[]>> = {
+  status: [NO_SUBMODULES],
+  diff: ['--no-ext-diff', '--no-textconv', '--submodule=short', NO_SUBMODULES],
+};
+
+function runGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   // A hook of another repository has its own in the environment.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
-  const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } };
+  // Of a partial clone git would fetch what is missing, by the commands that the repository's remote names.
+  const quiet = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
+  const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...env, ...quiet } };
+  const careful = CAREFUL.flatMap((setting) => ['-c', setting]);
   return new Promise((done) => {
-    const child = execFile('git', ['-C', folder, ...words], options, (error, stdout, stderr) => {
+    const child = execFile('git', ['-C', folder, ...careful, ...words], options, (error, stdout, stderr) => {
       if (error === null) done({ text: stdout });
       else done({ failure: error.code === 'ENOENT' ? 'git is not installed' : stderr.trim() || error.message });
     });
@@ -22,6 +47,39 @@ export function askGit(folder: string, words: readonly string[], input?: string)
     // It may end before it has read all.
     child.stdin?.on('error', () => undefined).end(input);
   });
+}
+
+/** Programs that the repository itself, not its user, has git run on files. */
+interface OwnFilters {
+  readonly names: readonly string[];
+  /** Words for git: each is what the user's own settings say, or nothing. */
+  readonly off: readonly string[];
+}
+
+const FILTER = /^filter\.(.*)\.(clean|smudge|process|required)$/s;
+const MOST_FILTERS = 100;
+
+/** Filters by the settings of the repository alone; one that its user has the same way is the user's. */
+export async function ownFilters(folder: string): Promise<OwnFilters | { readonly failure: string }> {
+  const listed = await runGit(folder, ['config', '--list', '--show-scope', '-z']);
+  if ('failure' in listed) return listed;
+  const mine = new Map<string, string>();
+  const own = new Map<string, string>();
+  const parts = listed.text.split('\0');
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [, key = '', value = 'true'] = /^([^\n]*)(?:\n(.*))?$/s.exec(parts[at + 1] ?? '') ?? [];
+    if (FILTER.test(key)) (parts[at] === 'local' || parts[at] === 'worktree' ? own : mine).set(key, value);
+  }
+  const foreign = [...own].filter(([key, value]) => mine.get(key) !== value).map(([key]) => key);
+  const names = [...new Set(foreign.map((key) => FILTER.exec(key)?.[1] ?? ''))];
+  // `-c` ends a name at its first `=`.
+  if (foreign.length > MOST_FILTERS || names.some((name) => name.includes('=')))
+    return {
+      failure: `.git/config has filters that git cannot be told to leave out: ${quotedName(names[0] ?? '')}, ..`,
+    };
+  const valueOf = (key: string): string => mine.get(key) ?? (key.endsWith('.required') ? 'false' : '');
+  const off = foreign.flatMap((key) => ['-c', `${key}=${valueOf(key)}`]);
+  return { names, off };
 }
 
 /** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
@@ -55,7 +113,7 @@ export async function gitFiles(
 
 /** What stays behind stays behind in here too. */
 async function difference(folder: string, isLeftOut: (path: string) => boolean): Promise<string | undefined> {
-  const how = ['--relative', '--no-renames', '--no-ext-diff', '--no-color'];
+  const how = ['--relative', '--no-renames', '--no-color'];
   const listed = await git(folder, ['diff', ...how, '--name-only', '-z', 'HEAD', '--', '.']);
   const changed = listed?.split('\0').filter((path) => path !== '' && !isLeftOut(path));
   if (changed === undefined || changed.length === 0) return changed && '';

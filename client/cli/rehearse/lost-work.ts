@@ -1,5 +1,6 @@
 import { compareMarks, linesOf, readProgress, showMark } from './progress-marks.js';
 import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from './progress-marks.js';
+import { smallest } from '../../../domain/extremes.js';
 
 /** What one preemption cost a job of its work, as far as its own output tells (ADR 0016). */
 export type LostWork =
@@ -71,7 +72,7 @@ const LEAST_LINES = 5;
  * Lines can prove that a job began again at its beginning, and nothing else: new ones may be new numbers of the same work.
  */
 function lostByLines(before: AttemptOutput | undefined, after: AttemptOutput | undefined, reason: string): LostWork {
-  const host = Math.min(...(before?.keys() ?? []));
+  const host = smallest(before?.keys() ?? []);
   // The last line may have been cut.
   const lines = comparable(before?.get(host)).slice(0, -1);
   const again = comparable(after?.get(host));

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { visibleText } from '../../../domain/visible-text.js';
+import { largest } from '../../../domain/extremes.js';
 
 /** East Asian wide and emoji, the ranges that terminals show in two columns. */
 const WIDE =
@@ -105,9 +106,15 @@ const LEAST_WRAPPED_WIDTH = 20;
  */
 export function renderTable(cells: readonly (readonly string[])[], terminalWidth?: number): readonly string[] {
   const rows = cells.map((row) => row.map(oneLine));
-  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const columns = largest(
+    rows.map((row) => row.length),
+    0,
+  );
   const widths = Array.from({ length: columns - 1 }, (_, column) =>
-    Math.max(0, ...rows.map((row) => textWidth(row[column] ?? ''))),
+    largest(
+      rows.map((row) => textWidth(row[column] ?? '')),
+      0,
+    ),
   );
   const indent = widths.reduce((sum, width) => sum + width + GAP.length, 0);
   const lastWidth = terminalWidth === undefined ? undefined : terminalWidth - indent;

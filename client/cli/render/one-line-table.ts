@@ -1,5 +1,6 @@
 import { cutToWidth, oneLine, padToWidth, textWidth } from './columns.js';
 import { type Look } from './look.js';
+import { largest } from '../../../domain/extremes.js';
 
 /** A column of a table whose rows are one line each on a screen. */
 export interface Column<Row> {
@@ -28,7 +29,7 @@ const LEAST_LAST = 10;
  */
 export function renderOneLineTable<Row>({ columns, rows }: OneLineTable<Row>, look: Look): readonly string[] {
   const texts = columns.map(({ title, cell }) => [title, ...rows.map((row) => oneLine(cell(row)))]);
-  const widths = texts.map((column) => Math.max(...column.map(textWidth)));
+  const widths = texts.map((column) => largest(column.map(textWidth)));
   const shown = shownColumns(columns, widths, look.width);
   const last = columns.length - 1;
   const hasLast = shown.includes(last);

@@ -11,6 +11,7 @@ import type { Look } from './look.js';
 import { asTyped } from '../typed-command.js';
 import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
+import { largest } from '../../../domain/extremes.js';
 
 /** `jobctl quota show`: a pool as it was published. Bars on a terminal only. */
 export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: EpochMs, look: Look): readonly string[] {
@@ -110,7 +111,7 @@ function projectLines(accounts: PoolAccounts, look: Look): readonly string[] {
   ]);
   const titles = ['PROJECT', 'TYPE', ...shown.map((column) => column.toUpperCase())];
   const lines = renderTable([titles, ...rows].map(indented));
-  const width = Math.max(...lines.map(textWidth)) + GAP.length;
+  const width = largest(lines.map(textWidth)) + GAP.length;
   const columns = Math.min(MOST_BAR, (look.width ?? 0) - width);
   if (columns < LEAST_BAR || accounts.tiers.length === 0) return ['', ...lines];
   const [head = '', ...body] = lines;

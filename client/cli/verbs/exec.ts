@@ -9,6 +9,7 @@ import type { JobHost } from '../hosts/job-hosts.js';
 import { type ReachFlags, reachHosts } from '../hosts/reach.js';
 import type { OutputFlag } from '../options.js';
 import { watchEnd } from '../watch/interruptions.js';
+import { largest } from '../../../domain/extremes.js';
 
 export interface ExecFlags extends ReachFlags, OutputFlag {
   readonly host: HostChoice;
@@ -40,7 +41,7 @@ export async function exec(job: string, flags: ExecFlags, words: readonly string
   try {
     const results = await onEachHost(reach, signal, run);
     await finish(output, results);
-    return Math.max(0, ...results.map(codeOf));
+    return largest(results.map(codeOf), 0);
   } catch (error) {
     if (signal.aborted) return ExitCode.Interrupted;
     throw error;

@@ -27,6 +27,7 @@ import { lookOf } from '../render/look.js';
 import { watchJob } from '../watch/watch-job.js';
 import { asTyped } from '../typed-command.js';
 import { printErr, printOut } from '../print.js';
+import { largest } from '../../../domain/extremes.js';
 
 export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {
   readonly follow?: true;
@@ -204,7 +205,7 @@ function nothingStored(
   asked: number | undefined,
   stored: readonly number[],
 ): number {
-  if (asked !== undefined && asked > Math.max(attempts, ...stored, 0)) {
+  if (asked !== undefined && asked > largest(stored, attempts)) {
     const known = attempts === 0 ? 'none has begun' : `the last is ${attempts}`;
     throw new CliError(ExitCode.NotFound, `${id} has no attempt ${asked}: ${known}`, `it is ${phase}`);
   }

@@ -45,7 +45,7 @@ async function readAll<T>(read: Read, kind: 'nodes' | 'queuedResources'): Promis
     const unreachable = (page['unreachable'] ?? []) as readonly string[];
     if (unreachable.length > 0)
       throw new CloudUnavailable(`audit: ${kind} of ${unreachable.join(', ')} could not be read`);
-    all.push(...((page[kind] ?? []) as readonly T[]));
+    for (const one of (page[kind] ?? []) as readonly T[]) all.push(one);
     pageToken = page['nextPageToken'] || undefined;
   }
   return all;

@@ -152,7 +152,7 @@ export class TpuApi {
       if (page.unreachable?.length) {
         throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);
       }
-      all.push(...page.items);
+      for (const one of page.items) all.push(one);
       if (!page.nextPageToken) return all;
       pageToken = page.nextPageToken;
     }

@@ -51,7 +51,7 @@ export async function listEveryVm({ restEndpoint, ...options }: AuditOptions): P
     ];
     if (unread.length > 0) throw new CloudUnavailable(`audit: VMs of ${unread.join(', ')} could not be read`);
     for (const { instances = [] } of Object.values(page.items ?? {}))
-      all.push(...instances.map((instance) => auditedVm(instance, googleProject)));
+      for (const one of instances.map((instance) => auditedVm(instance, googleProject))) all.push(one);
     token = page.nextPageToken || undefined;
   }
   return all;

@@ -152,7 +152,7 @@ export class ComputeApi {
       for (const [scope, { instances = [], warning }] of Object.entries(items)) {
         if (warning?.code !== undefined && warning.code !== 'NO_RESULTS_ON_PAGE')
           throw new CloudUnavailable(`instances.aggregatedList ${googleProject}: ${scope}: ${warning.code}`);
-        all.push(...instances);
+        for (const one of instances) all.push(one);
       }
     }
     return all;
@@ -167,7 +167,7 @@ export class ComputeApi {
   async #list<T>(method: string, place: ZonePlace, path: string, filter: string): Promise<readonly T[]> {
     const all: T[] = [];
     const pages = this.#pages<readonly T[]>(method, place, `${pathOf(place)}${path}`, { filter });
-    for await (const { items = [] } of pages) all.push(...items);
+    for await (const { items = [] } of pages) for (const one of items) all.push(one);
     return all;
   }
 

@@ -28,6 +28,7 @@ const OWNERS = {
   },
 } as const;
 const PAGE_SIZE = 200;
+const MOST_PAGES = 1000;
 const TIMEOUT_MS = 30_000;
 
 /**
@@ -93,13 +94,15 @@ interface Item {
 
 async function readAll(config: KubeConfig, path: string): Promise<readonly Item[]> {
   const all: Item[] = [];
-  for (let next: string | undefined = ''; next !== undefined;) {
+  let next = '';
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(next && { continue: next }) });
     const page = await getJson(config, `${path}?${query}`);
-    all.push(...(page.items ?? []));
-    next = page.metadata?.continue || undefined;
+    for (const one of page.items ?? []) all.push(one);
+    next = page.metadata?.continue ?? '';
+    if (next === '') return all;
   }
-  return all;
+  throw new CloudUnavailable(`audit: GET ${path}: no end after ${MOST_PAGES} pages`);
 }
 
 interface Page {

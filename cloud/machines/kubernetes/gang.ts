@@ -1,5 +1,6 @@
 import type { EpochMs } from '../../../domain/units.js';
 import type { Observation, SeenJob } from './observation.js';
+import { smallest } from '../../../domain/extremes.js';
 
 /** A job of jobctl with all of its slices in one namespace. */
 interface Gang {
@@ -50,7 +51,7 @@ function gangsIn(jobs: readonly SeenJob[], at: EpochMs): readonly Gang[] {
   return [...byKey].map(([key, slices]) => ({
     key,
     name: `job ${slices[0]?.ownership?.job ?? 'of an unknown name'}`,
-    since: Math.min(...slices.map(({ createdAt }) => createdAt)),
+    since: smallest(slices.map(({ createdAt }) => createdAt)),
     isWhole: slices.every(({ isWhole }) => isWhole),
     isLate: slices.some((slice) => !slice.isWhole && isOver(slice, at, 1 / 2)),
   }));

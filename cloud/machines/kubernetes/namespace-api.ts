@@ -1,6 +1,6 @@
 import type { V1DeleteOptions, V1Status } from '@kubernetes/client-node';
 import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
-import type { RemoveAnswer } from '../port.js';
+import { CloudUnavailable, type RemoveAnswer } from '../port.js';
 import { listed, read, removeAnswerOf } from './api-failure.js';
 import type { Cluster } from './cluster.js';
 import { OURS } from './pod-template.js';
@@ -11,6 +11,8 @@ import type { PodOwner } from './pod-owner.js';
 
 /** Objects of a page; a namespace of 5,000 pods is ten pages. */
 const PAGE = 500;
+/** A server that repeats its continuations must not hold us for ever. */
+const MOST_PAGES = 1000;
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -26,14 +28,15 @@ interface PageOf {
 /** All pages. A continuation that has expired (410) is an unavailable listing: it begins anew at the next period. */
 export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): Promise<readonly Item[]> {
   const all: Item[] = [];
-  for (let next: PageOf | undefined = { limit: PAGE }; next !== undefined;) {
-    const page: PageOf = next;
+  let page: PageOf = { limit: PAGE };
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
     const { items, metadata }: Page<Item> = await listed(() => call(page));
-    all.push(...items);
+    for (const one of items) all.push(one);
     const { _continue } = metadata ?? {};
-    next = _continue ? { limit: PAGE, _continue } : undefined;
+    if (!_continue) return all;
+    page = { limit: PAGE, _continue };
   }
-  return all;
+  throw new CloudUnavailable(`Kubernetes: a listing has no end after ${MOST_PAGES} pages`);
 }
 
 /** Everything of one slice, each by its name; pods by their label. */

@@ -35,6 +35,20 @@ def must_be_private(url: str) -> None:
         )
 
 
+def must_not_lead_back(url: str, server: str) -> None:
+    """A server on another computer has nothing sent to ports of this one."""
+    host, named_by = (urlsplit(one).hostname or "" for one in (url, server))
+    if is_loopback(host) and not is_loopback(named_by):
+        raise ConfigurationError(f"url: {named_by} names {host}, which is this computer: nothing is sent there")
+
+
+def is_foreign_store(url: str) -> bool:
+    """https to another host than Cloud Storage's: a server could name any of the user's network."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" and not host.endswith(".googleapis.com") and not is_loopback(host)
+
+
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True

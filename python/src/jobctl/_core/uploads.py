@@ -9,6 +9,7 @@ from typing import Dict, List, Mapping, Tuple, Union
 
 from ..errors import ConfigurationError, ConnectionLost, FileChanged
 from ..models import Uploads, UploadTarget
+from .address import is_foreign_store
 from .calls import JSON, Calls, as_json
 from .effects import FileBody, Operation, Request, do
 
@@ -43,7 +44,7 @@ def _targets(calls: Calls, entries: List[Dict[str, object]]) -> Operation[Tuple[
 
 
 def _send(calls: Calls, target: UploadTarget, sha256: str, body: Body) -> Operation[None]:
-    if target.url is None or target.upload is None:
+    if target.url is None or target.upload is None or is_foreign_store(target.url):
         yield from calls.send(_put_through(target, sha256, body))
         return
     try:

@@ -4,7 +4,7 @@ from typing import Any, Dict, Mapping
 
 import httpx
 
-from .._core.address import must_be_private
+from .._core.address import must_be_private, must_not_lead_back
 from .._core.effects import Answer, ConnectionCut, FileBody, Request
 from .._core.uploads import size_of
 from ..version import VERSION
@@ -20,6 +20,7 @@ def arguments(base: str, request: Request, is_streamed: bool) -> Dict[str, Any]:
     """Of httpx's `build_request`, without the content."""
     url = request.path if request.is_elsewhere else base + request.path
     must_be_private(url)
+    must_not_lead_back(url, base)
     headers: Dict[str, str] = {"accept": "application/json", "user-agent": USER_AGENT, **request.headers}
     if is_streamed:
         # A compressed stream would come in lumps.
