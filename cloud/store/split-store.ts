@@ -46,28 +46,21 @@ async function listBoth(jobs: StoreReader, system: StoreReader, listing: Listing
   // Every name behind such a prefix is of one bucket, so it is one request, as before.
   if (isSystemObject(`${prefix}x`)) return system.list(prefix, startOffset, most);
   if (prefix.split('/').length > JOB_DEPTH) return jobs.list(prefix, startOffset, most);
-<<<<<<< HEAD
   const [ofJobs, ofSystem] = await Promise.all([listOwn(jobs, listing), system.list(prefix, startOffset, most)]);
-=======
-  const [ofJobs, ofSystem] = await Promise.all([
-    listOwn(jobs, prefix, startOffset, most),
-    system.list(prefix, startOffset, most),
-  ]);
->>>>>>> cli
   const all = [...ofJobs, ...ofSystem.filter(({ name }) => isSystemObject(name))];
   return all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
 }
 
-<<<<<<< HEAD
 /** Names of one request. */
 const PAGE = 1_000;
 
 /** Names of the job bucket that are not its own are left out, so `most` cannot be asked of it: it is asked page by page. */
-async function listOwn(jobs: StoreReader, { prefix, startOffset, most }: Listing): Promise<readonly StoredObject[]> {
+async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly StoredObject[]> {
+  const { prefix, startOffset, most = Infinity } = listing;
   const isOwn = ({ name }: StoredObject): boolean => !isSystemObject(name);
-  if (most === undefined) return (await jobs.list(prefix, startOffset)).filter(isOwn);
+  if (most === Infinity) return (await jobs.list(prefix, startOffset)).filter(isOwn);
   const own: StoredObject[] = [];
-  for (let from = startOffset; ;) {
+  for (let [from, pages] = [startOffset, 0]; pages < MOST_LIST_PAGES; pages++) {
     const page = await jobs.list(prefix, from, PAGE);
     own.push(...page.filter(isOwn));
     const last = page.at(-1);
@@ -76,34 +69,9 @@ async function listOwn(jobs: StoreReader, { prefix, startOffset, most }: Listing
     const [, folder] = /^(jobs\/[^/]+\/job-keys)\//.exec(last.name) ?? [];
     from = folder === undefined ? `${last.name}\u0000` : `${folder}0`;
   }
-}
-
-=======
-/** Names of the job bucket that are not its own are left out, so that it is asked until `most` others are found. */
-async function listOwn(
-  jobs: StoreReader,
-  prefix: string,
-  startOffset: string | undefined,
-  most: number | undefined,
-): Promise<readonly StoredObject[]> {
-  const isOwn = ({ name }: StoredObject): boolean => !isSystemObject(name);
-  if (most === undefined || most === Infinity) return (await jobs.list(prefix, startOffset)).filter(isOwn);
-  const found: StoredObject[] = [];
-  const size = Math.max(most, LEAST_PAGE);
-  for (let [from, pages] = [startOffset, 0]; pages < MOST_LIST_PAGES; pages++) {
-    const page = await jobs.list(prefix, from, size);
-    for (const one of page.filter(isOwn)) found.push(one);
-    if (page.length < size || found.length >= most) return found;
-    // The first name that can stand behind it.
-    from = `${page.at(-1)?.name}\u0000`;
-  }
   throw endlessListing(`gs://${jobs.bucket}/${prefix}`);
 }
 
-/** So that names that are passed over cost no request each. */
-const LEAST_PAGE = 100;
-
->>>>>>> cli
 /** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */
 const JOB_DEPTH = 3;
 
