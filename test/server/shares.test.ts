@@ -70,7 +70,9 @@ describe('what one subject may have open', function () {
     // Who reads a log of the store is the reader that all share: so it is told by a call behind them.
     let isAnswered = false;
     const next = app.call('alice', 'GET', '/v1/jobs/theirs/logs').then(() => (isAnswered = true));
-    assert.equal((await app.call('vera', 'GET', '/v1/jobs/theirs/logs')).text.length, 12_000_000);
+    // Each of these came later, and would be answered later.
+    for (let call = 0; call < 3; call++)
+      assert.equal((await app.call('vera', 'GET', '/v1/jobs/theirs/logs')).text.length, 12_000_000);
     assert.equal(isAnswered, false);
     for (const socket of sockets.splice(0)) socket.destroy();
     await next;
