@@ -58,10 +58,25 @@ function compile(patterns: readonly string[], mode: NamesMode): Compiled {
   };
 }
 
-/** An escaped character, a class, or in a group of its own a dot that is not repeated: it stands for one character of any kind. */
-const PIECES = /\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|(?<bare>\.(?![*+?{]))/gu;
-const withDotsEscaped = (pattern: string): string =>
-  pattern.replaceAll(PIECES, (piece, bare: string | undefined) => (bare === undefined ? piece : String.raw`\.`));
+/**
+ * With a backslash before each dot that stands for one character of any kind: not in a class, not escaped, not repeated. In one pass,
+ * since an expression for classes would begin anew at every bracket.
+ */
+function withDotsEscaped(pattern: string): string {
+  const out: string[] = [];
+  /** Where the class began that has not ended; -1 outside of one. */
+  let open = -1;
+  for (let at = 0; at < pattern.length; at += 1) {
+    const character = pattern.charAt(at);
+    const isLoose = character === '.' && open === -1 && !'*+?{'.includes(pattern.charAt(at + 1) || ' ');
+    out.push(isLoose ? String.raw`\.` : character);
+    if (character === '\\') out.push(pattern.charAt((at += 1)));
+    else if (open === -1 && character === '[') open = at;
+    // A bracket right behind the beginning is one of the class.
+    else if (character === ']' && !/^\[\^?$/.test(pattern.slice(Math.max(open, at - 2), at))) open = -1;
+  }
+  return out.join('');
+}
 
 export interface LooseName {
   /** What is matched beside what is meant, such as `jxdoe@example.org` matches too. */
