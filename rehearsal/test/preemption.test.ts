@@ -76,6 +76,6 @@ describe('a preemption in the rehearsal cloud', () => {
 
 /** Pids of `sleep <mark>` on this computer, in whatever namespace. */
 function running(mark: string): readonly string[] {
-  const all = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  const all = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).split('\n');
   return all.filter((line) => line.trim().endsWith(` sleep ${mark}`));
 }
