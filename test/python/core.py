@@ -95,7 +95,7 @@ FILTER = tuple(
 FILES = {"requirements.txt": b"jax\n"}
 PLAN = {"files": [{"path": "requirements.txt", "object": "files/x", "state": "exists"}]}
 WANTED = {"files": [{**PLAN["files"][0], "state": "wanted"}]}
-DIRECT = {"files": [{**WANTED["files"][0], "url": "https://store.example.org/up?id=1", "upload": "0" * 32}]}
+DIRECT = {"files": [{**WANTED["files"][0], "url": "https://storage.googleapis.com/up?id=1", "upload": "0" * 32}]}
 EDIT = changes.Edit({"name": "a"}, "name: a", {("a", 0): 1, "b.c": None}, FILES, {"k": "SHA256:" + "a" * 43})
 SUBMISSION = jobs.Submission(
     job={"name": "a"},

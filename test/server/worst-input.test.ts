@@ -17,6 +17,7 @@ import { registerObjects } from '../../server/routes/objects.js';
 import { registerPools } from '../../server/routes/pools.js';
 import { registerUploads } from '../../server/routes/uploads.js';
 import { registerWho } from '../../server/routes/who.js';
+import { slowness } from '../until.js';
 import { GatedApp } from './gated-app.js';
 import { unbounded, worst } from './schema-walk.js';
 
@@ -115,12 +116,15 @@ describe('the worst that a form lets in', function () {
     assert.deepEqual(unbounded(z.string().regex(/^[\w.]+$/)), [': text']);
   });
 
-  /** Milliseconds of the process's own computing, whatever else the machine does. */
+  /** Milliseconds of the process's own computing: the least of three, since what runs beside it makes a processor slower too. */
   function cpuMs(work: () => unknown): number {
-    const begun = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(begun);
-    return (user + system) / 1_000;
+    const once = (): number => {
+      const begun = process.cpuUsage();
+      work();
+      const { user, system } = process.cpuUsage(begun);
+      return (user + system) / 1_000;
+    };
+    return Math.min(once(), once(), once());
   }
 
   /** What is not bounded field by field is bounded by the whole: each of these is as large as the form takes. */
@@ -144,7 +148,7 @@ describe('the worst that a form lets in', function () {
     it(`${name}: is checked within ${TASK_MS} ms of computing`, () => {
       const ms = Math.max(...[worst(form.schema), ...largestOf(form)].map((value) => cpuMs(() => form(value))));
       table.push({ form: name, ms });
-      assert.ok(ms < TASK_MS, `${ms} ms`);
+      assert.ok(ms < TASK_MS * slowness(), `${ms} ms`);
     });
 
   it('a loop that takes the square of what it is given is seen', () => {
