@@ -154,7 +154,7 @@ class Deleted:
 class OpenSlices:
     names: Tuple[str, ...]
     # The same slices, each with how its deletion stands: `slice`, and as far as it is known `since` and `answer`.
-    deletions: Optional[Json] = None
+    deletions: Optional[Tuple[Json, ...]] = None
 
 
 @dataclass(frozen=True)
