@@ -213,7 +213,8 @@ verb_supervise() {
   trap '' TERM
   settle "$code" "$how" "$ended"
   record && tries=0 || tries=60
-  publish "$(exited)" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  # By exec: sh would keep a copy of what a function's own redirection closes, and so the lock for as long as the store refuses.
+  (exec < /dev/null > /dev/null 2>&1 8>&- 9>&-; publish "$(exited)") &
   # A disk that takes nothing for a moment; a folder that is gone does not come back.
   while [ $tries -gt 0 ] && [ -d "$run" ]; do
     sleep 2
