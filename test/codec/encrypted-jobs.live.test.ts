@@ -8,7 +8,7 @@ import { JobClient } from '../../client/job-client.js';
 import { newCodecKey } from '../../cloud/codec/codec-key.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
-import { isFoundIn, markedJob, markedZone } from './marked-job.js';
+import { isFoundIn, markedJob } from './marked-job.js';
 import { offerMarkedZone, runMarkedJobs } from './marked-run.js';
 import { contentOf } from './sqlite-content.js';
 
@@ -26,8 +26,7 @@ describe('with a codec key, what Temporal keeps on disk', function () {
     this.timeout(TEMPORAL_START_MS);
     process.env[KEY] = newCodecKey(new Date(), 'test-key');
     server = await startTestServer({ databaseFile });
-    const poolFile = `zones = ["${markedZone('seal')}", "${markedZone('open')}"]\n`;
-    stack = await TestStack.start({ server, codec: { key: `env:${KEY}` }, poolFile });
+    stack = await TestStack.start({ server, codec: { key: `env:${KEY}` } });
     markers = await runMarkedJobs(stack, 'seal');
   });
   after(async () => {

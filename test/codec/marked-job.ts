@@ -6,8 +6,10 @@ export interface MarkedJob {
   readonly markers: readonly string[];
 }
 
-/** A zone that no project has by itself. */
-export const markedZone = (tag: string): string => `us-mk${tag}zone1-a`;
+/** Zones of Google's that no rehearsed project has by itself, and that nothing but a marked job names. */
+const ZONES: Readonly<Record<string, string>> = { seal: 'me-west1-b', open: 'southamerica-west1-c' };
+
+export const markedZone = (tag: string): string => ZONES[tag] ?? 'asia-southeast3-b';
 
 /** @param tag small letters: tells one job's markers from another's */
 export function markedJob(tag: string, name: string, script: string): MarkedJob {
@@ -39,7 +41,8 @@ export function markedJob(tag: string, name: string, script: string): MarkedJob 
     command: { run: `: ${mark('command')}\n${script}` },
   };
   const source = `# ${mark('comment')}\n${JSON.stringify(job)}`;
-  return { job, source, markers: [...new Set(source.match(new RegExp(`mk${tag}[a-z]+`, 'g')))] };
+  const marks = source.match(new RegExp(`mk${tag}[a-z]+`, 'g')) ?? [];
+  return { job, source, markers: [...new Set([...marks, markedZone(tag)])] };
 }
 
 /** In what of these bytes a text may stand: as it is, in hexadecimal as PostgreSQL prints bytes, in base64. */

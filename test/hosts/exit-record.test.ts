@@ -7,7 +7,7 @@ import type { ExitRecordUpload } from '../../cloud/hosts/port.js';
 import { parseExitRecord } from '../../cloud/hosts/run-status.js';
 import { until } from '../until.js';
 import { ended, pids, request } from './run.js';
-import { type HostSession, isAlive, withHost } from './session.js';
+import { type HostSession, isAlive, never, withHost } from './session.js';
 
 const RUN = 'train-x1-a1';
 const PROOF = 'ab'.repeat(32);
@@ -15,11 +15,17 @@ const PROOF = 'ab'.repeat(32);
 /** Takes what hosts put there. */
 class Store {
   readonly taken: string[] = [];
+  /** How often it has refused a record; it takes none while `isRefusing`. */
+  refusals = 0;
+  isRefusing = false;
   readonly #server: Server = createServer((incoming, response) => {
     let body = '';
     incoming.on('data', (chunk) => (body += String(chunk)));
     incoming.on('end', () => {
-      this.taken.push(body);
+      if (this.isRefusing) {
+        this.refusals += 1;
+        response.statusCode = 503;
+      } else this.taken.push(body);
       response.end('{}');
     });
   });
@@ -53,6 +59,19 @@ describe('the exit record of a run', () => {
     exitRecord = await store.open();
   });
   afterEach(() => store.close());
+
+  it('keeps nobody waiting: the run has ended, and can be followed to its end, while the store refuses it', () =>
+    withHost(async (session) => {
+      store.isRefusing = true;
+      await session.connection.startRun(request(UNTIL_GO, { exitRecord }));
+      // The output of a run that has ended is not followed: the command goes on once somebody does.
+      await session.connection.followOutput(RUN, 0, () => goOn(session), never);
+      assert.equal((await session.connection.runStatus(RUN)).kind, 'exited');
+      assert.deepEqual(store.taken, []);
+      await until('the store has refused the record', () => store.refusals > 0);
+      store.isRefusing = false;
+      assert.equal((await store.record())?.code, 7);
+    }));
 
   /** What a disk does to the run's folder while the command runs. The end is in the supervisor's hands in each case. */
   const disks: Readonly<Record<string, (folder: string) => void>> = {
