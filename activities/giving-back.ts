@@ -2,7 +2,7 @@ import { activityInfo, heartbeat, log, sleep } from '@temporalio/activity';
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
 import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
-import { DEFAULT_TIMINGS } from '../domain/timings.js';
+import { wholeTimings } from '../domain/timings.js';
 import { messageOf } from './failures.js';
 
 /** Tells the pool of a deletion that does not end. */
@@ -139,11 +139,9 @@ class Deletion {
   }
 
   async tellIfStuck(): Promise<void> {
-    const { timings } = this.#input;
+    const { giveBackMs } = wholeTimings(this.#input.timings);
     const known = this.#known;
     const now = Date.now();
-    // An input of an earlier build has no such time.
-    const { giveBackMs = DEFAULT_TIMINGS.giveBackMs } = timings as Partial<typeof timings>;
     if (now - known.since < giveBackMs || !this.#isNews(now)) return;
     try {
       await this.#tell(known);

@@ -69,3 +69,6 @@ export const DEFAULT_TIMINGS: Timings = {
   quotaHistoryEvents: 2_000,
   quotaHistoryBytes: 2_000_000,
 };
+
+/** Timings of a message whose sender may be of an earlier build, and not know those that came since. */
+export const wholeTimings = (timings: Partial<Timings>): Timings => ({ ...DEFAULT_TIMINGS, ...timings });

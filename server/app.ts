@@ -10,9 +10,8 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp, callOf, refuseSlowBodies, takeTurns } from './bare-app.js';
+import { type App, bareApp, callOf, refuseLargeBody, refuseSlowBodies, takeTurns } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { refuseLargeBody } from './large-bodies.js';
 import { refuseClearText } from './peers.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';

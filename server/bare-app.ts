@@ -5,6 +5,7 @@ import fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { Semaphore } from '../cloud/hosts/semaphore.js';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
+import { beyond, type Bounds } from '../domain/bounds.js';
 import type { Call, RouteVerb } from './access/gate.js';
 import type { ServerConfig } from './config.js';
 import { answerConnectionError } from './connection-error.js';
@@ -72,6 +73,16 @@ export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
   });
   app.addHook('preValidation', async (request) => clearTimeout(waiting.get(request)));
   app.addHook('onResponse', async (request) => clearTimeout(waiting.get(request)));
+}
+
+/** More than any call needs. A job file and a pool file may each have half of the characters. */
+const MOST_OF_A_BODY: Bounds = { characters: 2 ** 20, values: 20_000, levels: 50, keyCharacters: 4_096 };
+
+/** Before anything walks through a body: each field has its own limits, and what writes it as JSON again calls itself. */
+export async function refuseLargeBody({ body }: FastifyRequest): Promise<void> {
+  if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || 'pipe' in body) return;
+  const problem = beyond(body, MOST_OF_A_BODY);
+  if (problem !== undefined) throw new ApiError('invalid', `the body: ${problem}`, 'docs/http-api.md has the limits');
 }
 
 /** Calls of one route that a subject has at a time: what each has read is in memory until its answer is taken. */

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Piscina } from 'piscina';
-import { Semaphore } from '../cloud/hosts/semaphore.js';
 import { ApiError } from './problem.js';
+import { Shares } from './shares.js';
 import type * as Tasks from './dear-tasks.js';
 
 type Task = keyof typeof Tasks;
@@ -33,22 +33,13 @@ interface DearLimits {
   readonly mostMsPerMinute?: number;
 }
 
-interface Spent {
-  readonly turn: Semaphore;
-  /** Its own turn among them. */
-  waiting: number;
-  /** In the minute that began at `since`. */
-  ms: number;
-  since: number;
-}
-
 /**
  * Work of one call that would hold up the calls of everybody else: in a thread, with a time limit, and at the cost of whoever calls
  * (docs/adr/0095). Limits that count calls know nothing of what one takes.
  */
 export class DearWork {
   readonly #threads: Piscina;
-  readonly #bySubject = new Map<string, Spent>();
+  readonly #shares = new Shares({ atOnce: AT_ONCE, mostOpen: MOST_WAITING, windowMs: MINUTE });
   readonly #mostMs: number;
   readonly #mostMsPerMinute: number;
 
@@ -70,24 +61,16 @@ export class DearWork {
   }
 
   /** @throws ApiError `too-many-requests` for who has spent their share; `unavailable` for what takes too long, or all are busy */
-  async run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
-    const spent = this.#of(subject);
-    if (spent.waiting >= MOST_WAITING)
-      throw new ApiError(
-        'too-many-requests',
-        `${spent.waiting} such calls of ${subject} wait already`,
-        'wait for some',
-      );
-    spent.waiting += 1;
-    try {
-      return await spent.turn.run(() => this.#run(name, input, subject, spent));
-    } finally {
-      spent.waiting -= 1;
-    }
+  run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
+    return this.#shares.turn(
+      subject,
+      () => this.#run(name, input, subject),
+      (open) => new ApiError('too-many-requests', `${open} such calls of ${subject} wait already`, 'wait for some'),
+    );
   }
 
-  async #run<Name extends Task>(name: Name, input: Input<Name>, subject: string, spent: Spent): Promise<Result<Name>> {
-    refuseSpent(spent, subject, this.#mostMsPerMinute);
+  async #run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
+    refuseSpent(subject, this.#shares.used(subject), this.#mostMsPerMinute);
     const begun = performance.now();
     let ms: number | undefined;
     try {
@@ -99,31 +82,20 @@ export class DearWork {
       throw refusalOf(error, this.#mostMs);
     } finally {
       // Of what was given up nobody measured the work alone.
-      spent.ms += ms ?? performance.now() - begun;
+      this.#shares.use(subject, ms ?? performance.now() - begun);
     }
   }
 
   close(): Promise<void> {
     return this.#threads.destroy();
   }
-
-  #of(subject: string): Spent {
-    const now = performance.now();
-    for (const [other, { waiting, since }] of this.#bySubject)
-      if (waiting === 0 && now - since > MINUTE) this.#bySubject.delete(other);
-    const spent = this.#bySubject.get(subject) ?? { turn: new Semaphore(AT_ONCE), waiting: 0, ms: 0, since: now };
-    this.#bySubject.set(subject, spent);
-    return spent;
-  }
 }
 
-function refuseSpent(spent: Spent, subject: string, most: number): void {
-  const now = performance.now();
-  if (now - spent.since > MINUTE) Object.assign(spent, { ms: 0, since: now });
-  if (spent.ms < most) return;
+function refuseSpent(subject: string, ms: number, most: number): void {
+  if (ms < most) return;
   throw new ApiError(
     'too-many-requests',
-    `the calls of ${subject} have taken ${Math.round(spent.ms / 1_000)} s of computing in a minute`,
+    `the calls of ${subject} have taken ${Math.round(ms / 1_000)} s of computing in a minute`,
     'wait a minute; smaller files take less',
   );
 }

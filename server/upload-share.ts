@@ -1,6 +1,7 @@
 import { type Readable } from 'node:stream';
 import { Semaphore } from '../cloud/hosts/semaphore.js';
 import { ApiError } from './problem.js';
+import { Shares } from './shares.js';
 
 /** Through the server, each with two pieces of 8 MiB in memory: of one subject, and of all. */
 const AT_ONCE = 2;
@@ -9,18 +10,10 @@ const ALL_AT_ONCE = 8;
 const MOST_WAITING = 16;
 const DAY_MS = 86_400_000;
 
-interface Share {
-  readonly turn: Semaphore;
-  waiting: number;
-  /** In the day that began at `since`. */
-  bytes: number;
-  since: number;
-}
-
-/** What each subject may bring of a replica's memory, connections and store (docs/adr/0095). Kept by this replica alone. */
+/** What each subject may bring of a replica's memory, connections and store (docs/adr/0095). */
 export class UploadShares {
   readonly #all = new Semaphore(ALL_AT_ONCE);
-  readonly #shares = new Map<string, Share>();
+  readonly #shares = new Shares({ atOnce: AT_ONCE, mostOpen: MOST_WAITING, windowMs: DAY_MS });
   readonly #bytesPerDay: number;
 
   constructor(bytesPerDay: number) {
@@ -29,41 +22,23 @@ export class UploadShares {
 
   /** Before they are sent: whatever comes of it, they were asked for. @throws ApiError `too-many-requests` */
   charge(subject: string, bytes: number): void {
-    const share = this.#of(subject);
-    if (share.bytes + bytes > this.#bytesPerDay)
+    const brought = this.#shares.used(subject);
+    if (brought + bytes > this.#bytesPerDay)
       throw new ApiError(
         'too-many-requests',
-        `${subject} has brought ${share.bytes} bytes within a day, and ${this.#bytesPerDay} are the most`,
+        `${subject} has brought ${brought} bytes within a day, and ${this.#bytesPerDay} are the most`,
         'bring large data to the hosts by the bucket (gcsfuse); an operator raises limits.uploadBytesPerDay',
       );
-    share.bytes += bytes;
+    this.#shares.use(subject, bytes);
   }
 
   /** @throws ApiError `too-many-requests` */
-  async turn<T>(subject: string, work: () => Promise<T>): Promise<T> {
-    const share = this.#of(subject);
-    if (share.waiting >= MOST_WAITING)
-      throw new ApiError(
-        'too-many-requests',
-        `${subject} sends ${share.waiting} files already`,
-        'wait for one of them',
-      );
-    share.waiting += 1;
-    try {
-      return await share.turn.run(() => this.#all.run(work));
-    } finally {
-      share.waiting -= 1;
-    }
-  }
-
-  #of(subject: string): Share {
-    const now = Date.now();
-    for (const [other, { waiting, since }] of this.#shares)
-      if (waiting === 0 && now - since > DAY_MS) this.#shares.delete(other);
-    const known = this.#shares.get(subject) ?? { turn: new Semaphore(AT_ONCE), waiting: 0, bytes: 0, since: now };
-    if (now - known.since > DAY_MS) Object.assign(known, { bytes: 0, since: now });
-    this.#shares.set(subject, known);
-    return known;
+  turn<T>(subject: string, work: () => Promise<T>): Promise<T> {
+    return this.#shares.turn(
+      subject,
+      () => this.#all.run(work),
+      (open) => new ApiError('too-many-requests', `${subject} sends ${open} files already`, 'wait for one of them'),
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@tempor
 import type { Builds, OwnedBuild } from '../../cloud/builds/port.js';
 import type { AwaitBuildInput, BuildWaiter, DeleteBuildInput } from '../../contract/build.js';
 import type { BuildCondition, BuildEnd } from '../../domain/build/condition.js';
-import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { wholeTimings } from '../../domain/timings.js';
 import type { Shipping } from '../attempt/log-stream.js';
 import { messageOf } from '../failures.js';
 import { BuildLog } from './build-log.js';
@@ -91,7 +91,7 @@ export async function deleteBuild(
   { notBefore, timings }: DeleteBuildInput,
 ): Promise<void> {
   let missing = 0;
-  const { giveBackMs = DEFAULT_TIMINGS.giveBackMs } = timings as Partial<typeof timings>;
+  const { giveBackMs } = wholeTimings(timings);
   const giveUpAt = Math.max(activityInfo().scheduledTimestampMs, notBefore) + giveBackMs;
   for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
     heartbeat();

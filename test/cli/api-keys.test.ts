@@ -115,6 +115,7 @@ describe('jobctl setup api-keys', function () {
   });
 
   it('S7: --for-uid gives the folders of all holders away, and what signs to nobody', async function () {
+    // As above: nobody but root can give a file away, or read it as the account that got it.
     if (process.getuid?.() !== 0) this.skip();
     const ownerOf = (name: string): number => statSync(join(folder, name)).uid;
     const holders = ['admin', 'people', 'public', 'server', 'worker'];
