@@ -75,7 +75,7 @@ describe('workflows that are sent garbage', function () {
     }
     assert.deepEqual(
       [OF_JOB.length, OF_SLICE.length, OF_QUOTA.length, signalsOf(janitorContract).length],
-      [9, 3, 2, 0],
+      [9, 4, 2, 0],
     );
     assert.ok(trials >= 200, `${trials} trials`);
     for (const { id, name } of targets)

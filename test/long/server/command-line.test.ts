@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { type Ended, jobctl } from '../../cli/command-line.js';
+import { type Ended, jobctlProcess } from '../../cli/command-line.js';
 import { ended, started } from '../../cli/running-command.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { until } from '../../until.js';
@@ -21,7 +21,7 @@ describe('verbs in a context of jobctl serve', function () {
 
   /** Somebody with a context `team`, a token and nothing else: neither Temporal nor a bucket is named. */
   const as = (email: string, ...args: readonly string[]): Promise<Ended> =>
-    jobctl(args, { HOME: join(home, email), ID_TOKEN: tokens[email] ?? '' });
+    jobctlProcess(args, { HOME: join(home, email), ID_TOKEN: tokens[email] ?? '' });
   const alice = (...args: readonly string[]): Promise<Ended> => as(ALICE, ...args);
   const json = async <T>(...args: readonly string[]): Promise<T> => {
     const { stdout, stderr } = await alice(...args, '-o', 'json');

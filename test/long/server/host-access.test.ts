@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import type { HostAccess } from '../../../contract/api/hosts.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
-import { type Ended, jobctl } from '../../cli/command-line.js';
+import { type Ended, jobctlProcess } from '../../cli/command-line.js';
 import { ended, started } from '../../cli/running-command.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
@@ -40,7 +40,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     ID_TOKEN: tokens[email] ?? '',
     JOBCTL_SSH_PORT: String(stack.stack.rehearsal.endpoints.sshPort),
   });
-  const as = (email: string, ...args: readonly string[]): Promise<Ended> => jobctl(args, envOf(email));
+  const as = (email: string, ...args: readonly string[]): Promise<Ended> => jobctlProcess(args, envOf(email));
   const alice = (...args: readonly string[]): Promise<Ended> => as(ALICE, ...args);
   const leftOf = (email: string): readonly string[] => readdirSync(join(home, email, 'tmp'));
   const ask = (email: string, id: string, replica = 0): Promise<Answer> =>
@@ -231,7 +231,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
       /its hosts let in the key SHA256:\S{43}, which is made from no job-key secret of this server \(it has none\)$/,
     );
     assert.match(String(body['remedy']), /ssh\.jobKeySecret in serve\.json; or log in .*--identity FILE --login USER$/);
-    const verb = await jobctl(['exec', mine, '--server', stack.urls[1] ?? '', '--', 'true'], {
+    const verb = await jobctlProcess(['exec', mine, '--server', stack.urls[1] ?? '', '--', 'true'], {
       ...envOf(ALICE),
       HOME: await loggedInAt(stack.urls[1] ?? ''),
     });
@@ -247,7 +247,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
 
   async function loggedInAt(url: string): Promise<string> {
     const folder = mkdtempSync(join(home, 'other-'));
-    const login = await jobctl(['login', '--server', url, '--id-token-from', 'env:ID_TOKEN'], {
+    const login = await jobctlProcess(['login', '--server', url, '--id-token-from', 'env:ID_TOKEN'], {
       ...envOf(ALICE),
       HOME: folder,
     });
@@ -259,7 +259,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     const secret = `${stack.stack.secretStore}/job-key-secret`;
     await stack.endServer('SIGTERM', 1);
     stack.configure(1, { ssh: { jobKeySecret: secret } });
-    const { exitCode, stderr } = await jobctl(['serve', '--config', stack.configFile(1)], envOf(ALICE));
+    const { exitCode, stderr } = await jobctlProcess(['serve', '--config', stack.configFile(1)], envOf(ALICE));
     assert.equal(exitCode, 2, stderr);
     assert.match(stderr, /ssh\.jobKeySecret: \S+\/job-key-secret: is in the secret store/);
     stack.configure(1, { ssh: { jobKeySecret: stack.stack.jobKeySecret() } });
@@ -383,7 +383,7 @@ describe('logging in to hosts by the word of jobctl serve', function () {
     assert.match(String(body['detail']), /its hosts are pods, which let in no key: they are reached by exec/);
     assert.equal(body['remedy'], `jobctl exec ${id} -- CMD by your kubeconfig, or kubectl exec`);
     const kubeconfig = stack.stack.rehearsal.endpoints.kubeconfig ?? '';
-    const exec = await jobctl(['exec', id, '--', 'echo in'], { ...envOf(ALICE), KUBECONFIG: kubeconfig });
+    const exec = await jobctlProcess(['exec', id, '--', 'echo in'], { ...envOf(ALICE), KUBECONFIG: kubeconfig });
     assert.deepEqual([exec.exitCode, exec.stdout], [0, 'in\n'], exec.stderr);
     await endOf(id);
   });
