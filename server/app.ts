@@ -15,7 +15,7 @@ import type { ServerConfig } from './config.js';
 import { refuseClearText } from './peers.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
-import { ApiError, apiErrorOf, problemOf } from './problem.js';
+import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
 import { refusedLogins } from './refused-logins.js';
 import { type Services, VERSION } from './services.js';
 import { registerHosts } from './routes/hosts.js';
@@ -77,7 +77,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       request.caller = await callerOf(request, services);
     } catch (error) {
       const isRefusal = error instanceof ApiError && (error.code === 'unauthenticated' || error.code === 'forbidden');
-      throw isRefusal ? await refusedLogin(request, reply, error) : error;
+      throw isRefusal ? await refusedLogin(request, error) : error;
     }
   });
   app.addHook('preValidation', refuseLargeBody);
@@ -87,11 +87,11 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     timeWindow: 60_000,
     keyGenerator: (request) => request.caller?.id ?? request.ip,
     allowList: (request) => request.routeOptions.config.isOpen === true,
-    errorResponseBuilder: (_request, { after, max }) =>
-      new ApiError(
-        'too-many-requests',
+    errorResponseBuilder: (_request, { after, max, ttl }) =>
+      new TooManyRequests(
         `more than ${max} calls in a minute`,
         `wait ${after}; the header Retry-After says it in seconds`,
+        ttl,
       ),
   });
   takeTurns(app);
@@ -114,6 +114,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   app.setErrorHandler<FastifyError>(async (error, request, reply) => {
     const failure = await recorded(failureOf(error, request), request, services);
     const problem = problemOf(failure, request.id, statusFor(error, failure));
+    if (failure instanceof TooManyRequests) void reply.header('retry-after', failure.retryAfter);
     return reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
   });
   app.setNotFoundHandler((request, reply) => {

@@ -10,7 +10,7 @@ import type { Call, RouteVerb } from './access/gate.js';
 import type { ServerConfig } from './config.js';
 import { answerConnectionError } from './connection-error.js';
 import type { Caller } from './identity/verifier.js';
-import { ApiError, problemOf } from './problem.js';
+import { ApiError, problemOf, TooManyRequests } from './problem.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -99,7 +99,7 @@ export function takeTurns(app: App): void {
     const key = `${caller.id}\0${method} ${routeOptions.url}`;
     const turn = turns.get(key) ?? { permits: new Semaphore(AT_ONCE), open: 0 };
     if (turn.open >= AT_ONCE + MOST_WAITING)
-      throw new ApiError('too-many-requests', `${turn.open} such calls of ${caller.id} are open`, 'wait for some');
+      throw new TooManyRequests(`${turn.open} such calls of ${caller.id} are open`, 'wait for some');
     turns.set(key, turn);
     turn.open += 1;
     const isEnded = ended(raw, request.raw.socket).then(() => {

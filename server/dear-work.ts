@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Piscina } from 'piscina';
-import { ApiError } from './problem.js';
+import { ApiError, TooManyRequests } from './problem.js';
 import { Shares } from './shares.js';
 import type * as Tasks from './dear-tasks.js';
 
@@ -65,12 +65,12 @@ export class DearWork {
     return this.#shares.turn(
       subject,
       () => this.#run(name, input, subject),
-      (open) => new ApiError('too-many-requests', `${open} such calls of ${subject} wait already`, 'wait for some'),
+      (open) => new TooManyRequests(`${open} such calls of ${subject} wait already`, 'wait for some'),
     );
   }
 
   async #run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
-    refuseSpent(subject, this.#shares.used(subject), this.#mostMsPerMinute);
+    this.#refuseSpent(subject);
     const begun = performance.now();
     let ms: number | undefined;
     try {
@@ -86,18 +86,19 @@ export class DearWork {
     }
   }
 
+  #refuseSpent(subject: string): void {
+    const ms = this.#shares.used(subject);
+    if (ms < this.#mostMsPerMinute) return;
+    throw new TooManyRequests(
+      `the calls of ${subject} have taken ${Math.round(ms / 1_000)} s of computing in a minute`,
+      'wait a minute; smaller files take less',
+      this.#shares.left(subject),
+    );
+  }
+
   close(): Promise<void> {
     return this.#threads.destroy();
   }
-}
-
-function refuseSpent(subject: string, ms: number, most: number): void {
-  if (ms < most) return;
-  throw new ApiError(
-    'too-many-requests',
-    `the calls of ${subject} have taken ${Math.round(ms / 1_000)} s of computing in a minute`,
-    'wait a minute; smaller files take less',
-  );
 }
 
 function refusalOf(error: unknown, mostMs: number): unknown {

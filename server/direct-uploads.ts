@@ -39,9 +39,12 @@ export class DirectUploads {
     this.#isReachable = /^(https:|http:\/\/(127\.|localhost[:/]|\[::1\]))/.test(store.uploadUrl('x'));
   }
 
-  /** Undefined: it is to come through the server. */
-  async offer(size: number): Promise<{ readonly upload: string; readonly url: string } | undefined> {
-    if (size < DIRECT_FROM || !this.#isReachable) return undefined;
+  /** Else it is to come through the server. */
+  isOffered(size: number): boolean {
+    return size >= DIRECT_FROM && this.#isReachable;
+  }
+
+  async offer(size: number): Promise<{ readonly upload: string; readonly url: string }> {
     const upload = randomBytes(16).toString('hex');
     return { upload, url: await this.#store.uploadSession(stagedUploadObject(upload), size) };
   }

@@ -3,7 +3,7 @@ import { type JobRow, isOver } from '../client/job-rows.js';
 import { LogFollower, type LogSelection, type LogSink } from '../client/log-follower.js';
 import { isOutage, pause } from '../client/outage.js';
 import type { StoreReader } from '../cloud/store/port.js';
-import { ApiError } from './problem.js';
+import { ApiError, TooManyRequests } from './problem.js';
 import { SharedReader } from './shared-reader.js';
 
 /** Hosts of a job whose machines have no chips that are known. */
@@ -103,11 +103,7 @@ export class LogFeeds {
   #enter(subject: string): void {
     const count = this.#bySubject.get(subject) ?? 0;
     if (count >= this.#limits.perSubject)
-      throw new ApiError(
-        'too-many-requests',
-        `${subject} follows ${count} logs already`,
-        'end one of them, or read without follow',
-      );
+      throw new TooManyRequests(`${subject} follows ${count} logs already`, 'end one of them, or read without follow');
     this.#bySubject.set(subject, count + 1);
     this.#tell();
   }

@@ -38,6 +38,18 @@ export class ApiError extends Error {
   }
 }
 
+/** Its answer has the header Retry-After. */
+export class TooManyRequests extends ApiError {
+  /** In s, at least 1. */
+  readonly retryAfter: number;
+
+  /** @param waitMs until the same call may be answered, as far as it is known */
+  constructor(detail: string, remedy: string, waitMs = 1_000) {
+    super('too-many-requests', detail, remedy);
+    this.retryAfter = Math.max(1, Math.ceil(waitMs / 1_000));
+  }
+}
+
 export function problemOf({ code, message, remedy }: ApiError, requestId: string, status = STATUS[code]): ApiProblem {
   return {
     type: 'about:blank',

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { App } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { ApiError } from './problem.js';
+import { type ApiError, TooManyRequests } from './problem.js';
 
 /** Addresses that are remembered; the one that was quiet for longest is forgotten for a new one. */
 const MOST_ADDRESSES = 10_000;
@@ -15,7 +15,7 @@ const MOST_ADDRESSES = 10_000;
 export function refusedLogins(
   app: App,
   { limits }: Pick<ServerConfig, 'limits'>,
-): (request: FastifyRequest, reply: FastifyReply, refusal: ApiError) => Promise<ApiError> {
+): (request: FastifyRequest, refusal: ApiError) => Promise<ApiError> {
   const max = limits.refusedLoginsPerMinute;
   const count = app.createRateLimit({
     max,
@@ -23,17 +23,16 @@ export function refusedLogins(
     cache: MOST_ADDRESSES,
     keyGenerator: ({ ip }) => networkOf(ip),
   } as Parameters<typeof app.createRateLimit>[0]);
-  return async (request, reply, refusal) => {
+  return async (request, refusal) => {
     const counted = await count(request);
     if (counted.isAllowed || !counted.isExceeded) {
       request.log.warn({ requestId: request.id, from: request.ip, why: refusal.message }, 'a login was refused');
       return refusal;
     }
-    void reply.header('retry-after', counted.ttlInSeconds);
-    return new ApiError(
-      'too-many-requests',
+    return new TooManyRequests(
       `more than ${max} calls without a valid login in a minute from ${request.ip}`,
       `wait ${counted.ttlInSeconds} s, and log in: jobctl login`,
+      counted.ttl,
     );
   };
 }

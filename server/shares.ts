@@ -31,7 +31,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @param refusal is thrown if `mostOpen` are open already */
+  /** @param refusal makes what is thrown if `mostOpen` are open already */
   async turn<T>(subject: string, work: () => Promise<T>, refusal: (open: number) => Error): Promise<T> {
     const share = this.#of(subject);
     if (share.open >= this.#limits.mostOpen) throw refusal(share.open);
@@ -46,6 +46,11 @@ export class Shares {
   /** In the present window. */
   used(subject: string): number {
     return this.#of(subject).used;
+  }
+
+  /** In ms, of the window that `used` has begun last. */
+  left(subject: string): number {
+    return this.#limits.windowMs - (performance.now() - this.#of(subject).since);
   }
 
   /** The amount counts in the window that `used` has begun last, however long it took. */

@@ -1,6 +1,6 @@
 import { type Readable } from 'node:stream';
 import { Semaphore } from '../cloud/hosts/semaphore.js';
-import { ApiError } from './problem.js';
+import { ApiError, TooManyRequests } from './problem.js';
 import { Shares } from './shares.js';
 
 /** Through the server, each with two pieces of 8 MiB in memory: of one subject, and of all. */
@@ -9,25 +9,44 @@ const ALL_AT_ONCE = 8;
 /** Of one subject: a client brings a few files at a time, and their connections stay open meanwhile. */
 const MOST_WAITING = 16;
 const DAY_MS = 86_400_000;
+/** Looks of one subject into the store, each with the address that may be made for the file: at a time, and within a minute. */
+const LOOKS_AT_ONCE = 16;
+const LOOKS_PER_MINUTE = 4_000;
+const MINUTE_MS = 60_000;
 
 /** What each subject may bring of a replica's memory, connections and store (docs/adr/0095). */
 export class UploadShares {
   readonly #all = new Semaphore(ALL_AT_ONCE);
   readonly #shares = new Shares({ atOnce: AT_ONCE, mostOpen: MOST_WAITING, windowMs: DAY_MS });
+  readonly #looks = new Shares({ atOnce: LOOKS_AT_ONCE, mostOpen: Infinity, windowMs: MINUTE_MS });
   readonly #bytesPerDay: number;
 
   constructor(bytesPerDay: number) {
     this.#bytesPerDay = bytesPerDay;
   }
 
+  /** One after the other beyond `LOOKS_AT_ONCE`, in however many calls they are asked for. @throws ApiError `too-many-requests` */
+  look<T>(subject: string, works: readonly (() => Promise<T>)[]): Promise<T[]> {
+    const looked = this.#looks.used(subject);
+    if (looked + works.length > LOOKS_PER_MINUTE)
+      throw new TooManyRequests(
+        `${subject} has asked for ${looked} files within a minute, and ${LOOKS_PER_MINUTE} are the most`,
+        'pack small files into one archive',
+        this.#looks.left(subject),
+      );
+    this.#looks.use(subject, works.length);
+    const refusal = (): Error => new TypeError('any number may wait');
+    return Promise.all(works.map((work) => this.#looks.turn(subject, work, refusal)));
+  }
+
   /** Before they are sent: whatever comes of it, they were asked for. @throws ApiError `too-many-requests` */
   charge(subject: string, bytes: number): void {
     const brought = this.#shares.used(subject);
     if (brought + bytes > this.#bytesPerDay)
-      throw new ApiError(
-        'too-many-requests',
+      throw new TooManyRequests(
         `${subject} has brought ${brought} bytes within a day, and ${this.#bytesPerDay} are the most`,
         'bring large data to the hosts by the bucket (gcsfuse); an operator raises limits.uploadBytesPerDay',
+        this.#shares.left(subject),
       );
     this.#shares.use(subject, bytes);
   }
@@ -37,7 +56,7 @@ export class UploadShares {
     return this.#shares.turn(
       subject,
       () => this.#all.run(work),
-      (open) => new ApiError('too-many-requests', `${subject} sends ${open} files already`, 'wait for one of them'),
+      (open) => new TooManyRequests(`${subject} sends ${open} files already`, 'wait for one of them'),
     );
   }
 }

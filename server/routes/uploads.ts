@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/stored.js';
-import { Semaphore } from '../../cloud/hosts/semaphore.js';
 import { objectOfFile } from '../../domain/local-files.js';
 import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
@@ -10,8 +9,6 @@ import { paced, UploadShares } from '../upload-share.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, nothing, route } from './answers.js';
 
-/** Looks into the store, and addresses that it makes. */
-const LOOKS_AT_ONCE = 16;
 const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits.directUploadBytes';
 
 /**
@@ -35,15 +32,17 @@ export function registerUploads(
     const tooLarge = request.body.files.find(({ size }) => size > most);
     if (tooLarge !== undefined)
       throw new ApiError('too-large', `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`, LARGER);
-    const permits = new Semaphore(LOOKS_AT_ONCE);
+    const { id } = callOf(request).caller;
     const look = async ({ path, sha256, size }: (typeof request.body.files)[number]) => {
       const object = objectOfFile(path, sha256);
       if ((await store.stat(object)) !== undefined) return { path, object, state: 'exists' as const };
-      const offered = size <= limits.directUploadBytes ? await uploads.offer(size) : undefined;
-      if (offered !== undefined) shares.charge(callOf(request).caller.id, size);
-      return { path, object, state: 'wanted' as const, ...offered };
+      if (size > limits.directUploadBytes || !uploads.isOffered(size))
+        return { path, object, state: 'wanted' as const };
+      shares.charge(id, size);
+      return { path, object, state: 'wanted' as const, ...(await uploads.offer(size)) };
     };
-    return { files: await Promise.all(request.body.files.map((file) => permits.run(() => look(file)))) };
+    const looks = request.body.files.map((file) => () => look(file));
+    return { files: await shares.look(id, looks) };
   });
 
   const complete = {

@@ -22,6 +22,7 @@ import { recordHistories } from '../replay/recording.js';
 import { someOctets } from '../subnet-octets.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
+import { type CloudApart, startCloudApart } from './cloud-apart.js';
 import { writeKeyPair } from './key-pair.js';
 
 export { writeKeyPair } from './key-pair.js';
@@ -72,12 +73,10 @@ export class TestStack {
     const reservations = openReservations();
     const subnetOctet = await reservations.octet(someOctets(), async () => true);
     if (subnetOctet === undefined) throw new Error('127.20.0.0 to 127.63.0.0: each has a stack of a test');
-    const rehearsal = await startRehearsal({
-      stateDir: join(directory, 'rehearsal'),
-      subnetOctet,
-      sshPort: 2222,
-      ...(options.kubernetes === true ? { kubernetesPort: 0 } : {}),
-    });
+    const place = { stateDir: join(directory, 'rehearsal'), subnetOctet, sshPort: 2222 };
+    const rehearsal = await (options.isCloudApart
+      ? startCloudApart(place)
+      : startRehearsal({ ...place, ...(options.kubernetes === true ? { kubernetesPort: 0 } : {}) }));
     const { kubeconfig } = rehearsal.endpoints;
     const bucket = `e2e-${randomBytes(4).toString('hex')}`;
     const storeOptions = { endpoint: rehearsal.endpoints.store, bucket, projectId: 'rehearsal' };
@@ -240,6 +239,11 @@ export class TestStack {
     return join(this.#directory, 'rehearsal');
   }
 
+  /** Of the rehearsal: this process, unless it is apart. */
+  get cloudPid(): number {
+    return 'pid' in this.rehearsal ? (this.rehearsal as CloudApart).pid : process.pid;
+  }
+
   /** Of the worker that runs. */
   get pid(): number | undefined {
     const worker = this.#worker;
@@ -314,6 +318,8 @@ export interface StackOptions {
   readonly readsKeyFiles?: boolean;
   /** A rehearsed Kubernetes too. */
   readonly kubernetes?: true;
+  /** The rehearsal is a process of its own (cloud-apart.ts). */
+  readonly isCloudApart?: true;
   /** Keys of the payload codec, for the worker and this stack's clients. */
   readonly codec?: CodecReferences;
   /** Text of a Bastion quota file. */

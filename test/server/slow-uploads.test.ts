@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileObject } from '../../domain/store-layout.js';
 import { paced, UploadShares } from '../../server/upload-share.js';
 import { until } from '../until.js';
@@ -71,7 +72,32 @@ describe('files through the server', function () {
     const more = await put('bob', randomBytes(11 * MIB));
     assert.equal(more.status, 429);
     assert.match(await more.text(), /bytes within a day/);
+    const [wait, day] = [Number(more.headers.get('retry-after')), 86_400];
+    assert.ok(wait > day - 120 && wait <= day, String(wait));
     assert.equal((await put('carol', randomBytes(MIB))).status, 204);
+  });
+
+  it('are looked for a few at a time of each subject, in however many calls, and so many within a minute', async () => {
+    const shares = new UploadShares(MIB);
+    const [looking, most] = [new Map<string, number>(), new Map<string, number>()];
+    const looks = (who: string, count: number) =>
+      Array.from({ length: count }, () => async () => {
+        const now = (looking.get(who) ?? 0) + 1;
+        looking.set(who, now);
+        most.set(who, Math.max(now, most.get(who) ?? 0));
+        await nextTurn();
+        looking.set(who, (looking.get(who) ?? 1) - 1);
+      });
+    const calls = ['mallory', 'mallory', 'alice', 'mallory'].map((who) => shares.look(who, looks(who, 1_000)));
+    await Promise.all(calls);
+    assert.deepEqual(Object.fromEntries(most), { mallory: 16, alice: 16 });
+    await shares.look('mallory', looks('mallory', 1_000));
+    assert.throws(
+      () => shares.look('mallory', looks('mallory', 1)),
+      (error: Error & { readonly retryAfter?: number }) =>
+        /mallory has asked for 4000 files within a minute/.test(error.message) && (error.retryAfter ?? 99) <= 60,
+    );
+    await shares.look('alice', looks('alice', 1_000));
   });
 
   it('have a least rate, in which the time of the store does not count', async () => {
