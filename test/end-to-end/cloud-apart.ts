@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import type { Rehearsal, RehearsalEndpoints, RehearsalOptions } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
 
@@ -21,10 +23,10 @@ export async function startCloudApart({
       ...['--state-dir', stateDir, '--subnet-octet', String(subnetOctet), '--ssh-port', String(sshPort)],
       ...['--callers', 'login'],
     ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    { stdio: ['ignore', 'pipe', openSync(`${stateDir}.log`, 'a')] },
   );
   const ended = once(child, 'exit');
-  const line = await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
+  const line = await Promise.race([once(createInterface(child.stdout ?? Readable.from([])), 'line'), ended]);
   if (typeof line[0] !== 'string' || child.pid === undefined) throw new Error('the rehearsal ended at its start');
   return {
     pid: child.pid,
