@@ -26,13 +26,16 @@ const SHORT: Suite = {
   ],
 };
 
-/** They need PostgreSQL, a Temporal server that Go builds, a build of an earlier commit, Python's packages, or minutes: .ci/long. */
+/**
+ * In .ci/long: they need PostgreSQL, a Temporal server that Go builds, a build of an earlier commit, Python's packages, or minutes of
+ * processors for what a cheaper test shows from nearer by.
+ */
 const NOT_LIVE =
-  /\/(jobs\/job-keys|server\/on-postgres|server\/four-ways|security\/walk|security\/against-19b9c1e)\.test\.ts$/;
+  /\/(jobs\/(giving-back|job-keys|rehearse|reset)|server\/(on-postgres|four-ways)|security\/(walk|against-19b9c1e))\.test\.ts$/;
 const LIVE: Suite = {
   isMeant: (file) =>
     isLive(file) ||
-    (/^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
+    (/^test\/long\/(jobs\/.+|server\/.+|security\/.+|contract-examples|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(
       file,
     ) &&
       !NOT_LIVE.test(file)),
@@ -41,9 +44,10 @@ const LIVE: Suite = {
     'test/long/server/submit.test.ts',
     'test/long/jobs/crash.test.ts',
     'test/long/jobs/terminate-reset.test.ts',
+    'test/end-to-end/job-life.live.test.ts',
+    'test/end-to-end/remote-build.live.test.ts',
     'test/long/jobs/lost-worker.test.ts',
     'test/long/contract-examples.test.ts',
-    'test/long/contract-parents.test.ts',
   ],
 };
 

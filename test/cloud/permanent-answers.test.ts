@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { CancelledFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
-import { deleteUntilGone } from '../../activities/giving-back.js';
 import { OwnMachinesOperator } from '../../cloud/machines/own/operator.js';
 import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import type { StuckDeletion } from '../../domain/lease.js';
 import { refIn } from '../../domain/machine-kinds/machines/index.js';
 import type { MachinePlan } from '../../domain/machines.js';
-import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { lookAfter, rackStore, visitsOf } from '../hosts/rack.js';
 import { type KeyPair, makeKeyPair, type TestHost, startTestHost } from '../hosts/ssh-host.js';
 import { ownership, slicePlan } from './cloud-tpu-plan.js';
 import { vmsPlan } from './compute-engine-plan.js';
+import { deletionOf, shouldNotTell } from './deletion.js';
 import { makeReady } from './machines-conformance.js';
 import { type RehearsedCloud, startRehearsedCloud } from './rehearsed-cloud.js';
 import {
@@ -22,7 +20,6 @@ import {
   startRehearsedKubernetes,
 } from './rehearsed-kubernetes.js';
 
-const timings = { ...DEFAULT_TIMINGS, giveBackMs: 0, notFoundApartMs: 50 };
 const DEADLINE_MS = 20_000;
 
 interface Answer {
@@ -76,16 +73,6 @@ interface Kind {
   readonly takeBack: () => Promise<void>;
   /** Absent: until its hosts are ready. */
   readonly make?: (plan: MachinePlan) => Promise<unknown>;
-}
-
-type Tell = (deletion: StuckDeletion) => Promise<void>;
-
-/** What the slice workflow asks for, by one worker. */
-function deletionOf(port: Machines, { ref, ownership }: MachinePlan, more: object = {}, tell?: Tell) {
-  const { owner, job, run } = ownership;
-  const input = { ref, owner: { owner, job, run }, notBefore: 0, timings, ...more };
-  const environment = new MockActivityEnvironment();
-  return { environment, done: environment.run(() => deleteUntilGone(port, input, tell)) };
 }
 
 /** What a deletion says and does of each permanent answer, of each kind of machines (docs/adr/0099). */
@@ -248,5 +235,3 @@ describe('an answer that never changes', function () {
       assert.deepEqual((await records.read('lab')).slices, {});
     });
 });
-
-const shouldNotTell: Tell = (stuck) => assert.fail(`told: ${JSON.stringify(stuck)}`);
