@@ -134,10 +134,12 @@ describe('docker compose up, in verified mode', function () {
 
   it('goes on after a restart of each container', async () => {
     const alice = await issuer.token('alice@example.org');
-    for (const service of ['postgres', 'keys', 'temporal', 'ui', 'worker-rehearsal', 'server-rehearsal']) {
+    for (const service of ['postgres', 'keys', 'temporal', 'ui', 'worker-rehearsal', 'server-rehearsal', 'rehearsal']) {
       const { StartedAt } = stack.inspect(service).State;
       await stack.compose('restart', service);
       await stack.untilHealthy();
+      // The network that the issuer is in has gone with that container.
+      if (service === 'rehearsal') await issuer.restart(stack, folder);
       assert.notEqual(stack.inspect(service).State.StartedAt, StartedAt, service);
       await until(`${service}: the list is answered`, () => jobctl(alice, 'list').includes('first'), MINUTE_MS);
     }
@@ -167,12 +169,13 @@ type SigningKey = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 
 /** The least that an issuer is: its discovery document and its keys, over HTTP in the network of the server. */
 class Issuer {
-  readonly #process: BackgroundProcess;
+  #process: BackgroundProcess | undefined;
   readonly #key: SigningKey;
+  readonly #program: string;
 
-  private constructor(process: BackgroundProcess, key: SigningKey) {
-    this.#process = process;
+  private constructor(key: SigningKey, program: string) {
     this.#key = key;
+    this.#program = program;
   }
 
   static async make(stack: ComposeStack, folder: string): Promise<Issuer> {
@@ -181,10 +184,18 @@ class Issuer {
     const discovery = { issuer: ISSUER, jwks_uri: `${ISSUER}/keys` };
     const answers = JSON.stringify({ '/keys': keys, '/.well-known/openid-configuration': discovery });
     const serve = `require('node:http').createServer(({ url }, answer) => answer.setHeader('content-type', 'application/json').end(JSON.stringify(${answers}[url] ?? {}))).listen(${new URL(ISSUER).port}, '127.0.0.1', () => console.log('up'))`;
+    const issuer = new Issuer(privateKey, serve);
+    await issuer.restart(stack, folder);
+    return issuer;
+  }
+
+  async restart(stack: ComposeStack, folder: string): Promise<void> {
+    await this.stop();
     const { Pid } = stack.inspect('rehearsal').State;
-    const started = stack.engine.startInNetworkOf(Pid, join(folder, 'issuer.log'), process.execPath, '-e', serve);
+    const log = join(mkdtempSync(join(folder, 'issuer-')), 'log');
+    const started = stack.engine.startInNetworkOf(Pid, log, process.execPath, '-e', this.#program);
+    this.#process = started;
     await until('the issuer', () => started.tail().includes('up'));
-    return new Issuer(started, privateKey);
   }
 
   token = (email: string): Promise<string> =>
@@ -197,5 +208,7 @@ class Issuer {
       .setExpirationTime('2h')
       .sign(this.#key);
 
-  stop = (): Promise<void> => this.#process.kill();
+  async stop(): Promise<void> {
+    await this.#process?.kill();
+  }
 }
