@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AuditLine, auditLinesSchema, explainedSchema } from '../../contract/api/callers.js';
+import type { auditLinesSchema, explainedSchema } from '../../contract/api/callers.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
@@ -26,11 +26,6 @@ export interface AuditWish {
   readonly pool?: string;
 }
 
-/** Lines of the audit log, newest last; for operators. */
-export async function auditLines(options: ServerOptions, wish: AuditWish): Promise<readonly AuditLine[]> {
-  const { lines } = await new ServerCalls(options).json<z.infer<typeof auditLinesSchema>>({
-    path: 'v1/audit',
-    query: { ...wish },
-  });
-  return lines;
-}
+/** Lines of the audit log, newest last, and from when on it was read if not all of it was; for operators. */
+export const auditLines = (options: ServerOptions, wish: AuditWish): Promise<z.infer<typeof auditLinesSchema>> =>
+  new ServerCalls(options).json({ path: 'v1/audit', query: { ...wish } });

@@ -161,19 +161,30 @@ describe('a context of jobctl serve', function () {
     );
     const argumentsOf = (words: string): readonly string[] => ARGUMENTS[words] ?? (NONE.has(words) ? [] : ['j']);
 
+    const FORBIDDEN = { code: 'forbidden', detail: 'not this one', requestId: 'r', status: 403 };
     let server: Server;
     let calls: string[];
+    let answer: object;
     before(async () => {
       server = createServer((request, response) => {
         calls.push(`${request.method} ${request.url}`);
-        response.writeHead(403, { 'content-type': 'application/problem+json' });
-        response.end(JSON.stringify({ code: 'forbidden', detail: 'not this one', requestId: 'r', status: 403 }));
+        response.writeHead(answer === FORBIDDEN ? 403 : 200, { 'content-type': 'application/problem+json' });
+        response.end(JSON.stringify(answer));
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     });
     after(() => server.close());
     beforeEach(() => {
-      calls = [];
+      [calls, answer] = [[], FORBIDDEN];
+    });
+
+    it('audit log says from when on it was read, if not all of it was', async () => {
+      const warning = /^not all: what is older than 2026-11-26T00:00:00\.000Z was too much to look through$/m;
+      for (const more of [{}, { readFrom: Date.UTC(2026, 10, 26) }]) {
+        answer = { lines: [], ...more };
+        const { exitCode, stderr } = await jobctl(['audit', 'log'], environment());
+        assert.deepEqual([exitCode, warning.test(stderr)], [0, 'readFrom' in more], stderr);
+      }
     });
 
     /** A context of the server, and a login by a variable. */

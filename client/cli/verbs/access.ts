@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-codes.js';
 import { serverOptionsOf } from '../login/server-access.js';
 import { explainedBy } from '../login/server-failures.js';
 import type { OutputFlag } from '../options.js';
-import { printOut } from '../print.js';
+import { printErr, printOut } from '../print.js';
 import { renderTable } from '../render/columns.js';
 
 export interface ExplainFlags extends ContextFlags, OutputFlag {
@@ -42,10 +42,12 @@ export async function auditLog({ user, job, since, limit, pool, ...flags }: Audi
   const place = serverOf(flags, 'audit log');
   const from = since === undefined ? undefined : Date.now() - since;
   const wish = defined({ user, job, since: from, limit, pool });
-  const lines = await auditLines(serverOptionsOf(place), wish).catch((error: unknown) =>
+  const { lines, readFrom } = await auditLines(serverOptionsOf(place), wish).catch((error: unknown) =>
     Promise.reject(explainedBy(place, error)),
   );
   print(flags, lines, ['TIME', 'WHO', 'FROM', 'VERB', 'ON', 'DECISION', 'AS, OR WHY NOT'], lines.map(cellsOf));
+  if (readFrom !== undefined)
+    printErr(`not all: what is older than ${new Date(readFrom).toISOString()} was too much to look through\n`);
   return ExitCode.Done;
 }
 
