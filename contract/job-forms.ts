@@ -90,9 +90,11 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
   }),
 ]);
 const sliceMachines = { uid: text(), hosts: z.array(sliceHost) };
+/** A worker of a later version may know more of them. */
+const refusalScope = z.enum(REFUSAL_SCOPES).catch('unknown');
 const sliceLost = z.discriminatedUnion('cause', [
   z.object({ kind: z.literal('lost'), cause: z.enum(['preempted', 'failed', 'lease']), message: text() }),
-  z.object({ kind: z.literal('lost'), cause: z.literal('refused'), scope: z.enum(REFUSAL_SCOPES), message: text() }),
+  z.object({ kind: z.literal('lost'), cause: z.literal('refused'), scope: refusalScope, message: text() }),
 ]);
 const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('progress'), detail: text() }),

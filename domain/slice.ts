@@ -154,9 +154,18 @@ export interface CreateRefused {
  * How far a refusal reaches (DESIGN.md 11, docs/adr/0042).
  * `request`: this request is wrong wherever it is sent. `zone`: this zone has no capacity or quota now. `zone-lasting`: this
  * zone does not have what is asked for. `moment`: the same request may be accepted later. `installation`: rights, credentials
- * or billing are missing, so that every request is refused until a person acts. `unknown`: nobody has seen this text yet.
+ * or billing are missing, so that every request is refused until a person acts. `permission`: refused as a matter of rights, in words
+ * that do not say how far they reach; the installation's if every zone says so. `unknown`: nobody has seen this text yet.
  */
-export const REFUSAL_SCOPES = ['request', 'zone', 'zone-lasting', 'moment', 'installation', 'unknown'] as const;
+export const REFUSAL_SCOPES = [
+  'request',
+  'zone',
+  'zone-lasting',
+  'moment',
+  'installation',
+  'permission',
+  'unknown',
+] as const;
 export type RefusalScope = (typeof REFUSAL_SCOPES)[number];
 
 /** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */

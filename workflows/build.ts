@@ -232,7 +232,7 @@ class BuildOwner {
 }
 
 /** Of a refusal that waiting may end: a quota, a rate limit, a namespace that is being deleted, rights that are missing. */
-const PASSING: ReadonlySet<RefusalScope> = new Set(['moment', 'zone', 'zone-lasting', 'installation']);
+const PASSING: ReadonlySet<RefusalScope> = new Set(['moment', 'zone', 'zone-lasting', 'installation', 'permission']);
 
 /** The inputs are not those of this workflow's id. */
 const isInvalid = (error: unknown): boolean =>

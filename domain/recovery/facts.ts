@@ -82,6 +82,7 @@ export const FACTS = {
       'zone refused for good',
       'refused for a moment',
       'installation refused',
+      'refused, a right',
       'request refused',
       'refused, unknown',
       'lease lost',

@@ -16,6 +16,7 @@ export const REFUSALS = {
   'zone-lasting': 'zone refused for good',
   moment: 'refused for a moment',
   installation: 'installation refused',
+  permission: 'refused, a right',
   unknown: 'refused, unknown',
 } as const satisfies Record<RefusalScope, Fact<'not ready', 'because'>>;
 

@@ -98,7 +98,13 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
     },
     {
       name: 'another zone may accept what this one refuses',
-      when: { because: LASTING, zones: 'left' },
+      when: { because: [...LASTING, 'refused, a right'], zones: 'left' },
+      decision: { do: 'next zone' },
+    },
+    // A person ends that too; meanwhile each zone is asked in its turn, for the first that lets us in.
+    {
+      name: 'every zone refuses it as a matter of rights',
+      when: { because: 'refused, a right', zones: 'none' },
       decision: { do: 'next zone' },
     },
     {

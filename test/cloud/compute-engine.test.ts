@@ -133,7 +133,7 @@ describe('VMs of the rehearsed Compute Engine', function () {
     await cloud.admin('refuse', about('mixed-1$', 'PERMISSION_DENIED'));
     assert.deepEqual(await under.port.create(vmsPlan('mixed')), {
       kind: 'refused',
-      scope: 'installation',
+      scope: 'permission',
       message: 'x',
       isPartial: true,
     });

@@ -58,6 +58,7 @@ const CASES: readonly (readonly [ComputeFailure, RefusalScope])[] = [
     'installation',
   ],
   [{ httpStatus: 403, message: 'Rate Limit Exceeded' }, 'moment'],
+  [{ httpStatus: 403, message: 'not here, said the project' }, 'permission'],
   [
     { errorCode: 'RESOURCE_OPERATION_RATE_EXCEEDED', message: 'Too frequent operations from the source resource' },
     'moment',

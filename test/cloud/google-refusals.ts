@@ -113,6 +113,13 @@ export const GOOGLE_REFUSALS: Readonly<Record<string, RecordedRefusal>> = {
     from: ['call'],
     scope: 'zone-lasting',
   },
+  'a right that is missing for one type in one zone': {
+    code: 7,
+    message:
+      'User does not have permission to submit requests for accelerator type "v5litepod-8" in location "Z" (or it may not exist).',
+    from: ['call', 'operation', 'request'],
+    scope: 'permission',
+  },
   'an operation that cannot be queued': {
     code: 10,
     message: 'unable to queue the operation',

@@ -36,7 +36,7 @@ describe('the scope of a refusal of Cloud TPU', () => {
     },
     'a refusal of rights in new words': {
       error: { code: 7, message: 'The caller is not welcome' },
-      want: 'installation',
+      want: 'permission',
     },
     'billing that is off': {
       error: { code: 7, message: 'This API method requires billing to be enabled', reason: 'BILLING_DISABLED' },

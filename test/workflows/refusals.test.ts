@@ -82,11 +82,27 @@ describe('a job that is refused its slices', () => {
   });
 
   it('capacity, quota, moments and missing rights end none, however long they last', () => {
-    const scopes = ['zone', 'moment', 'installation'] as const;
+    const scopes = ['zone', 'moment', 'installation', 'permission'] as const;
     fc.assert(
       fc.property(story(scopes), (told) => assert.equal(play(told), undefined)),
       { numRuns: 500 },
     );
+  });
+
+  it('a right that may be missing in one zone alone leaves no zone unasked, in whatever order, and is waited out in turn', () => {
+    const refusals = new Refusals(TIMINGS);
+    const after = (zone: string) => {
+      refusals.note(zone, 'permission');
+      const isLeft = refusals.isLeft(['a', 'b']);
+      refusals.leftZone();
+      const facts = { refusals: 'few', command: 'never ran', preemption: 'spent', infrastructure: 'spent' } as const;
+      const because = REFUSALS.permission;
+      return [decide('not ready', { because, zones: isLeft ? 'left' : 'none', ...facts }).do, refusals.pauseMs(2)];
+    };
+    assert.deepEqual(after('a'), ['next zone', 0]);
+    assert.deepEqual(after('b'), ['next zone', 15_000]);
+    assert.deepEqual(after('a'), ['next zone', 0]);
+    assert.deepEqual(after('b'), ['next zone', 30_000]);
   });
 
   it('a request that every zone refuses ends it at once, if it never ran', () => {

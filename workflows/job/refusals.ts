@@ -29,7 +29,7 @@ export class Refusals {
   note(zone: string, scope: RefusalScope): void {
     this.#count += 1;
     this.#here += 1;
-    if (scope === 'request' || scope === 'zone-lasting' || scope === 'unknown') this.#zones.add(zone);
+    if (LASTING.has(scope)) this.#zones.add(zone);
   }
 
   /** One of these zones has not refused for good. */
@@ -80,3 +80,4 @@ export class Refusals {
 }
 
 const MANY_HERE = 3;
+const LASTING: ReadonlySet<RefusalScope> = new Set(['request', 'zone-lasting', 'permission', 'unknown']);

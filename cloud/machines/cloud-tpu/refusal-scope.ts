@@ -39,7 +39,10 @@ function scopeOfCode(code: number | undefined): RefusalScope {
   switch (code) {
     case Code.ResourceExhausted:
       return 'zone';
+    // Such as `User does not have permission to submit requests for accelerator type "v5litepod-8" in location "us-central1-a"`, which
+    // was so of one type in one zone while other zones gave it (field reports of 2026).
     case Code.PermissionDenied:
+      return 'permission';
     case Code.Unauthenticated:
       return 'installation';
     case Code.InvalidArgument:

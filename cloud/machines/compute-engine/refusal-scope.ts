@@ -45,12 +45,14 @@ const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] 
   { text: /\/(images|imageFamilyViews|networks|subnetworks|disks)\/[^']*' was not found/, scope: 'request' },
   { text: /do not support live migration|Invalid value for field|Invalid JSON payload/, scope: 'request' },
   { text: /does not have access to service account|SERVICE_ACCOUNT_ACCESS_DENIED/, scope: 'installation' },
-  { text: /Constraint constraints\/|PROJECT_CONSTRAINT_VIOLATED/, scope: 'installation' },
+  // Of an organization; gcp.resourceLocations forbids some zones and not others.
+  { text: /Constraint constraints\/|PROJECT_CONSTRAINT_VIOLATED/, scope: 'permission' },
 ];
 
 function scopeOfStatus({ httpStatus, errorCode }: ComputeFailure): RefusalScope {
   if (httpStatus === undefined) return errorCode === undefined ? 'moment' : scopeOfCode(errorCode);
-  if (httpStatus === 401 || httpStatus === 403) return 'installation';
+  if (httpStatus === 401) return 'installation';
+  if (httpStatus === 403) return 'permission';
   if (httpStatus === 408 || httpStatus === 429 || httpStatus >= 500) return 'moment';
   return 'unknown';
 }

@@ -27,7 +27,7 @@ const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] 
   { text: /violates PodSecurity|admission webhook "[^"]*" denied/i, scope: 'request' },
   // KubeRay's events.
   { text: /The RayCluster (spec|metadata|status) is invalid|: Pod "[^"]*" is invalid/, scope: 'request' },
-  { text: /User "[^"]*" cannot /i, scope: 'installation' },
+  { text: /User "[^"]*" cannot /i, scope: 'permission' },
 ];
 
 export const scopeOfText = (message: string): RefusalScope | undefined =>
@@ -35,9 +35,10 @@ export const scopeOfText = (message: string): RefusalScope | undefined =>
 
 function scopeOfStatus(status: number | undefined): RefusalScope {
   switch (status) {
+    // Each cluster has its own logins and rights.
     case 401:
     case 403:
-      return 'installation';
+      return 'permission';
     case 400:
     case 422:
       return 'request';

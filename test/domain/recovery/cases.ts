@@ -223,6 +223,11 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
       { do: 'next zone' },
       'another zone may accept what this one refuses',
     ],
+    [
+      { because: 'refused, a right', zones: 'none', infrastructure: 'spent', command: 'never ran' },
+      { do: 'next zone' },
+      'every zone refuses it as a matter of rights',
+    ],
     [{ because: 'request refused' }, fail('infrastructure'), 'every zone refuses the request of a job that never ran'],
     [
       { because: 'request refused', command: 'ran before' },

@@ -114,7 +114,7 @@ describe('what the recovery table promises', () => {
 
   it('no refusal ends a job that has run, and only a wrong request ends one that has a zone or a retry left', () => {
     const refusals = FACTS['not ready'].because.filter((because) => /refused/.test(because));
-    assert.equal(refusals.length, 6);
+    assert.equal(refusals.length, 7);
     let ends = 0;
     for (const facts of combinations('not ready').filter(({ because }) => refusals.includes(because))) {
       if (decide('not ready', facts).do !== 'fail') continue;

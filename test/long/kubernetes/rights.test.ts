@@ -53,7 +53,7 @@ describe('rights of a worker, on a real cluster', function () {
   it('an account without rights is told which verb on which resource, and nothing is known of its pods', async () => {
     const port = createKubernetes({ cluster: { kubeconfig: await loginAs('default') } });
     const answer = await port.create(small('forbidden'));
-    assert.ok(answer.kind === 'refused' && answer.scope === 'installation', JSON.stringify(answer));
+    assert.ok(answer.kind === 'refused' && answer.scope === 'permission', JSON.stringify(answer));
     assert.match(
       answer.message,
       /cannot create resource "configmaps" in API group "" in the namespace "machines-rights"/,
