@@ -1,3 +1,4 @@
+import { withRow as inTable } from '../runs-table.js';
 import type { MutantReport } from './stryker.js';
 
 export interface Score {
@@ -51,13 +52,5 @@ export function withRow(
   { mutants, killed, survived, argued, percent }: Score,
   { commit, day, minutes }: { readonly commit: string; readonly day: string; readonly minutes: number },
 ): string {
-  const row = `| ${name} | ${mutants} | ${killed} | ${argued} | ${survived} | ${percent} % | ${commit} | ${day} | ${minutes} |`;
-  const lines = text.split('\n');
-  const head = lines.indexOf(HEAD);
-  if (head === -1) throw new Error(`docs/runs.md: no table with the head ${HEAD}`);
-  const end = lines.findIndex((line, at) => at > head && !line.startsWith('|'));
-  const old = lines.findIndex((line, at) => at > head && at < end && line.startsWith(`| ${name} |`));
-  if (old === -1) lines.splice(end, 0, row);
-  else lines[old] = row;
-  return lines.join('\n');
+  return inTable(text, HEAD, name, [mutants, killed, argued, survived, `${percent} %`, commit, day, minutes]);
 }

@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { HEAD, judgedBy, olderSteps, OLDER, withOlder } from '../../scripts/long-runs.js';
+import { withRow } from '../../scripts/runs-table.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PATTERN = /(?:rehearsal\/)?test\/long\/[\w\-.*/]+\.test\.ts/g;
@@ -35,5 +37,34 @@ describe('the scripts of CI', () => {
       patterns.filter((each) => !files.some((file) => matchesGlob(file, each))),
       [],
     );
+  });
+
+  it('write one row a step, and name those whose code has changed since', () => {
+    const empty = `${HEAD}\n| --- | --- | --- | --- | --- |\n\n${OLDER}none.\n`;
+    const once = withRow(empty, HEAD, 'alerts: x', ['2026-11-26', 'aaa', '1 passed', '3 s']);
+    const both = withRow(once, HEAD, 'own machines: y', ['2026-11-26', 'bbb', '2 passed', '4 s']);
+    const again = withRow(both, HEAD, 'alerts: x', ['2026-11-27', 'ccc', '3 passed', '5 s']);
+    const older = olderSteps(again, (commit, paths) => commit === 'bbb' && paths.includes('cloud/machines/own'));
+    assert.deepEqual(older, ['own machines: y']);
+    const whole = [
+      '| alerts: x | 2026-11-27 | ccc | 3 passed | 5 s |',
+      '| own machines: y | 2026-11-26 | bbb | 2 passed | 4 s |',
+    ];
+    assert.equal(
+      withOlder(again, older),
+      `${HEAD}\n| --- | --- | --- | --- | --- |\n${whole.join('\n')}\n\n${OLDER}"own machines: y".\n`,
+    );
+    assert.ok(judgedBy('anything else').includes('workflows'));
+  });
+
+  it('have no row of a step that is gone', () => {
+    const lines = readFileSync(join(ROOT, 'docs/runs.md'), 'utf8').split('\n');
+    const rows = lines.slice(lines.indexOf(HEAD) + 2);
+    const long = readFileSync(join(ROOT, '.ci/long'), 'utf8');
+    const gone = rows
+      .slice(0, rows.indexOf(''))
+      .map((row) => row.slice(2).split(' | ')[0] ?? '')
+      .filter((step) => !long.includes(`step '${step}'`) && !/, \d+ (runs|cases)$/.test(step));
+    assert.deepEqual(gone, []);
   });
 });

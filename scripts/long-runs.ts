@@ -1,0 +1,46 @@
+/** Of the table of docs/runs.md in which each step of .ci/long has one row. */
+export const HEAD = '| step | date | commit | result | time |';
+export const OLDER = 'Older than the code that they judge: ';
+
+const PRODUCT =
+  'domain quota contract workflows activities cloud worker client server rehearsal python deploy package-lock.json'.split(
+    ' ',
+  );
+/** What a step judges, by its name. Any other judges all of the product. */
+const JUDGED: readonly (readonly [step: RegExp, paths: readonly string[]])[] = [
+  [/^kubernetes/, ['cloud/machines/kubernetes', 'cloud/machines/ray-cluster', 'cloud/hosts', 'deploy/kubernetes']],
+  [/^rehearsal/, ['rehearsal']],
+  [/^python/, ['python', 'server', 'contract']],
+  [/^own machines/, ['cloud/machines/own', 'cloud/hosts']],
+  [/^compose/, ['docker-compose.yml', 'docker-compose.verified.yml', 'Dockerfile', 'deploy', 'server']],
+  [/^quota/, ['quota', 'workflows/quota']],
+  [/^alerts/, ['deploy/prometheus', 'worker']],
+  [/^docs/, ['docs', 'README.md', 'client']],
+  [/^(cli|first hour|export|jobman)/, ['client', 'domain']],
+  [/^(modules|set-up|runner|hosts|verbs on hosts)/, ['cloud/hosts', 'activities', 'domain']],
+  [/^(server|security)/, ['server', 'cloud', 'contract', 'domain']],
+];
+
+export const judgedBy = (step: string): readonly string[] => JUDGED.find(([name]) => name.test(step))?.[1] ?? PRODUCT;
+
+/** Names of the rows whose commit is unknown, or behind which what they judge has changed. */
+export function olderSteps(
+  text: string,
+  hasChanged: (commit: string, paths: readonly string[]) => boolean,
+): readonly string[] {
+  const lines = text.split('\n');
+  const rows = lines.slice(lines.indexOf(HEAD) + 2);
+  const end = rows.findIndex((line) => !line.startsWith('|'));
+  return rows.slice(0, end).flatMap((row) => {
+    const [step = '', , commit = ''] = row.slice(2).split(' | ');
+    return hasChanged(commit, judgedBy(step)) ? [step] : [];
+  });
+}
+
+/** The file with that line under its table. */
+export function withOlder(text: string, steps: readonly string[]): string {
+  const said = `${OLDER}${steps.length === 0 ? 'none' : steps.map((step) => `"${step}"`).join(', ')}.`;
+  const line = text.split('\n').find((each) => each.startsWith(OLDER));
+  if (line === undefined) throw new Error(`docs/runs.md: no line that begins with '${OLDER}'`);
+  return text.replace(line, () => said);
+}
