@@ -92,7 +92,8 @@ export async function awaitSlice(
       // The addresses of a slice that was just made come one by one.
       const isLasting = incompleteSince !== undefined && Date.now() - incompleteSince >= BEFORE_TOLD_MS;
       waitingSince ??= Date.now();
-      const isNews = condition.isTelling && Date.now() - Math.max(waitingSince, toldAt) >= apartMs(toldAt);
+      const { tellAfterMs = Infinity } = condition;
+      const isNews = Date.now() - waitingSince >= tellAfterMs && Date.now() - toldAt >= TOLD_APART_MS;
       if ((isLasting || isNews) && condition.detail !== told) {
         tell((told = condition.detail));
         toldAt = Date.now();
@@ -122,7 +123,6 @@ function tellJob({ ref, ownership: { job: id, run } }: AwaitSliceInput): (detail
 const BEFORE_TOLD_MS = 1_000;
 /** Each word to a job is three events of its history, and a thousand pods start one by one. */
 const TOLD_APART_MS = 10_000;
-const apartMs = (toldAt: number): number => (toldAt === -Infinity ? BEFORE_TOLD_MS : TOLD_APART_MS);
 
 /** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
 async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {

@@ -85,8 +85,8 @@ export type Condition =
       readonly detail: string;
       /** The provider calls it ready, but has not said where all of its hosts are. */
       readonly isIncomplete?: true;
-      /** `detail` says why it is not there yet, so that people want to read it. */
-      readonly isTelling?: true;
+      /** `detail` says why it is not there yet: people want to read it, once it has taken so long. Absent: it says nothing. */
+      readonly tellAfterMs?: number;
     }
   | ReadyCondition
   /** Positive evidence that the slice will not serve any more. */

@@ -140,7 +140,7 @@ describe('waiting for a slice', function () {
 
   it('why it waits is told, but not of one that is about to be there, nor each of many changes', async () => {
     const told: string[] = [];
-    const because = (detail: string): Condition => ({ kind: 'waiting', detail, isTelling: true });
+    const because = (detail: string): Condition => ({ kind: 'waiting', detail, tellAfterMs: 1_000 });
     const waitFor = (answers: readonly Answer[]): Promise<Condition> =>
       inActivity(() =>
         awaitSlice(new Scripted(answers), { ref, ownership: ownership(), timings }, (detail) => void told.push(detail)),

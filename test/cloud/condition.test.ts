@@ -33,6 +33,8 @@ const seen = (
   ...(operation === undefined ? {} : { operation }),
 });
 
+const waiting = (detail: string): object => ({ kind: 'waiting', detail, tellAfterMs: 10_000 });
+
 describe('what an observation of a slice is evidence of', () => {
   const cases: Record<string, { observation: Observation; want: string; cause?: string }> = {
     'a request that waits': { observation: seen(request('WAITING_FOR_RESOURCES'), 'not-found'), want: 'waiting' },
@@ -170,7 +172,7 @@ describe('what the observations of a request for several slices are evidence of'
     },
     'one READY, the other being made': {
       observed: both(request('PROVISIONING'), READY, node('CREATING')),
-      want: { kind: 'waiting', detail: 'PROVISIONING' },
+      want: waiting('Google has chosen chips for it, and makes its nodes (PROVISIONING)'),
     },
     'one READY, the other lacks a host': {
       observed: both(request('ACTIVE'), READY, node('READY', { hostCount: 2 })),
@@ -182,11 +184,11 @@ describe('what the observations of a request for several slices are evidence of'
     },
     'one READY, the other repaired: no loss': {
       observed: both(request('ACTIVE'), READY, node('REPAIRING')),
-      want: { kind: 'waiting', detail: 'node 1 REPAIRING' },
+      want: waiting('node 1 REPAIRING'),
     },
     'a request that waits': {
       observed: both(request('WAITING_FOR_RESOURCES'), 'not-found', 'not-found'),
-      want: { kind: 'waiting', detail: 'WAITING_FOR_RESOURCES' },
+      want: waiting('Google has queued it until there are chips (WAITING_FOR_RESOURCES)'),
     },
     'one READY, the other preempted': {
       observed: both(request('ACTIVE'), READY, node('PREEMPTED')),

@@ -151,18 +151,33 @@ function failed(message: string, error: ApiFailure | undefined): Condition {
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
 }
 
+/** A request that is granted at once passes through these within seconds. */
+const TELL_AFTER_MS = 10_000;
+/** docs.cloud.google.com/tpu/docs/queued-resources, "Queued resource states", read 2026-11-21. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+  ACCEPTED: 'Google has accepted the request, and looks for chips',
+  WAITING_FOR_RESOURCES: 'Google has queued it until there are chips',
+  PROVISIONING: 'Google has chosen chips for it, and makes its nodes',
+};
+
+/** @param state as Google calls it */
+function waitingFor(state: string): Condition {
+  const words = IN_WORDS[state];
+  return { kind: 'waiting', detail: words === undefined ? state : `${words} (${state})`, tellAfterMs: TELL_AFTER_MS };
+}
+
 function present({ queuedResource, node }: Observation, which: string): Condition {
   const isQueued = typeof queuedResource === 'object';
   if (!isQueued && node === 'not-found') return { kind: 'missing' };
   if (isQueued && queuedResource.state === 'DELETING') return { kind: 'deleting' };
   if (node === 'not-found') {
     const state = isQueued ? queuedResource.state : 'UNKNOWN';
-    return state === 'ACTIVE' ? { kind: 'missing', isRequestLeft: true } : { kind: 'waiting', detail: state };
+    return state === 'ACTIVE' ? { kind: 'missing', isRequestLeft: true } : waitingFor(state);
   }
   if (node.state === 'DELETING') return { kind: 'deleting' };
   const isGranted = !isQueued || queuedResource.state === 'ACTIVE';
   if (node.state !== 'READY' || !isGranted || node.hosts.length === 0) {
-    return { kind: 'waiting', detail: isQueued && !isGranted ? queuedResource.state : `${which} ${node.state}` };
+    return waitingFor(isQueued && !isGranted ? queuedResource.state : `${which} ${node.state}`);
   }
   // A shorter list would give hosts the indices of others, and a command fewer hosts than it was written for.
   if (node.hostCount !== undefined && node.hosts.length < node.hostCount) {

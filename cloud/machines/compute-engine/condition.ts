@@ -111,7 +111,7 @@ function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): V
       return { kind: 'deleting' };
     // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may come back; what this version does not know.
     default:
-      return { kind: 'waiting', detail: `VM ${name} ${status}` };
+      return { kind: 'waiting', detail: `VM ${name} ${status}`, tellAfterMs: 10_000 };
   }
 }
 

@@ -120,7 +120,7 @@ export function pendingOf(seen: Observation, job: SeenJob): Condition {
   if (refusal !== undefined) return { kind: 'lost', cause: 'refused', ...refusal };
   const detail = waitingWords(seen, job);
   const why = whyGivenBack(job, seen);
-  if (why === undefined) return { kind: 'waiting', detail, isTelling: true };
+  if (why === undefined) return { kind: 'waiting', detail, tellAfterMs: 1_000 };
   const message = `${why}, so the slice gives back the pods that do run: ${detail}`;
   return { kind: 'lost', cause: 'refused', scope: 'zone', message };
 }
