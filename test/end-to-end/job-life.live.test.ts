@@ -139,6 +139,31 @@ describe('a job, from submit to its outcome, by other ways', function () {
     await nothingLeft();
   });
 
+  it('goes to the next zone where a right is missing in the first, and says what Google says while it is queued there', async () => {
+    await admin.post('configure', { capacity: { 'us-west4-a/v5litepod': 0 } });
+    const { id } = await stack.jobs.submit({
+      job: jobFile('true', { tpu: { zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
+      name: 'queued-by-google',
+    });
+    await admin.post('refuse', {
+      method: 'CreateQueuedResource',
+      code: 'PERMISSION_DENIED',
+      nameMatches: id,
+      zone: 'us-central1-a',
+      message:
+        'User does not have permission to submit requests for accelerator type "v5litepod-16" in location "us-central1-a" (or it may not exist).',
+    });
+    const slices = (): Promise<string> => stack.jobs.describe(id).then((view) => JSON.stringify(view.slices));
+    await until('it says that it is queued', async () =>
+      /"zone":"us-west4-a".*Google has queued it until there are chips \(WAITING_FOR_RESOURCES\)/.test(await slices()),
+    );
+    await admin.post('configure', { capacity: {} });
+    const { result, attempts } = await stack.jobs.wait(id);
+    await admin.stopRefusing();
+    assert.deepEqual([result, attempts], ['succeeded', 1], stack.tail());
+    await nothingLeft();
+  });
+
   it("connects with the submitter's own key where the job names one, and refuses one that cannot be read", async () => {
     const { privateKeyFile } = writeKeyPair(mkdtempSync(join(tmpdir(), 'jobctl-own-key-')));
     const { id } = await stack.jobs.submit({ job: jobFile('echo in', { ssh: { private_key: privateKeyFile } }) });
