@@ -148,48 +148,47 @@ isinquota isjobopen isknown islasting islate isleaseheld isliteral islosttail is
 isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked
 ispartial ispreempted ispreemptible isprobe isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
 isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable istelling isterminal
-isthere istogo isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it
-items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job
-jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
-jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
-jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
-jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
-jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
-jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
-kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
-killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
-kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
-labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
-lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts
-laststate lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le leader
-leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
-leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader
-legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter letters letting
-level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like
-likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
-listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
-listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
-lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
-locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
-log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
-loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
-look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
-mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
-maintenance maintenanceevent maintenancestatus major make makeone maker makes making malformed malformedxml manage
-managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
-many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob matching
-matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting
-maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults maxretries
-maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure
-media medialink mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address
-megascale_num_slices megascale_slice_id member members membership memo memory mend mended mends merge message messages
-meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch
-metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib micro migrate
-migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas
-minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
+isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere
+istogo isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its
+itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator
+jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
+jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
+jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host
+jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed
+jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone
+jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins
+joinseconds journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval
+keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings
+keys keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
+kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
+kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
+language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood
+lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate lasttimestamp lasttoken
+lasttransitiontime late lately later latest launch lavor layout lazy lc le leader leading leads leaf leaks leaksfound
+leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves
+leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits
+lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries library libssh
+libtpu licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line
+linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen
+listened listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
+listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool
+local localaddress localfiles localhost locally localport located location locationid locations locationtype lock locked
+lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login
+loginname loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long
+longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low
+lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made
+madeat mail main maintained maintenance maintenanceevent maintenancestatus major make makeone maker makes making
+malformed malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
+manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
+matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me
+mean means meant meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
+megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
+mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
+metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
+micro migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor
+minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
 missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified modifiedat module modules moduluslength moment
 moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo mountpath
 mounts mountvolume move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
@@ -317,30 +316,30 @@ sums supervise superviseattempt supervisems supervisor support supported surroga
 suspendeddata suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync
 synced syntax sys sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag
 tag_resolve_failed tags tail taillines taint taints take taken takes takesatomic takespublickey taking tar target
-targetid targetlink targets targettags task taskattempts taskqueue tasks tb tcp tcpip team tee tell teller telling tells
-temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminate
-terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test
-testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them
-themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till
-time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds
-timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile
-tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url tokenfile
-tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare
-tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch
-topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds
-tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace
-tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
-trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
-type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem
-umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
-unavailable unchanged unconfined unconfirmed uncountedterminatedpods undefined under undergo underoslogin underscore
-underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
-uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
-unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet
-unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready
-unrecognized unrecorded unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
-unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
-unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
+targetid targetlink targets targettags task taskattempts taskqueue tasks tb tcp tcpip team tee tell tellafterms teller
+telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term
+terminate terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy
+tesla test testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their
+theirs them themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier
+tiers till time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts
+timeoutseconds timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls
+tlscafile tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url
+tokenfile tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray
+tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources
+toomuch topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu
+tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
+tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries trouble true trust
+trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice
+twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid
+ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended
+unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncountedterminatedpods undefined under
+undergo underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token
+unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
+universedomain unknown unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
+unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
+unreadable unready unrecognized unrecorded unresolved unschedulable unscheduled unset unshare unsigned unspecified
+unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted
+unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
 updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
 uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
 use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
@@ -349,13 +348,13 @@ v6e vacate vacated valid validafterduration validaftertime validate validatestat
 validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars vcpus venv verb
 verbs verdict verdictof verdicts verified verify versinfo version versioning versions very vfio view viewer views
 violated violations visibility visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts
-volumes vpc wait waited waiter waiters waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms
-waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants
-warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
-wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when
-whenever where whether which whichever while white who whoami whoever whole whom whose why width will window windowms
-winners wire with withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir
-workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow
+volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs
+waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted
+wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
+web websocket wedgedms wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget
+what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why width will
+window windowms winners wire with withfiletypes withignored within withinnominal without woken wokenpools word words
+work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow
 workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
 workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
 writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16

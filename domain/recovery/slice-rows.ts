@@ -67,18 +67,14 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { because: 'failed', infrastructure: 'left' },
       decision: retry('infrastructure', 'lost slices'),
     },
-    // A stall of one zone says nothing of another. The whole gang leaves it.
     {
-      name: 'timeouts.provision is over',
-      when: { because: 'late', infrastructure: 'left' },
-      decision: retry('infrastructure', 'all, next zone'),
-    },
-    {
-      name: 'a slice failed or is late, and the budget is spent',
-      when: { because: ['failed', 'late'], infrastructure: 'spent' },
+      name: 'a slice failed, and the budget is spent',
+      when: { because: 'failed', infrastructure: 'spent' },
       decision: outOf('infrastructure'),
     },
-    // Nobody's fault, and it passes: no budget pays, and no number of refusals is final.
+    // Nobody's fault, and it passes: no budget pays, and no number of them is final. Droughts last days.
+    // A stall of one zone says nothing of another. The whole gang leaves it.
+    { name: 'timeouts.provision is over', when: { because: 'late' }, decision: { do: 'next zone' } },
     { name: 'the zone has no capacity or quota', when: { because: 'zone refused' }, decision: { do: 'next zone' } },
     {
       name: 'the cloud refuses for a moment',

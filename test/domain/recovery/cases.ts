@@ -192,12 +192,12 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     [{ infrastructure: 'spent' }, retry('preemption', 'lost slices'), 'a slice was preempted by the provider'],
     [{ preemption: 'spent' }, spent('preemption'), 'a slice was preempted, and the budget is spent'],
     [{ because: 'failed', preemption: 'spent' }, retry('infrastructure', 'lost slices'), 'a slice failed'],
-    [{ because: 'late' }, retry('infrastructure', 'all, next zone'), 'timeouts.provision is over'],
     [
-      { because: 'late', infrastructure: 'spent' },
+      { because: 'failed', infrastructure: 'spent' },
       spent('infrastructure'),
-      'a slice failed or is late, and the budget is spent',
+      'a slice failed, and the budget is spent',
     ],
+    [{ because: 'late', infrastructure: 'spent' }, { do: 'next zone' }, 'timeouts.provision is over'],
     [
       { because: 'zone refused', infrastructure: 'spent', preemption: 'spent' },
       { do: 'next zone' },
