@@ -150,6 +150,13 @@ describe('an answer that never changes, of a real cluster', function () {
   it('credentials that were revoked: told as final; whoever has others finds it, and it goes', async () => {
     const plan = await running('revoked');
     real.kubectl('delete', 'serviceaccount', ACCOUNT);
+    // The API server believes a token for a while that it has seen to be good.
+    const isRefused = (): Promise<boolean> =>
+      port.observe(plan).then(
+        () => false,
+        (error: unknown) => /Unauthorized/.test(String(error)),
+      );
+    await until('the token is refused', isRefused, DEADLINE_MS);
     const { isFinal, answer } = await toldOnce(port, plan);
     assert.deepEqual([isFinal, /Unauthorized/.test(answer)], [true, true], answer);
     await deletionOf(real.port, plan, {}, shouldNotTell).done;
