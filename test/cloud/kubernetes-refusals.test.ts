@@ -14,8 +14,8 @@ const FORBIDDEN =
 const creates: Record<string, [unknown, string]> = {
   'a name that is taken': [answered(409, 'AlreadyExists', 'jobs.batch "x" already exists'), 'exists'],
   'a race': [answered(409, 'Conflict', 'Operation cannot be fulfilled'), 'refused moment'],
-  'a right that is missing': [answered(403, 'Forbidden', FORBIDDEN), 'refused installation'],
-  'no login': [answered(401, 'Unauthorized', 'Unauthorized'), 'refused installation'],
+  'a right that is missing': [answered(403, 'Forbidden', FORBIDDEN), 'refused permission'],
+  'no login': [answered(401, 'Unauthorized', 'Unauthorized'), 'refused permission'],
   'a quota of the namespace': [
     answered(403, 'Forbidden', 'configmaps "x" is forbidden: exceeded quota: q, requested: count/configmaps=1'),
     'refused zone',

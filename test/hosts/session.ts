@@ -4,6 +4,7 @@ import type { SshHostsOptions } from '../../cloud/hosts/ssh-fleet.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
+import { until } from '../until.js';
 import type { TestHost, TestHostOptions } from './ssh-host.js';
 import { makeKeyPair, startTestHost } from './ssh-host.js';
 
@@ -40,11 +41,25 @@ export async function withHost(
       .split('\n')
       .map((line) => line.split(' ')[0] ?? '');
   try {
-    await work({ host, connection: await another(), another, read, starts });
+    await work({ host, connection: begins(await another()), another, read, starts });
   } finally {
     for (const fleet of fleets) fleet.release();
     await host.stop();
   }
+}
+
+/** Its starts are answered once the command has begun, or will not: on a busy machine `starting` is an answer too. */
+function begins(connection: HostConnection): HostConnection {
+  const start = connection.startRun.bind(connection);
+  connection.startRun = async (request) => {
+    const answer = await start(request);
+    if (answer.kind !== 'starting') return answer;
+    return until(`${request.runId} begins`, async () => {
+      const status = await connection.runStatus(request.runId);
+      return status.kind === 'starting' ? undefined : status;
+    });
+  };
+  return connection;
 }
 
 export function isAlive(pid: number): boolean {
