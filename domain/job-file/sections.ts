@@ -58,7 +58,9 @@ const keep = z.union(
 const timeouts = section({
   stop: duration().nullish().describe('How long a stopped job keeps its slices; 8h without it.'),
   queue: duration().nullish().describe('How long it may wait for quota, each time.'),
-  provision: duration().nullish().describe('How long its slices may take to be ready in one zone, before the next is asked.'),
+  provision: duration()
+    .nullish()
+    .describe('How long its slices may take to be ready in one zone, before the next is asked.'),
   setup: duration().nullish().describe('How long its hosts may be set up in one attempt.'),
   run: duration().nullish().describe('How long the command may run in one attempt.'),
   no_output: z

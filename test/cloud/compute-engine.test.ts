@@ -189,7 +189,11 @@ describe('VMs of the rehearsed Compute Engine', function () {
       message: 'the VM ended-0 is TERMINATED',
     });
     await cloud.admin('force', { name: 'ended-0', state: 'REPAIRING' });
-    assert.deepEqual(await observed(under, plan), { kind: 'waiting', detail: 'VM ended-0 REPAIRING', tellAfterMs: 10_000 });
+    assert.deepEqual(await observed(under, plan), {
+      kind: 'waiting',
+      detail: 'VM ended-0 REPAIRING',
+      tellAfterMs: 10_000,
+    });
     await cloud.admin('force', { name: 'ended-0', state: 'SUSPENDED' });
     assert.equal((await observed(under, plan)).kind, 'lost');
     await cloud.admin('force', { name: 'ended-0', state: 'READY' });
