@@ -194,6 +194,32 @@ describe('the pool file', function () {
     assert.deepEqual((await sweep()).unlisted, []);
   });
 
+  it('the janitor wakes no pool of another installation in the namespace', async () => {
+    const { client, taskQueue } = stack;
+    const started: { readonly terminate: (why: string) => Promise<unknown> }[] = [];
+    for (const [pool, queue] of [
+      ['of-nobody-here', `${taskQueue}-of-others`],
+      ['of-ours', taskQueue],
+    ] as const)
+      started.push(
+        await client.workflow.start('job', {
+          workflowId: `waits-in-${pool}-${Date.now()}`,
+          taskQueue: queue,
+          args: [{ v: 1, job: job('true') }],
+          // No worker takes its first task before it is over.
+          startDelay: '1 hour',
+          searchAttributes: { JobPool: [pool] },
+        }),
+      );
+    const woken = await until('ours is seen', async () => {
+      const { wokenPools } = await sweep();
+      return wokenPools.includes('of-ours') && wokenPools;
+    });
+    assert.ok(!woken.includes('of-nobody-here'), woken.join(', '));
+    for (const each of started) await each.terminate('test');
+    await client.workflow.getHandle('quota/of-ours').terminate('test');
+  });
+
   const sweep = () =>
     stack.client.workflow.execute<typeof janitor>('janitor', {
       workflowId: `sweep-${Date.now()}`,
