@@ -49,6 +49,12 @@ class Store {
 
 const folderOf = ({ host }: HostSession): string => join(host.home, '.jobctl/runs', RUN);
 const UNTIL_GO = 'echo up; while [ ! -f "$HOME/go" ]; do sleep 0.05; done; exit 7';
+/** Its shell has read the run's folder: before that, a folder that is removed is a script that cannot be read. */
+const hasPrinted = ({ connection }: HostSession): Promise<true> =>
+  until('it has printed', async () => {
+    const status = await connection.runStatus(RUN);
+    return status.kind === 'running' && status.outputBytes > 0 ? true : undefined;
+  });
 const goOn = ({ host }: HostSession): void => writeFileSync(join(host.home, 'go'), '');
 
 describe('the exit record of a run', () => {
@@ -87,6 +93,7 @@ describe('the exit record of a run', () => {
     it(`is whole in the store, though ${what}`, () =>
       withHost(async (session) => {
         await session.connection.startRun(request(UNTIL_GO, { exitRecord }));
+        await hasPrinted(session);
         disk(folderOf(session));
         goOn(session);
         const record = await store.record();
@@ -97,6 +104,7 @@ describe('the exit record of a run', () => {
   it('comes onto the disk when that takes it again', () =>
     withHost(async (session) => {
       await session.connection.startRun(request(UNTIL_GO, { exitRecord }));
+      await hasPrinted(session);
       const place = join(folderOf(session), 'exit.new');
       rmSync(place);
       mkdirSync(place);
@@ -143,7 +151,8 @@ describe('a run whose folder was removed while its command runs', () => {
   it('has begun: nobody starts it a second time beside itself', () =>
     withHost(async (session) => {
       const { connection } = session;
-      await connection.startRun(request('exec sleep 300'));
+      await connection.startRun(request('echo up; exec sleep 300'));
+      await hasPrinted(session);
       const [child] = pids(session);
       rmSync(folderOf(session), { recursive: true });
       assert.equal((await connection.runStatus(RUN)).kind, 'orphaned');

@@ -48,7 +48,7 @@ export async function withHost(
   }
 }
 
-/** Its starts are answered once the command has begun, or will not: on a busy machine `starting` is an answer too. */
+/** Answers a start once its command has begun or will not begin. A busy host answers `starting` first. */
 function begins(connection: HostConnection): HostConnection {
   const start = connection.startRun.bind(connection);
   connection.startRun = async (request) => {
