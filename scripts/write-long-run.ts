@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { HEAD, OLDER, olderSteps, withOlder } from './long-runs.js';
-import { withRow } from './runs-table.js';
+import { HEAD, OLDER, olderSteps, withOlder, withRow } from './runs-page.js';
 
 /**
- * Writes what a step of .ci/long found into its row of docs/runs.md, and under the table the steps whose code has changed since.
- *   tsx scripts/write-long-run.ts STEP COMMIT RESULT TIME
- *   tsx scripts/write-long-run.ts                           the last alone, which is printed
+ * Writes the result of a step of .ci/long into its row of docs/runs.md. Without arguments it writes and prints the line under the
+ * table: the steps whose code has changed since they ran.
+ *   tsx scripts/write-long-run.ts [STEP COMMIT RESULT TIME]
  */
 const FILE = 'docs/runs.md';
 const [step, commit = '', result = '', time = ''] = process.argv.slice(2);
@@ -18,9 +17,12 @@ function hasChanged(since: string, paths: readonly string[]): boolean {
   return status !== 0 || Number(stdout) > 0;
 }
 
-const before = readFileSync(FILE, 'utf8');
-const day = new Date().toISOString().slice(0, 10);
-const text = step === undefined ? before : withRow(before, HEAD, step, [day, commit, result, time]);
-const older = olderSteps(text, hasChanged);
-writeFileSync(FILE, withOlder(text, older));
-if (step === undefined) console.log(`${OLDER}${older.join(', ') || 'none'}`);
+const text = readFileSync(FILE, 'utf8');
+if (step === undefined) {
+  const older = olderSteps(text, hasChanged);
+  writeFileSync(FILE, withOlder(text, older));
+  console.log(`${OLDER}${older.join(', ') || 'none'}`);
+} else {
+  const day = new Date().toISOString().slice(0, 10);
+  writeFileSync(FILE, withRow(text, HEAD, step, [day, commit, result, time]));
+}

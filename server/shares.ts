@@ -12,8 +12,8 @@ interface Share {
 export interface ShareLimits {
   /** Works of one subject that run at a time. */
   readonly atOnce: number;
-  /** Those that run or wait. */
-  readonly mostOpen: number;
+  /** Those that run or wait. Absent: any number. */
+  readonly mostOpen?: number;
   /** What is used is counted anew after so long. */
   readonly windowMs: number;
 }
@@ -33,8 +33,14 @@ export class Shares {
 
   /** @param refusal makes what is thrown if `mostOpen` are open already */
   async turn<T>(subject: string, work: () => Promise<T>, refusal: (open: number) => Error): Promise<T> {
+    const { open } = this.#of(subject);
+    if (open >= (this.#limits.mostOpen ?? Infinity)) throw refusal(open);
+    return this.run(subject, work);
+  }
+
+  /** Waits for its turn, however many do. */
+  async run<T>(subject: string, work: () => Promise<T>): Promise<T> {
     const share = this.#of(subject);
-    if (share.open >= this.#limits.mostOpen) throw refusal(share.open);
     share.open += 1;
     try {
       return await share.permits.run(work);

@@ -18,14 +18,14 @@ const MINUTE_MS = 60_000;
 export class UploadShares {
   readonly #all = new Semaphore(ALL_AT_ONCE);
   readonly #shares = new Shares({ atOnce: AT_ONCE, mostOpen: MOST_WAITING, windowMs: DAY_MS });
-  readonly #looks = new Shares({ atOnce: LOOKS_AT_ONCE, mostOpen: Infinity, windowMs: MINUTE_MS });
+  readonly #looks = new Shares({ atOnce: LOOKS_AT_ONCE, windowMs: MINUTE_MS });
   readonly #bytesPerDay: number;
 
   constructor(bytesPerDay: number) {
     this.#bytesPerDay = bytesPerDay;
   }
 
-  /** One after the other beyond `LOOKS_AT_ONCE`, in however many calls they are asked for. @throws ApiError `too-many-requests` */
+  /** Runs at most `LOOKS_AT_ONCE` works of a subject at a time, over all of its calls. @throws ApiError `too-many-requests` */
   look<T>(subject: string, works: readonly (() => Promise<T>)[]): Promise<T[]> {
     const looked = this.#looks.used(subject);
     if (looked + works.length > LOOKS_PER_MINUTE)
@@ -35,8 +35,7 @@ export class UploadShares {
         this.#looks.left(subject),
       );
     this.#looks.use(subject, works.length);
-    const refusal = (): Error => new TypeError('any number may wait');
-    return Promise.all(works.map((work) => this.#looks.turn(subject, work, refusal)));
+    return Promise.all(works.map((work) => this.#looks.run(subject, work)));
   }
 
   /** Before they are sent: whatever comes of it, they were asked for. @throws ApiError `too-many-requests` */

@@ -92,14 +92,13 @@ class Supervision {
   readonly #caller: HostCaller;
   readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
-  readonly #dependencies: ActivityDependencies;
   readonly #shipping: Shipping;
   readonly #streams = new Map<AttemptHost, LogStream>();
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
   /** With what a host's exit record must bear. */
-  readonly #sources: ActivityDependencies & { readonly proofOf: ExitProofOf };
+  readonly #dependencies: ActivityDependencies & { readonly proofOf: ExitProofOf };
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   /** Whose end is the attempt's; all of them, unless one leads the others. */
@@ -121,13 +120,12 @@ class Supervision {
     guard: SliceGuard,
     signal: AbortSignal,
   ) {
-    this.#dependencies = dependencies;
     this.#input = input;
     this.#caller = callerUntil(signal);
     this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
-    this.#sources = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
+    this.#dependencies = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
     this.#shipping = {
@@ -213,7 +211,7 @@ class Supervision {
   async #storedEnds(hosts: readonly AttemptHost[]): Promise<readonly HostEnd[]> {
     if (hosts.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
-    return Promise.race([storedEnds(this.#sources, this.#input, hosts), none]);
+    return Promise.race([storedEnds(this.#dependencies, this.#input, hosts), none]);
   }
 
   /** Of an end that hosts or slices decided. */
@@ -323,7 +321,7 @@ class Supervision {
         const end = await this.#endBeforeStart(host, connection);
         if (end !== undefined) return { kind: 'ended before', end } as const;
         known.asked();
-        const request = runRequest(this.#sources, this.#input, host, script);
+        const request = runRequest(this.#dependencies, this.#input, host, script);
         return startRun(connection, request, this.#input.spec.secrets && this.#secretsOnce);
       }),
     ]);
@@ -378,7 +376,7 @@ class Supervision {
     this.#endedAt.set(end, Date.now() - (status.quietMs ?? 0));
     // Most attempts are over by then, and what ends them is in their history.
     void pause(KEEP_AFTER_MS, this.#signal).then(
-      () => keepEnd(this.#sources, this.#input, host, status),
+      () => keepEnd(this.#dependencies, this.#input, host, status),
       () => undefined,
     );
     return end;

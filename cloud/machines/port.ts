@@ -2,6 +2,9 @@ import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machi
 import type { MachineKindName, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
 
+/** `tellAfterMs` of states that a request which is granted at once passes within seconds. */
+export const TELL_AFTER_MS = 10_000;
+
 /** A slice that somebody asks about. */
 export interface Claim<Ref> {
   readonly ref: Ref;

@@ -1,4 +1,4 @@
-import { withRow as inTable } from '../runs-table.js';
+import { withRow as inTable } from '../runs-page.js';
 import type { MutantReport } from './stryker.js';
 
 export interface Score {

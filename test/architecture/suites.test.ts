@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HEAD, judgedBy, olderSteps, OLDER, withOlder } from '../../scripts/long-runs.js';
-import { withRow } from '../../scripts/runs-table.js';
+import { HEAD, judgedBy, olderSteps, OLDER, withOlder, withRow } from '../../scripts/runs-page.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PATTERN = /(?:rehearsal\/)?test\/long\/[\w\-.*/]+\.test\.ts/g;

@@ -179,7 +179,8 @@ describe('a context of jobctl serve', function () {
     });
 
     it('audit log says from when on it was read, if not all of it was', async () => {
-      const warning = /^not all: what is older than 2026-11-26T00:00:00\.000Z was too much to look through$/m;
+      const warning =
+        /^not the whole log: lines before 2026-11-26T00:00:00\.000Z were not read, because there are too many$/m;
       for (const more of [{}, { readFrom: Date.UTC(2026, 10, 26) }]) {
         answer = { lines: [], ...more };
         const { exitCode, stderr } = await jobctl(['audit', 'log'], environment());

@@ -32,7 +32,7 @@ export class TestStack {
   /** Run ids; see test/replay/recording.ts. */
   readonly answeredByTest = new Set<string>();
   readonly server: TestServer;
-  readonly rehearsal: Rehearsal;
+  readonly rehearsal: Rehearsal & Partial<CloudApart>;
   readonly client: Client;
   readonly jobs: JobClient;
   readonly store: StorePort;
@@ -241,7 +241,7 @@ export class TestStack {
 
   /** Of the rehearsal: this process, unless it is apart. */
   get cloudPid(): number {
-    return 'pid' in this.rehearsal ? (this.rehearsal as CloudApart).pid : process.pid;
+    return this.rehearsal.pid ?? process.pid;
   }
 
   /** Of the worker that runs. */
@@ -318,7 +318,7 @@ export interface StackOptions {
   readonly readsKeyFiles?: boolean;
   /** A rehearsed Kubernetes too. */
   readonly kubernetes?: true;
-  /** The rehearsal is a process of its own (cloud-apart.ts). */
+  /** The rehearsal is a process of its own (cloud-apart.ts), without a Kubernetes. */
   readonly isCloudApart?: true;
   /** Keys of the payload codec, for the worker and this stack's clients. */
   readonly codec?: CodecReferences;
@@ -332,7 +332,7 @@ export interface StackOptions {
 
 interface StackParts {
   readonly server: TestServer;
-  readonly rehearsal: Rehearsal;
+  readonly rehearsal: Rehearsal & Partial<CloudApart>;
   readonly client: Client;
   readonly jobs: JobClient;
   readonly store: StorePort;

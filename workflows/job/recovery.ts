@@ -98,7 +98,7 @@ export class Recovery {
         this.#parts.story.move(JobPhase.Evicting, what);
         // A gang lies in one zone: its slices that are here already go too.
         await gang.evict('another zone is asked for the whole gang');
-        // Who waited for `timeouts.provision` has had its pause.
+        // A job that waited for `timeouts.provision` needs no further pause.
         return this.#nextZone(what, loss.cause === 'refused');
       case 'ask again':
         this.#parts.story.setBack(what);

@@ -47,7 +47,9 @@ export async function auditLog({ user, job, since, limit, pool, ...flags }: Audi
   );
   print(flags, lines, ['TIME', 'WHO', 'FROM', 'VERB', 'ON', 'DECISION', 'AS, OR WHY NOT'], lines.map(cellsOf));
   if (readFrom !== undefined)
-    printErr(`not all: what is older than ${new Date(readFrom).toISOString()} was too much to look through\n`);
+    printErr(
+      `not the whole log: lines before ${new Date(readFrom).toISOString()} were not read, because there are too many\n`,
+    );
   return ExitCode.Done;
 }
 

@@ -1,5 +1,6 @@
 import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
 import type { EpochMs } from '../../../domain/units.js';
+import { TELL_AFTER_MS } from '../port.js';
 import { refusalScope } from './refusal-scope.js';
 
 /** Google's words (Cloud TPU v2 protos). A state that this version does not know arrives as it is. */
@@ -151,8 +152,6 @@ function failed(message: string, error: ApiFailure | undefined): Condition {
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
 }
 
-/** A request that is granted at once passes through these within seconds. */
-const TELL_AFTER_MS = 10_000;
 /** docs.cloud.google.com/tpu/docs/queued-resources, "Queued resource states", read 2026-11-21. */
 const IN_WORDS: Readonly<Record<string, string>> = {
   ACCEPTED: 'Google has accepted the request, and looks for chips',

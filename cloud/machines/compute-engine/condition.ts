@@ -1,6 +1,7 @@
 import { contentHash } from '../../../domain/content-hash.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import type { Condition, Owner, Ownership, SliceHost } from '../../../domain/slice.js';
+import { TELL_AFTER_MS } from '../port.js';
 import { type ApiInstance, type ApiOperation } from './compute-api.js';
 import { type ComputeFailure, refusalScope } from './refusal-scope.js';
 
@@ -111,7 +112,7 @@ function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): V
       return { kind: 'deleting' };
     // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may come back; what this version does not know.
     default:
-      return { kind: 'waiting', detail: `VM ${name} ${status}`, tellAfterMs: 10_000 };
+      return { kind: 'waiting', detail: `VM ${name} ${status}`, tellAfterMs: TELL_AFTER_MS };
   }
 }
 
