@@ -40,10 +40,11 @@ export function underPoolRules(question: Question): Pick<JobSettings, 'limits' |
     allowed && formatProblems(notAllowed(allowed, [...choicesOf(spec), ...buildChoices(input.job, spec)])),
   ].filter((problem) => problem !== undefined && problem !== '');
   if (problems.length > 0) throw invalidJob(problems.join('\n'));
-  const { logBytesPerAttempt, inputBytes } = limits ?? {};
+  const { logBytesPerAttempt, inputBytes, requestsPerJob } = limits ?? {};
   const kept = {
     ...(logBytesPerAttempt !== undefined && { logBytesPerAttempt }),
     ...(inputBytes !== undefined && { inputBytes }),
+    ...(requestsPerJob !== undefined && { requestsPerJob }),
   };
   return {
     ...(Object.keys(kept).length > 0 && { limits: kept }),

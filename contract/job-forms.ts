@@ -33,7 +33,7 @@ export const grantedForm: Form<LeaseGrant> = form(
   }),
 );
 export const revokedForm: Form<LeaseRevocation> = form(
-  z.object({ ...leaseNews, reason: text(), cause: z.enum(['quota', 'asking', 'parked']) }),
+  z.object({ ...leaseNews, reason: text(), cause: z.enum(['quota', 'asking', 'parked', 'beside']) }),
 );
 export const setUpProgressForm: Form<SetUpProgress> = form(
   z.object({

@@ -100,7 +100,7 @@ export interface JobSettings {
   readonly quotaNote: string;
   readonly timings: Timings;
   /** Of the pool's `[limits]`; absent: none. */
-  readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes'>;
+  readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes' | 'requestsPerJob'>;
   /** What an edit of the job may choose; absent: anything. */
   readonly allowed?: AllowedChoices;
 }
@@ -115,6 +115,8 @@ export interface SliceView {
   readonly uid?: string;
   readonly hosts: readonly SliceHost[];
   readonly detail?: string;
+  /** Since when `detail` says so. Absent: not known, as of a worker of an older jobctl. */
+  readonly since?: EpochMs;
 }
 
 export interface JobEvent {
@@ -147,6 +149,10 @@ export interface JobView {
   /** Starts that the command asked for by its exit code. Absent: none. */
   readonly requestedRestarts?: number;
   readonly slices: readonly SliceView[];
+  /** Of requests in other zones, beside `slices`, that are there or on their way out (docs/adr/0101). Absent: none. */
+  readonly rivals?: readonly SliceView[];
+  /** When another zone is asked, if none of those that are asked has the slices before. Absent: there is none to be asked. */
+  readonly nextZone?: { readonly zone: string; readonly at: EpochMs };
   /** What the pool granted last, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
   readonly granted?: Granted;
   /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
@@ -180,7 +186,8 @@ export interface LeaseGrant extends LeaseNews {
 /** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
 export interface LeaseRevocation extends LeaseNews {
   readonly reason: string;
-  readonly cause: Preemption['cause'];
+  /** `beside`: the lease stands, and its pool has no room for a gang beside the first (docs/adr/0101). */
+  readonly cause: Preemption['cause'] | 'beside';
 }
 /** An admin, or the job's user, gave it another priority: 1 (first) to 5. */
 export interface PriorityNews {

@@ -69,7 +69,7 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
     isParked: z.boolean().exactOptional(),
   }),
   z.object({ kind: z.literal('release'), slices: z.array(MACHINE_REF) }),
-  z.object({ kind: z.literal('slice'), ref: MACHINE_REF }),
+  z.object({ kind: z.literal('slice'), ref: MACHINE_REF, isBeside: z.literal(true).exactOptional() }),
   z.object({ kind: z.literal('gone') }),
   z.object({
     kind: z.literal('stuck'),

@@ -13,11 +13,11 @@ export interface GrantedLease extends LeaseId {
   readonly pricing?: Pricing;
   readonly reservation?: string;
 }
-/** A lease whose job is to give it back. */
+/** A lease whose job is to give it back; or, where `cause` is `beside`, only what it asks for beside its first gang. */
 export interface RevokedLease {
   readonly lease: LeaseId;
   readonly reason: string;
-  readonly cause: Preemption['cause'];
+  readonly cause: Preemption['cause'] | 'beside';
 }
 
 export interface Deliveries {

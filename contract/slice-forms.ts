@@ -37,6 +37,7 @@ export const sliceInputForm: Form<SliceInput> = form(
       z.object({ kind: z.literal('reclaim'), ref: machineRef(), owner }),
     ]),
     lease: leaseId(),
+    isBeside: z.literal(true).exactOptional(),
     timings: timings(),
     carry: sliceCarry.exactOptional(),
   }),

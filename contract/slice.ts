@@ -33,6 +33,8 @@ export interface SliceInput {
     | { readonly kind: 'create'; readonly plan: MachinePlan }
     | { readonly kind: 'reclaim'; readonly ref: MachineRef; readonly owner: Owner };
   readonly lease: LeaseId;
+  /** It is asked for beside the job's first gang (docs/adr/0101): its pool may have no room for it. */
+  readonly isBeside?: true;
   readonly timings: Timings;
   /** Set by the workflow itself, when it continues as new. */
   readonly carry?: SliceCarry;

@@ -85,7 +85,12 @@ export type LeaseMessageBody =
   /** The job lets go; the lease is free once each of these slices was seen gone. */
   | { readonly kind: 'release'; readonly slices: readonly MachineRef[] }
   /** A slice is about to send its create call and asks whether the lease stands; also sent again to a new epoch. */
-  | { readonly kind: 'slice'; readonly ref: MachineRef }
+  | {
+      readonly kind: 'slice';
+      readonly ref: MachineRef;
+      /** It is asked for beside what the job asks for already, in another zone: only where its pool has room for both. */
+      readonly isBeside?: true;
+    }
   /** The slice was seen gone, or never was. */
   | { readonly kind: 'gone' }
   /** Of a slice's deletion, by `deletionSender`; said again while it lasts. */

@@ -37,6 +37,10 @@ export interface Timings {
   /** First wait before a zone is asked again; doubles up to `zoneBackoffMaxMs`. */
   readonly zoneBackoffMs: number;
   readonly zoneBackoffMaxMs: number;
+  /** How long one of several zones is asked alone, where `timeouts.provision` does not say (docs/adr/0101). */
+  readonly zonePatienceMs: number;
+  /** The same of a job whose slices were preempted just now. */
+  readonly zonePatiencePreemptedMs: number;
   /** History events after which a job continues as new between two supervision activities. */
   readonly jobHistoryEvents: number;
   /** History events and bytes after which the quota workflow continues as new. */
@@ -65,6 +69,8 @@ export const DEFAULT_TIMINGS: Timings = {
   unreachableLookMs: MINUTE,
   zoneBackoffMs: 15 * SECOND,
   zoneBackoffMaxMs: 10 * MINUTE,
+  zonePatienceMs: 10 * MINUTE,
+  zonePatiencePreemptedMs: 2 * MINUTE,
   jobHistoryEvents: 10_000,
   quotaHistoryEvents: 2_000,
   quotaHistoryBytes: 2_000_000,

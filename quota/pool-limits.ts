@@ -6,6 +6,8 @@ export interface PoolLimits {
   readonly submitsPerMinute?: number;
   /** Stored output of the command of one attempt, all hosts together. */
   readonly logBytesPerAttempt?: number;
+  /** Requests of one job at once, each in another zone (docs/adr/0101); 1: no job may hedge. */
+  readonly requestsPerJob?: number;
   /** Of a job's input, as JSON. Absent: `MOST_INPUT_BYTES`. */
   readonly inputBytes?: number;
 }

@@ -159,13 +159,16 @@ class SliceOwner {
     const pause = { summary: 'until it asks again whether its lease stands' };
     for (;;) {
       // Said again after a while: the quota workflow that took the question may have lost its memory since.
-      await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref });
+      const { isBeside } = this.#input;
+      await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref, ...(isBeside && { isBeside }) });
       if (await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)) break;
       if (this.#isLong) return 'history is long';
     }
     if (this.#told !== undefined) return 'ended';
     if (this.#isLeaseHeld) return 'go on';
-    await this.#lose({ cause: 'lease', message: `lease ${leaseKey(this.#input.lease)} does not stand` });
+    const { lease, isBeside } = this.#input;
+    const message = isBeside ? 'its pool has no room for it' : `lease ${leaseKey(lease)} does not stand`;
+    await this.#lose({ cause: 'lease', message });
     return 'ended';
   }
 

@@ -121,10 +121,10 @@ handedover handing handle handleprotocols handler handlers handshake handshaketi
 hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs
 haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
 hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap hear heard
-heardat hears heartbeattimeout heartbeattimeoutms held heldback heldms heldsince hellman help helper helpful here hex
-hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest
-highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook
-hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
+heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here
+hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher
+highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof
+hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
 hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
 hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
 httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency
@@ -141,49 +141,50 @@ instead insufficient int integer interface interleaved internal internaladdress 
 interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid invalid_argument
 invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue
 inventory involvedobject io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted isafterblank isalive
-isalldenied isallowed isapplied isattended isbeingmade isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete
-isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit
-isforray isfromreservation isfrozen isfull isheld ishere isimplied isinall isincloud isincomplete isingress isinimage
-isinquota isjobopen isknown islasting islate isleaseheld isliteral islosttail ismaintained ismeantaskey ismisnumbered
-isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked
-ispartial ispreempted ispreemptible isprobe isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
-isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere
-istogo isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its
-itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator
-jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
-jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
-jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host
-jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed
-jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone
-jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins
-joinseconds journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval
-keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings
-keys keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
-kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
-kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
-language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood
-lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate lasttimestamp lasttoken
-lasttransitiontime late lately later latest launch lavor layout lazy lc le leader leading leads leaf leaks leaksfound
-leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves
-leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits
-lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries library libssh
-libtpu licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line
-linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen
-listened listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
-listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool
-local localaddress localfiles localhost locally localport located location locationid locations locationtype lock locked
-lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login
-loginname loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long
-longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low
-lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made
-madeat mail main maintained maintenance maintenanceevent maintenancestatus major make makeone maker makes making
-malformed malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
-manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
-matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended
-maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
-maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me
-mean means meant meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
+isalldenied isallowed isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged
+iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder
+isforced isforit isforray isfromreservation isfrozen isfull isheld ishere isimplied isinall isincloud isincomplete
+isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained
+ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown
+isownlogin isparked ispartial ispreempted ispreemptible isprobe isqueued isreachable isreadonly isready isrebuilding
+isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled
+issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended
+istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswide
+isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id
+jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
+jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
+jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
+jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
+jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
+kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
+killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
+kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
+labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
+lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts
+laststate lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le leader
+leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
+leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader
+legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter letters letting
+level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like
+likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
+listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
+listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
+lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
+locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
+log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
+loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
+look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
+mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
+maintenance maintenanceevent maintenancestatus major make makeone maker makes making malformed malformedxml manage
+managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
+many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob matching
+matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall
+maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults
+maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant
+meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
 megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
 mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
 metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
@@ -197,7 +198,7 @@ multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing
 namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip nbconvert nconnect nd ndjson ne nearest
 need needed needs needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints
 networkinterface networkinterfaces networkip networks networktier never new newer newest newline newlines news next
-nextat nextdue nextgeneration nextpagetoken ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
+nextat nextdue nextgeneration nextpagetoken nextzone ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
 noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount
 nodeid nodeidprefix nodeinfo nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute nolivemigration
 nominal nominated non non_string_key nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode
@@ -220,8 +221,8 @@ outside over overlay override overrides overview overwrite overwritten own ownac
 ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism
 parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
 partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path pathname paths
-patience pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent
-perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
+percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
 permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
 persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
 phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
@@ -247,9 +248,9 @@ put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qos
 query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
 queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
 quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
-quotauser quote quoted quotes quoting qxf qzfx rack raise raises ran random range ranges rank rapt rare rate raw ray
-ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach
-reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
+quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw
+ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js
+reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
 readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
 readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
 rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
@@ -265,100 +266,101 @@ removal remove removed removes renderd renew renewed renumbered repair repairing
 repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report
 reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
-requestid requestms requests requestserialize requeststream requesttext requeue requeued require require_project
-required requirement requirements requirements_file requirementsfile requireoslogin requireproject requires
-requireshieldedvm reservation reservationaffinity reservationname reservations reserved reset resetqueuedresource resolv
-resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo
-resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype
-resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
-restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result
-results resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod
-retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation
-revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rm
-rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless round rounds route routes row
-rows rpc rsa rtx ruff rule rules run runasgroup runasuser runhook runid runner runnerfailed running runoutputs runs
-runssince runstatus runtime runtime_version runtimeerror runtimeversion runtimeversions rw rwx sa safe said same sandbox
-satisfiable save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler
-schedulername scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme
-scope scopes script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccessor secretid
-secretids secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs
-section sections secureconnect security securitycontext securityreviewer sed see seed seeds seek seen seenpod sees
-selection selector selectors self selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews semaphore send
-sender sendercounts senderforms sendersequences sendlease sends sent sentence sentences sep separate separated seq
-sequence sequences serial serializer serve served server serveraddressbyclientcidrs serverauth serverfactory
-serverhostkey serverkeys servername servernameoverride serverrootcacertificate servers serves service service_account
-service_accounts serviceaccount serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser
-serviceaccountviewer servicecontrol services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer
-serving session sessions set setback setdelay setiampolicy setreachable setrefusing sets setsid setsshdelay setting
-settings settingup settle settled setup setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256
-sha256of sha256sum shadow shape shapes share shared shares shell shift shipping shm shopt short shorter shortest
-shortfor shortnames should show shown shows shut shutdown shuts shutting sidecarended sig sigcont sight sighup sigint
-sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed
-signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent
-simulatemaintenanceevent since single singular singularname site size sizelimit sizes skel skip skypilot sleep slice
-slicecounts slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket
-sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration
-sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1
-space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split
-splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport
-sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd standardspotrefused stands
-start started startedat starter starterror starters starting startingms startnode startoffset startrun starts startticks
-starttime starttoclosetimeout startup startup_script startupscript startworkflow stat stat_cache_max_size_mb
-statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status statuscode stay stays
-stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms
-stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass storagelayout store stored storedat
-storedend storedobject storeendpoint storeerror storeport storerefused stores storeunavailable storeurl storing story
-str stream streams stricthostkeychecking stride string stty stuck stuckdeletions stuckslices style su sub subdomain
-subject subjectaltname submission submit submit_for submitfor submits submits_per_minute submitsperminute submitted
-submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem
-succeed succeeded success successcriteriamet successful successfully such sudo suffix sum summaries summarize summary
-sums supervise superviseattempt supervisems supervisor support supported surrogate surroundings suspend suspended
-suspendeddata suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync
-synced syntax sys sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag
-tag_resolve_failed tags tail taillines taint taints take taken takes takesatomic takespublickey taking tar target
-targetid targetlink targets targettags task taskattempts taskqueue tasks tb tcp tcpip team tee tell tellafterms teller
-telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term
-terminate terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy
-tesla test testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their
-theirs them themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier
-tiers till time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts
-timeoutseconds timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls
-tlscafile tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url
-tokenfile tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray
-tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources
-toomuch topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu
-tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
-tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries trouble true trust
-trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice
-twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid
-ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended
-unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncountedterminatedpods undefined under
-undergo underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token
-unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
-universedomain unknown unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
-unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
-unreadable unready unrecognized unrecorded unresolved unschedulable unscheduled unset unshare unsigned unspecified
-unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted
-unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
-updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
-usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
-v6e vacate vacated valid validafterduration validaftertime validate validatestatus validator validfrom validinterval
-validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars vcpus venv verb
-verbs verdict verdictof verdicts verified verify versinfo version versioning versions very vfio view viewer views
-violated violations visibility visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts
-volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs
-waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow want wanted
-wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
-web websocket wedgedms wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget
-what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why width will
-window windowms winners wire with withfiletypes withignored within withinnominal without woken wokenpools word words
-work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow
-workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
-workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
-writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16
-x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx
-xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms
-zonebackoffms zoneoperations zones zonetry zx`.split(/\s/),
+requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
+require require_project required requirement requirements requirements_file requirementsfile requireoslogin
+requireproject requires requireshieldedvm reservation reservationaffinity reservationname reservations reserved reset
+resetqueuedresource resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted
+resourceid resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus
+resourcetext resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype
+rest restart restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restored
+restport resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds
+retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev
+revision revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc
+rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root
+rootfs rootless round rounds route routes row rows rpc rsa rtx ruff rule rules run runasgroup runasuser runhook runid
+runner runnerfailed running runoutputs runs runssince runstatus runtime runtime_version runtimeerror runtimeversion
+runtimeversions rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale scaled
+scan schedule scheduled scheduleid scheduler schedulername scheduletoclosetimeout scheduletostarttimeout scheduling
+schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec seccompprofile
+second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname secrets
+secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
+securityreviewer sed see seed seeds seek seen seenpod sees selection selector selectors self selflink selfsigned
+selfsubjectaccessreview selfsubjectaccessreviews semaphore send sender sendercounts senderforms sendersequences
+sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer serve served
+server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername servernameoverride
+serverrootcacertificate servers serves service service_account service_accounts serviceaccount serviceaccountkeys
+serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services serviceunavailable
+serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay setiampolicy
+setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain setuphosts
+setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared shares shell
+shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown shuts shutting
+sidecarended sig sigcont sight sighup sigint sigkill sign signal signalargs signalgroup signals signat signature
+signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs signstalems sigquit
+sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname site size sizelimit sizes
+skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi
+snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged
+sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2
+southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed
+spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd
+sshkey sshport sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd
+standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
+startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
+stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
+statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
+stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
+storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused stores
+storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck stuckdeletions
+stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
+subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully such
+sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported
+surrogate surroundings suspend suspended suspendeddata suspending suspendingdata suspendingms svc swappiness sweep
+sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systemevent systems t09 t4
+tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint taints take taken takes takesatomic
+takespublickey taking tar target targetid targetlink targets targettags task taskattempts taskqueue tasks tb tcp tcpip
+team tee tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow
+tensorstore_gcs_http_url term terminate terminated terminating terminatingorfailed termination
+terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
+testpermissions text texts tf th than that thaw the their theirs them themselves then there these they thin thing this
+those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized
+timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
+timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
+together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
+told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
+toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources
+totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds
+tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic trailing train
+trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl
+ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb
+typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname
+unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed
+uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
+undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
+uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded unresolved unschedulable
+unscheduled unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until
+untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance update
+updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded
+uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded
+urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo
+userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2
+v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid validafterduration validaftertime validate
+validatestatus validator validfrom validinterval validuntil validuntilduration validuntiltime value values valuetype
+vanish var variable variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo version
+versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
+vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting
+waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
+waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings
+warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well
+went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which
+whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals
+withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
+worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
+workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype
+workforcepools working workingdir works world_size worse would writable write writehistory writer writes written wrong
+wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20
+x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you
+your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems
+zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );

@@ -32,6 +32,7 @@ const schema = tpuSection()
     service_account: true,
     scopes: true,
     reservation: true,
+    hedge: true,
     data_disks: true,
   })
   .extend({

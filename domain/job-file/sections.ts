@@ -57,10 +57,12 @@ const keep = z.union(
 );
 const timeouts = section({
   stop: duration().nullish().describe('How long a stopped job keeps its slices; 8h without it.'),
-  queue: duration().nullish().describe('How long it may wait for quota, each time.'),
+  queue: duration()
+    .nullish()
+    .describe('How long it may wait for its pool and for chips, in all, until it has its slices.'),
   provision: duration()
     .nullish()
-    .describe('How long its slices may take to be ready in one zone, before the next is asked.'),
+    .describe('How long one of several zones is asked before the next is asked too; 10m without it.'),
   setup: duration().nullish().describe('How long its hosts may be set up in one attempt.'),
   run: duration().nullish().describe('How long the command may run in one attempt.'),
   no_output: z

@@ -27,6 +27,11 @@ export interface AskedMachines {
   /** Prefix of resource names. Absent: `DEFAULT_NAME_PREFIX` of identity.ts. */
   readonly name?: string;
   readonly pricing: Pricing | 'any';
+  /**
+   * Of a kind whose provider queues requests: how many it may have at once for the whole gang, each in another zone (docs/adr/0101).
+   * Absent: a request is granted or refused, and one zone is asked at a time.
+   */
+  readonly hedge?: number;
 }
 
 /** How many slices a job has, 1 or more. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { section, wholeNumber } from '../../domain/job-file/fields.js';
 import type { Report } from '../../domain/job-file/report.js';
+import { MOST_REQUESTS } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import { MOST_INPUT_BYTES } from '../../domain/job-input-size.js';
 import type { Path } from '../../domain/problem.js';
 import type { PoolLimits, PriorityFloors } from '../pool-limits.js';
@@ -22,6 +23,9 @@ const schema = section({
   submits_per_minute: wholeNumber(1, MOST_JOBS)
     .optional()
     .describe('Jobs of one user that the pool takes in a minute.'),
+  requests_per_job: wholeNumber(1, MOST_REQUESTS)
+    .optional()
+    .describe('Requests that one job may have at once, each in another zone; 1: no job may hedge.'),
   priority_floor: z
     .record(z.string(), wholeNumber(1, 5), { error: 'a table of priorities by project, such as vision = 2' })
     .optional()
@@ -53,10 +57,11 @@ const LEAST_INPUT_BYTES = 4 * 2 ** 10;
 
 /** What is wrong goes into `report`. Undefined: the file sets no limit of a user or a job. */
 export function poolLimitsOf({ limits }: Form, report: Report): PoolLimits | undefined {
-  const { open_jobs_per_user, submits_per_minute, log_bytes_per_attempt, input_bytes } = limits ?? {};
+  const { open_jobs_per_user, submits_per_minute, requests_per_job, log_bytes_per_attempt, input_bytes } = limits ?? {};
   const found: PoolLimits = {
     ...(open_jobs_per_user !== undefined && { openJobsPerUser: open_jobs_per_user }),
     ...(submits_per_minute !== undefined && { submitsPerMinute: submits_per_minute }),
+    ...(requests_per_job !== undefined && { requestsPerJob: requests_per_job }),
     ...(log_bytes_per_attempt !== undefined && {
       logBytesPerAttempt: within(['limits', 'log_bytes_per_attempt'], log_bytes_per_attempt, report, LEAST_LOG_BYTES),
     }),

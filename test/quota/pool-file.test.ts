@@ -15,7 +15,7 @@ function problemsOf(text: string): readonly string[] {
 
 const KNOWN = [
   '  known here: allocation_mode, pricing, startup_script, tags, metadata, labels, network, subnetwork,',
-  '    external_ips, service_account, scopes, reservation, data_disks, version',
+  '    external_ips, service_account, scopes, reservation, hedge, data_disks, version',
 ];
 
 const TOP = [

@@ -119,3 +119,69 @@ describe('the slices of a job that asks for each alone', () => {
     assert.equal(slices.textOf(1), 'slice 1');
   });
 });
+
+describe('slices that are asked for in another zone too', () => {
+  const one = { kind: 'ready', uid: 'u', hosts: hosts(0) } as const;
+  const names = (refs: readonly { readonly name: string }[]): readonly string[] => refs.map(({ name }) => name);
+
+  /** Two slices, each asked for alone: generation 1 in the first zone, 2 beside it. */
+  function race(): Slices {
+    const slices = new Slices({ slices: 2 });
+    for (const index of [0, 1]) slices.starting(index, slices.nextGeneration(index), plan(`x-s${index}-g1`));
+    for (const index of [0, 1]) slices.starting(index, slices.nextGeneration(index), plan(`x-s${index}-g2`), 1);
+    return slices;
+  }
+  const again = (slices: Slices): Slices =>
+    new Slices({ slices: 2 }, JSON.parse(JSON.stringify(slices.carry())) as ReturnType<Slices['carry']>);
+
+  it('are not the job’s own, and are counted until they are seen gone', () => {
+    const slices = race();
+    assert.deepEqual(names(slices.views.map(({ ref }) => ref)), ['x-s0-g1', 'x-s1-g1']);
+    assert.deepEqual(names(slices.rivalViews.map(({ ref }) => ref)), ['x-s0-g2', 'x-s1-g2']);
+    assert.deepEqual(names(slices.present), ['x-s0-g1', 'x-s1-g1', 'x-s0-g2', 'x-s1-g2']);
+    assert.deepEqual(names(slices.presentFor([0])), ['x-s0-g1']);
+    assert.deepEqual([slices.rivals, slices.isNews], [[1], false]);
+  });
+
+  it('win when all of them are ready and not before; those of the former zone leave, whatever they say then', () => {
+    const slices = race();
+    slices.hear('x-s0-g2', one);
+    slices.hear('x-s0-g1', one);
+    assert.deepEqual([slices.readyRival, slices.isNews], [undefined, false]);
+    slices.hear('x-s1-g2', one);
+    assert.deepEqual([slices.readyRival, slices.isNews, slices.isWhole], [1, true, false]);
+    const former = again(slices).follow(1, 0);
+    assert.deepEqual(names(former), ['x-s0-g1', 'x-s1-g1']);
+    slices.follow(1, 0);
+    slices.hear('x-s1-g1', one);
+    assert.deepEqual([slices.isWhole, slices.rivals, slices.readyRival], [true, [], undefined]);
+    assert.deepEqual(names(slices.ready.map(({ ref }) => ref)), ['x-s0-g2', 'x-s1-g2']);
+    assert.deepEqual(
+      slices.rivalViews.map(({ state, detail }) => `${state}: ${detail}`),
+      ['lost: told to go', 'lost: told to go'],
+    );
+    for (const name of ['x-s0-g1', 'x-s1-g1']) slices.hear(name, { kind: 'gone' });
+    assert.deepEqual([names(slices.present), slices.rivalViews], [['x-s0-g2', 'x-s1-g2'], []]);
+  });
+
+  it('are lost alone, and no generation is used twice, in the next run neither', () => {
+    const slices = race();
+    slices.hear('x-s1-g2', { kind: 'lost', cause: 'refused', scope: 'zone', message: 'no capacity' });
+    assert.deepEqual([slices.lostRival?.zoneTry, slices.lostRival?.index, slices.loss], [1, 1, undefined]);
+    assert.deepEqual(names(slices.drop(1)), ['x-s0-g2', 'x-s1-g2']);
+    assert.deepEqual([slices.drop(1), slices.lostRival, slices.rivals], [[], undefined, []]);
+    for (const name of ['x-s0-g2', 'x-s1-g2', 'x-s1-g1']) slices.hear(name, { kind: 'gone' });
+    const next = again(slices);
+    assert.deepEqual(names(next.present), ['x-s0-g1']);
+    assert.deepEqual([next.missingGeneration(0), next.missingGeneration(1)], [undefined, 3]);
+    assert.throws(() => next.follow(1, 0), /no rival of try 1/);
+  });
+
+  it('say since when they say what they say', () => {
+    const slices = race();
+    const since = slices.views[0]?.since ?? 0;
+    assert.ok(Math.abs(Date.now() - since) < 60_000);
+    slices.hear('x-s0-g1', { kind: 'progress', detail: 'asking us-central1-a' });
+    assert.equal(slices.views[0]?.detail, 'asking us-central1-a');
+  });
+});

@@ -24,6 +24,8 @@ export interface JobFacts {
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
   readonly slices: readonly SliceView[];
+  /** Beside them, in other zones. Absent: none. */
+  readonly rivals?: readonly SliceView[];
   readonly events: readonly JobEvent[];
 }
 
@@ -38,6 +40,7 @@ export function jobDetails(facts: JobFacts): string {
       phaseNow(facts),
       facts.setback === undefined || isDone(facts.phase) ? '' : `**Before that:** ${plain(facts.setback)}`,
       sliceTable(facts.slices, facts.id, isDone(facts.phase)),
+      rivalTable(facts),
       budgets(facts),
       places(facts),
       lastEvents(facts.events),
@@ -144,6 +147,15 @@ function sliceTable(slices: readonly SliceView[], id: string, isEnded: boolean):
   ]
     .filter((block) => block !== '')
     .join('\n\n');
+}
+
+function rivalTable({ rivals = [], id, phase }: JobFacts): string {
+  if (rivals.length === 0) return '';
+  const named = rivals.slice(0, MOST_SLICES).map((slice) => sliceLine(slice, isDone(phase)));
+  return [
+    '**Asked for beside them**',
+    [...named, more(rivals.length - named.length, 'slice', id)].join('\n').trim(),
+  ].join('\n\n');
 }
 
 function sliceLine({ index, ref, state, hosts, detail }: SliceView, isEnded: boolean): string {

@@ -33,8 +33,9 @@ import type { Inbox } from '../inbox.js';
 import type { slice } from '../slice.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import type { SliceLoss, Slices } from './slices.js';
+import type { Slices } from './slices.js';
 import { chainRunId, type JobStory } from './story.js';
+import { Zones } from './zones.js';
 
 export interface GangParts {
   /** Read anew for each slice: an image that was built, or a changed file, is what the next slices are of. */
@@ -46,52 +47,46 @@ export interface GangParts {
 }
 
 /**
- * The gang of a job: its slices, all in one zone. It starts a slice workflow per request and generation (a request is for one slice,
+ * The gang of a job: its slices, all in one zone; and, while they are waited for, the same in other zones (`ZoneRace`). It starts a slice workflow per request and generation (a request is for one slice,
  * or for all slices of an atomic job, docs/adr/0054) and tells slices to go. It deletes nothing itself, and believes a slice gone
  * only when the slice's workflow says so.
  */
 export class Gang {
   readonly #parts: GangParts;
-  /** Position in the zones; counts on past their end, round by round. */
-  #zoneTry: number;
+  /** Where it is asked for. */
+  readonly zones: Zones;
 
   constructor(parts: GangParts, zoneTry = 0) {
     this.#parts = parts;
-    this.#zoneTry = zoneTry;
+    this.zones = new Zones(parts.file, zoneTry);
   }
 
   listen(inbox: Inbox): void {
     inbox.on(sliceNewsSignal, sliceNewsForm, ({ name, run, news }) => {
       if (run !== chainRunId()) return;
       this.#parts.slices.hear(name, news);
-      this.#changed();
+      this.changed();
     });
   }
 
-  get zoneTry(): number {
-    return this.#zoneTry;
-  }
-
   get zone(): string {
-    const { zones } = askedMachines(this.#parts.file.spec);
-    return zones[this.#zoneTry % zones.length] as string;
+    return this.zones.zone;
   }
 
-  /**
-   * Starts the slices that are missing. Resolves when all are ready, with the first loss, or when it is no longer wanted.
-   * @param seconds `timeouts.provision`; without it there is no timer
-   */
-  async bringUp(isUnwanted: () => boolean, seconds: number | undefined): Promise<SliceLoss | undefined> {
+  /** Starts the slices that are missing, one after the other, until they are no longer wanted. */
+  async startMissing(isUnwanted: () => boolean): Promise<void> {
     const { slices } = this.#parts;
     for (let index = 0; index < slices.requests && !isUnwanted(); index++) {
       const generation = slices.missingGeneration(index);
       if (generation !== undefined) await this.#start(index, generation);
     }
-    const isDecided = (): boolean => slices.loss !== undefined || slices.isWhole || isUnwanted();
-    if (seconds === undefined) await condition(isDecided);
-    else if (!(await condition(isDecided, seconds * 1000, { summary: 'timeouts.provision' })))
-      return slices.late(seconds);
-    return slices.loss;
+  }
+
+  /** Asks for the whole gang in another zone, beside the first. */
+  async startRival(zoneTry: number): Promise<void> {
+    const { slices } = this.#parts;
+    for (let index = 0; index < slices.requests; index++)
+      await this.#start(index, slices.nextGeneration(index), zoneTry);
   }
 
   /**
@@ -110,41 +105,38 @@ export class Gang {
     await Promise.all(this.#parts.slices.present.map((ref) => tellToGo(ref, reason)));
   }
 
-  /** The next slices are asked for in the next zone. */
-  leaveZone(): void {
-    this.#zoneTry += 1;
-  }
-
   /** A worker has seen that these slices are lost. */
   markLost(lost: readonly LostSlice[]): void {
     const { slices } = this.#parts;
     for (const { index, cause, message } of lost) slices.hear(slices.nameOf(index), { kind: 'lost', cause, message });
-    this.#changed();
+    this.changed();
   }
 
   // ----------------------------------------------------------------------------------------------------------------
 
-  #changed(): void {
+  /** Something about its slices is to be told. */
+  changed(): void {
     const { slices, lease, story } = this.#parts;
     lease.chips(slices.isWhole ? this.zone : undefined);
     story.show();
   }
 
   /** Starts a generation that never was. After a reset the job counts from an earlier one than its slices are at. */
-  async #start(index: number, generation: number): Promise<void> {
-    for (let next = generation; ; next++) if (await this.#startGeneration(index, next)) return;
+  async #start(index: number, generation: number, rivalTry?: number): Promise<void> {
+    for (let next = generation; ; next++) if (await this.#startGeneration(index, next, rivalTry)) return;
   }
 
   /** False: that generation was, and its workflow has ended. A closed workflow's id is not used again (docs/adr/0044). */
-  async #startGeneration(index: number, generation: number): Promise<boolean> {
+  async #startGeneration(index: number, generation: number, rivalTry?: number): Promise<boolean> {
     const { settings, slices, lease } = this.#parts;
     const { spec } = this.#parts.file;
-    const plan = this.#plan(index, generation);
+    const plan = this.#plan(index, generation, rivalTry ?? this.zones.current);
     const { ref } = plan;
-    slices.starting(index, generation, plan);
-    this.#changed();
+    slices.starting(index, generation, plan, rivalTry);
+    this.changed();
     const { id, demand, tier } = lease;
     const memo: SliceMemo = { lease: id, demand, ref, ...(tier === undefined ? {} : { tier }) };
+    const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
     const label = settings.label === undefined ? '' : `${settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
     // job closes (facts/temporal.md, end).
@@ -153,7 +145,7 @@ export class Gang {
         const started = await startChild<typeof slice>('slice', {
           workflowId: sliceWorkflowId(ref.name),
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-          args: [{ v: 1, task: { kind: 'create', plan }, lease: id, timings: settings.timings }],
+          args: [{ v: 1, task: { kind: 'create', plan }, lease: id, ...beside, timings: settings.timings }],
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           memo: { ...memo },
           typedSearchAttributes: [{ key: POOL, value: id.pool }],
@@ -170,7 +162,7 @@ export class Gang {
     });
   }
 
-  #plan(index: number, generation: number): MachinePlan {
+  #plan(index: number, generation: number, zoneTry: number): MachinePlan {
     const { settings, lease } = this.#parts;
     const { spec } = this.#parts.file;
     const job = workflowInfo().workflowId;
@@ -181,7 +173,7 @@ export class Gang {
       ...(spec.atomic ? { slices: spec.slices } : spec.slices > 1 ? { slice: index } : {}),
       generation,
     });
-    const place = { ...settings, zone: this.zone, name, job, run: chainRunId(), generation };
+    const place = { ...settings, zone: this.zones.of(zoneTry), name, job, run: chainRunId(), generation };
     return machineKind(kindOfJob(spec)).plan(spec, { ...place, bought: lease.bought });
   }
 }
@@ -199,7 +191,7 @@ async function attached({ name }: MachineRef): Promise<boolean> {
   }
 }
 
-async function tellToGo({ name }: MachineRef, reason: string): Promise<void> {
+export async function tellToGo({ name }: MachineRef, reason: string): Promise<void> {
   try {
     await getExternalWorkflowHandle(sliceWorkflowId(name)).signal(releaseSliceSignal, { reason });
   } catch {

@@ -34,6 +34,8 @@ export class LeaseHold {
   #numberEpoch: number;
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
+  /** Why there is no room for a request beside the first, until somebody has taken note. */
+  #withoutRoom: string | undefined;
   #hasLetGo = false;
   /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
   #isResting: boolean;
@@ -76,6 +78,16 @@ export class LeaseHold {
   /** The pool wants it back, whatever the job does with it: to be answered by `giveBack`. */
   get revocation(): Revocation | undefined {
     return this.#revocation;
+  }
+
+  get isWithoutRoom(): boolean {
+    return this.#withoutRoom !== undefined;
+  }
+
+  takeWithoutRoom(): string | undefined {
+    const why = this.#withoutRoom;
+    this.#withoutRoom = undefined;
+    return why;
   }
 
   get id(): LeaseId {
@@ -202,6 +214,10 @@ export class LeaseHold {
     if (!this.#isNews(revoked)) return;
     const { epoch, reason, cause } = revoked;
     this.#hear(epoch);
+    if (cause === 'beside') {
+      this.#withoutRoom = reason;
+      return;
+    }
     // Said until it is answered: what the command was told first stays true.
     this.#revocation ??= { reason, cause };
   }

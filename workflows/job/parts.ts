@@ -30,6 +30,7 @@ import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
 import { chainRunId, JobStory } from './story.js';
 import { takeUpdates } from './updates.js';
+import { ZoneRace } from './zone-race.js';
 import { jobFacts, jobView } from './views.js';
 
 /** All parts of an open job. */
@@ -49,6 +50,7 @@ export interface Job {
   readonly lease: LeaseHold;
   readonly interruptions: Interruptions;
   readonly gang: Gang;
+  readonly race: ZoneRace;
   readonly requestedSetUp: RequestedSetUp;
   readonly attempts: Attempts;
   readonly recovery: Recovery;
@@ -70,14 +72,15 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     file: new JobFile(carried.spec, input, carried.edited),
     story: new JobStory(carried.story),
     requests: new Requests(carried.requests),
-    slices: new Slices(carried.spec, carried.gang.slices),
+    slices: new Slices(carried.spec, carried.gang),
     attempt: new Attempt(carried.attempt),
   };
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
   const held = { ...known, image, lease, interruptions: new Interruptions(lease, known.requests) };
   const gang = new Gang(held, carried.gang.zoneTry);
-  const ready = { ...held, gang, requestedSetUp: new RequestedSetUp(known.story) };
+  const race = new ZoneRace({ ...held, gang });
+  const ready = { ...held, gang, race, requestedSetUp: new RequestedSetUp(known.story) };
   const job: Job = {
     ...ready,
     attempts: new Attempts(ready),
@@ -103,7 +106,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     story: job.story.carry(),
     ...job.recovery.carry(),
     lease: job.lease.carry(),
-    gang: { slices: job.slices.carry(), zoneTry: job.gang.zoneTry },
+    gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current },
     attempt: job.attempt.carry(),
     ...(kept.length === 0 ? {} : { kept }),
   };

@@ -3,7 +3,7 @@ import type { JobSettings } from '../../contract/job.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Fact, Facts } from '../../domain/recovery/facts.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
 import { askedMachines, providerOf } from '../../domain/machines.js';
@@ -14,15 +14,19 @@ import type { Attempt, AttemptResult } from './attempt.js';
 import { type EndText, endText } from './attempt-record.js';
 import { endFact } from './end-fact.js';
 import type { Gang } from './gang.js';
+import { zonePatienceMs } from './hedge.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { REFUSALS } from '../../domain/recovery/slice-loss.js';
+import { lossFact, lossText } from './loss-words.js';
 import { Refusals } from './refusals.js';
 import { cancelText, type Requests } from './requests.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
+import type { ZoneRace } from './zone-race.js';
+
+type RecoveryKey = 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'waitingSince';
 
 export interface RecoveryParts {
   readonly file: JobFile;
@@ -32,6 +36,7 @@ export interface RecoveryParts {
   readonly settings: JobSettings;
   readonly lease: LeaseHold;
   readonly gang: Gang;
+  readonly race: ZoneRace;
   readonly attempt: Attempt;
   readonly interruptions: Interruptions;
 }
@@ -44,20 +49,22 @@ export class Recovery {
   #spent: Retries;
   #quotaPreemptions: number;
   #quickEnds: QuickEnds;
+  /** The provider took slices of the job since they were last all ready. */
+  #isPreempted = false;
+  #waitingSince: EpochMs | undefined;
   readonly #refusals: Refusals;
   readonly #submittedAt: EpochMs;
   readonly #parts: RecoveryParts;
 
-  constructor(
-    parts: RecoveryParts,
-    carry: Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'submittedAt'>,
-  ) {
+  constructor(parts: RecoveryParts, carry: Pick<JobCarry, RecoveryKey | 'submittedAt' | 'attempt'>) {
     this.#parts = parts;
     this.#refusals = new Refusals(parts.settings.timings, carry.refusals);
     this.#spent = carry.spent;
     this.#quotaPreemptions = carry.quotaPreemptions ?? 0;
     this.#quickEnds = carry.quickEnds ?? 0;
     this.#submittedAt = carry.submittedAt;
+    // Of a job that never had its slices, whatever the run before knew.
+    this.#waitingSince = carry.waitingSince ?? (carry.attempt.number === 0 ? carry.submittedAt : undefined);
   }
 
   get spent(): Retries {
@@ -75,13 +82,21 @@ export class Recovery {
   /** All slices of the job are ready. */
   slicesReady(): void {
     this.#refusals.clear();
+    this.#isPreempted = false;
+    this.waitsNoMore();
+  }
+
+  /** How long a zone is asked before the job moves on, in ms. */
+  get zonePatienceMs(): number | undefined {
+    return zonePatienceMs(this.#parts.file.spec, this.#parts.settings.timings, this.#isPreempted);
   }
 
   /** While the gang was brought up, or waited for. Undefined: the job goes on. */
   async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
     const { gang, lease } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
-    const decision = decide('not ready', { because: lossFact(loss), ...this.#refusalFacts, ...this.#budgets });
+    const because = lossFact(loss, this.#zones.length);
+    const decision = decide('not ready', { because, ...this.#refusalFacts, ...this.#budgets });
     const what = lossText(loss, {
       whose: this.#parts.slices.textOf(loss.index),
       zone: gang.zone,
@@ -95,9 +110,10 @@ export class Recovery {
         return this.#nextZone(what, loss.cause === 'refused');
       case 'next zone':
         this.#parts.story.setBack(what);
+        if (await this.#followRival(what)) return undefined;
         this.#parts.story.move(JobPhase.Evicting, what);
         // A gang lies in one zone: its slices that are here already go too.
-        await gang.evict('another zone is asked for the whole gang');
+        await gang.evict('another zone is asked for the whole gang', this.#allSlices);
         // A job that waited for `timeouts.provision` needs no further pause.
         return this.#nextZone(what, loss.cause === 'refused');
       case 'ask again':
@@ -115,10 +131,25 @@ export class Recovery {
     }
   }
 
-  /** `timeouts.queue` is over. */
-  waitedInVain(): Outcome {
+  /**
+   * The job waits for chips, from now on or since before.
+   * @returns when `timeouts.queue` is over, which is for all waiting since it last had all of its slices, or was submitted
+   */
+  waits(): EpochMs | undefined {
+    const { queue } = this.#parts.file.spec.timeouts ?? {};
+    this.#waitingSince ??= Date.now();
+    return queue === undefined ? undefined : this.#waitingSince + queue * 1000;
+  }
+
+  /** It waits for nothing until somebody asks for it. */
+  waitsNoMore(): void {
+    this.#waitingSince = undefined;
+  }
+
+  /** `timeouts.queue` is over. @param what it waited for */
+  waitedInVain(what: string): Outcome {
     const { timeouts } = this.#parts.file.spec;
-    const text = `its pool granted nothing for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
+    const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
     const decision = decide('not ready', {
       because: 'queue time over',
       ...this.#refusalFacts,
@@ -208,13 +239,14 @@ export class Recovery {
     return requested === 0 ? {} : { requestedRestarts: requested };
   }
 
-  carry(): Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals'> {
+  carry(): Pick<JobCarry, RecoveryKey> {
     const refusals = this.#refusals.carry();
     return {
       ...(refusals.count === 0 ? {} : { refusals }),
       spent: this.#spent,
       ...this.takenByQuota,
       ...(this.#quickEnds === 0 ? {} : { quickEnds: this.#quickEnds }),
+      ...(this.#waitingSince === undefined ? {} : { waitingSince: this.#waitingSince }),
     };
   }
 
@@ -243,10 +275,18 @@ export class Recovery {
 
   /** The next slices are asked for in the next zone; after a round of refusals from all of them not at once. */
   async #nextZone(what: string, mayPause: boolean): Promise<undefined> {
-    this.#parts.gang.leaveZone();
+    if (await this.#followRival(what)) return undefined;
+    this.#parts.race.leaveZone();
     this.#refusals.leftZone();
     if (mayPause) await this.#pause(what, this.#refusals.pauseMs(this.#zones.length));
     return undefined;
+  }
+
+  /** Another zone is asked already: the job goes on with that one. */
+  async #followRival(what: string): Promise<boolean> {
+    if (!(await this.#parts.race.followRival(what))) return false;
+    this.#refusals.leftZone();
+    return true;
   }
 
   /** Says what it waits for, in `why` and lists. */
@@ -290,7 +330,16 @@ export class Recovery {
     }
     story.move(JobPhase.Evicting, note);
     await gang.evict(what, slices);
+    if (budget === 'preemption') await this.#afterPreemption(what);
     return undefined;
+  }
+
+  /** A zone that took all slices of the job comes last. */
+  async #afterPreemption(what: string): Promise<void> {
+    const { race, slices } = this.#parts;
+    this.#isPreempted = true;
+    if (slices.hasOwn || this.#zones.length < 2 || (await this.#followRival(what))) return;
+    race.leaveZone();
   }
 
   /** The next start of a command that loops. */
@@ -311,39 +360,5 @@ export class Recovery {
     const by = budget === 'requested' ? 'task' : budget;
     const outcome = this.outcome('failed', { by, message: text, ...at });
     return exitCode === undefined ? outcome : { ...outcome, exitCode };
-  }
-}
-
-function lossFact(loss: SliceLoss): Fact<'not ready', 'because'> {
-  switch (loss.cause) {
-    case 'refused':
-      return REFUSALS[loss.scope];
-    case 'lease':
-      return 'lease lost';
-    default:
-      return loss.cause;
-  }
-}
-
-interface LossPlace {
-  /** `slice 2` */
-  readonly whose: string;
-  readonly zone: string;
-  /** Of its machines, such as `Cloud TPU`. */
-  readonly provider: string;
-}
-
-function lossText({ cause, message }: SliceLoss, { whose, zone, provider }: LossPlace): string {
-  switch (cause) {
-    case 'preempted':
-      return `${whose} was preempted by the provider: ${message}`;
-    case 'failed':
-      return `${whose} failed: ${message}`;
-    case 'late':
-      return `${whose} is not ready in ${zone}: ${message}`;
-    case 'lease':
-      return message;
-    case 'refused':
-      return `${provider} refused ${whose} in ${zone}: ${message}`;
   }
 }

@@ -30,33 +30,133 @@ export interface SliceCarry extends SliceView {
 
 type Member = { -readonly [Key in keyof SliceCarry]: SliceCarry[Key] };
 
+/** Requests for the whole gang in another zone, beside the first (docs/adr/0101). */
+export interface RivalCarry {
+  /** Which try of a zone it is (`Gang`). */
+  readonly zoneTry: number;
+  readonly slices: readonly SliceCarry[];
+  /** It was told to go, and is not seen gone. */
+  readonly isLeaving?: true;
+}
+interface Rival {
+  readonly zoneTry: number;
+  members: Member[];
+  isLeaving: boolean;
+}
+
+export interface SlicesCarry {
+  readonly slices: readonly SliceCarry[];
+  /** Absent: none. */
+  readonly rivals?: readonly RivalCarry[];
+  /** By index: the last generation that was asked for, where it is none of `slices`. Absent: it is. */
+  readonly generations?: readonly number[];
+}
+
 /** The slices of a job as their workflows reported them. State only: `Gang` starts them and tells them to go. */
 export class Slices {
   /** How many requests the job makes for its slices. */
   readonly requests: number;
-  readonly #members: Member[];
+  #members: Member[];
+  #rivals: Rival[];
+  readonly #generations: number[];
 
-  constructor(spec: Pick<JobSpec, 'slices' | 'atomic'>, carry: readonly SliceCarry[] = []) {
+  constructor(spec: Pick<JobSpec, 'slices' | 'atomic'>, carry: SlicesCarry = { slices: [] }) {
     this.requests = requestCount(spec);
-    this.#members = carry.map((slice) => ({ ...slice }));
+    this.#members = copied(carry.slices);
+    this.#rivals = (carry.rivals ?? []).map(({ zoneTry, slices, isLeaving }) => ({
+      zoneTry,
+      members: copied(slices),
+      isLeaving: isLeaving ?? false,
+    }));
+    this.#generations = [...(carry.generations ?? carry.slices.map(({ generation }) => generation))];
   }
 
   get views(): readonly SliceView[] {
-    return this.#members.flatMap((member) => {
-      const { loss: _, ownership: _ownership, others: _others, uid: _uid, ...view } = member;
-      return slicesOf(member).map((slice) => ({ ...view, ...slice }));
-    });
+    return this.#members.flatMap(viewsOf);
+  }
+
+  /** Of requests beside the job's own, while they are there. */
+  get rivalViews(): readonly SliceView[] {
+    return this.#rivals.flatMap(({ members, isLeaving }) =>
+      members
+        .filter(({ state }) => state !== 'gone')
+        .map((member): Member => (isLeaving ? { ...member, state: 'lost', detail: 'told to go' } : member))
+        .flatMap(viewsOf),
+    );
+  }
+
+  get #all(): readonly Member[] {
+    return [...this.#members, ...this.#rivals.flatMap(({ members }) => members)];
   }
 
   /** Requests that may still exist in the cloud. */
   get present(): readonly MachineRef[] {
-    return this.#members.filter(({ state }) => state !== 'gone').map(({ ref }) => ref);
+    return presentOf(this.#all);
   }
 
-  /** Those among them that are for any of these slices. */
+  /** Those among the job's own that are for any of these slices. */
   presentFor(indexes: readonly number[]): readonly MachineRef[] {
     const names = new Set(indexes.map((index) => this.nameOf(index)));
-    return this.present.filter(({ name }) => names.has(name));
+    return presentOf(this.#members).filter(({ name }) => names.has(name));
+  }
+
+  /** Of the job's own. */
+  get hasOwn(): boolean {
+    return presentOf(this.#members).length > 0;
+  }
+
+  // Beside the first -------------------------------------------------------------------------------------------------
+
+  /** Tries of zones that are asked beside the first, in the order in which they began. */
+  get rivals(): readonly number[] {
+    return this.#waiting.map(({ zoneTry }) => zoneTry);
+  }
+
+  get #waiting(): readonly Rival[] {
+    return this.#rivals.filter(({ isLeaving }) => !isLeaving);
+  }
+
+  /** The rival all of whose slices are ready. */
+  get readyRival(): number | undefined {
+    return this.#waiting.find(({ members }) => isWhole(members, this.requests))?.zoneTry;
+  }
+
+  /** The first rival that is lost, with the reason. */
+  get lostRival(): (SliceLoss & { readonly zoneTry: number }) | undefined {
+    for (const { zoneTry, members } of this.#waiting) {
+      const loss = lossOf(members);
+      if (loss) return { ...loss, zoneTry };
+    }
+    return undefined;
+  }
+
+  /** Something has happened that decides how the slices are brought up. */
+  get isNews(): boolean {
+    return this.isWhole || this.loss !== undefined || this.readyRival !== undefined || this.lostRival !== undefined;
+  }
+
+  /** The job's own requests are those of the rival from now on. @returns what is left of the former, which leaves */
+  follow(zoneTry: number, formerTry: number): readonly MachineRef[] {
+    const rival = this.#rivals.find((each) => each.zoneTry === zoneTry);
+    if (rival === undefined) throw new TypeError(`no rival of try ${zoneTry}`);
+    const former: Rival = { zoneTry: formerTry, members: this.#members, isLeaving: true };
+    this.#members = rival.members;
+    this.#rivals = [...this.#rivals.filter((each) => each !== rival), former];
+    this.#forgetGone();
+    return presentOf(former.members);
+  }
+
+  /** @returns what is left of the rival, which leaves */
+  drop(zoneTry: number): readonly MachineRef[] {
+    const rival = this.#rivals.find((each) => each.zoneTry === zoneTry && !each.isLeaving);
+    if (rival === undefined) return [];
+    rival.isLeaving = true;
+    this.#forgetGone();
+    return presentOf(rival.members);
+  }
+
+  #forgetGone(): void {
+    this.#rivals = this.#rivals.filter(({ members, isLeaving }) => !isLeaving || presentOf(members).length > 0);
   }
 
   get ready(): readonly ReadySlice[] {
@@ -70,18 +170,23 @@ export class Slices {
 
   /** All slices are ready. */
   get isWhole(): boolean {
-    return this.#members.length === this.requests && this.#members.every(({ state }) => state === 'ready');
+    return isWhole(this.#members, this.requests);
   }
 
   /** The generation to create of a request that is not there. Undefined: it is there, or lost and not yet seen gone. */
   missingGeneration(index: number): number | undefined {
     const member = this.#members[index];
-    return member === undefined || member.state === 'gone' ? (member?.generation ?? 0) + 1 : undefined;
+    return member === undefined || member.state === 'gone' ? this.nextGeneration(index) : undefined;
+  }
+
+  /** One that no request of the job has had. */
+  nextGeneration(index: number): number {
+    return (this.#generations[index] ?? 0) + 1;
   }
 
   /** Of the first request that is lost or gone. */
   get loss(): SliceLoss | undefined {
-    return this.#members.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
+    return lossOf(this.#members);
   }
 
   /** First slices of what the provider refused and that is not seen gone. */
@@ -91,39 +196,53 @@ export class Slices {
     );
   }
 
-  /** What a job says that gave a slice `seconds` (`timeouts.provision`) to be ready. */
+  /** What a job says that gave a zone so long to have its slices ready. */
   late(seconds: number): SliceLoss {
     const { index = 0, detail = '' } = this.#members.find(({ state }) => state === 'starting') ?? {};
-    return { index, cause: 'late', message: `${detail}, after ${durationText(seconds)} (timeouts.provision)` };
+    return { index, cause: 'late', message: `${detail}, after ${durationText(seconds)}` };
   }
 
-  starting(index: number, generation: number, { ref, ownership }: MachinePlan): void {
-    const detail = `asking ${ref.zone}`;
-    this.#members[index] = { index, generation, ref, ownership, state: 'starting', hosts: [], detail };
+  /** @param rivalTry of a rival; absent: the job's own */
+  starting(index: number, generation: number, { ref, ownership }: MachinePlan, rivalTry?: number): void {
+    this.#generations[index] = Math.max(generation, this.#generations[index] ?? 0);
+    const member: Member = { index, generation, ref, ownership, state: 'starting', hosts: [] };
+    say(member, `asking ${ref.zone}`);
+    this.#membersOf(rivalTry)[index] = member;
+  }
+
+  #membersOf(rivalTry?: number): Member[] {
+    if (rivalTry === undefined) return this.#members;
+    const known = this.#rivals.find(({ zoneTry, isLeaving }) => zoneTry === rivalTry && !isLeaving);
+    const rival = known ?? { zoneTry: rivalTry, members: [], isLeaving: false };
+    if (known === undefined) this.#rivals.push(rival);
+    return rival.members;
   }
 
   /** Takes the news of the slice of that name. News of other generations is old. */
   hear(name: string, news: SliceNews): void {
-    const member = this.#members.find(({ ref }) => ref.name === name);
+    const member = this.#all.find(({ ref }) => ref.name === name);
     if (!member || member.state === 'gone') return;
     switch (news.kind) {
       case 'progress':
-        if (member.state === 'starting') member.detail = news.detail;
+        if (member.state === 'starting') say(member, news.detail);
         return;
       case 'ready':
         if (member.state !== 'starting') return;
         if (machinesOfSlices(news).length !== (member.ref.slices ?? 1)) return this.hear(name, OLDER_WORKER);
-        Object.assign(member, { ...machinesIn(news), state: 'ready', detail: 'ready' });
+        Object.assign(member, { ...machinesIn(news), state: 'ready' });
+        say(member, 'ready');
         return;
       case 'lost': {
         const { kind: _, ...reason } = news;
-        Object.assign(member, { state: 'lost', detail: news.message, loss: { index: member.index, ...reason } });
+        Object.assign(member, { state: 'lost', loss: { index: member.index, ...reason } });
+        say(member, news.message);
         return;
       }
       case 'gone':
         member.state = 'gone';
-        member.detail = 'gone';
+        say(member, 'gone');
         member.loss ??= { index: member.index, cause: 'failed', message: 'the slice was deleted' };
+        this.#forgetGone();
         return;
     }
   }
@@ -157,9 +276,39 @@ export class Slices {
   }
 
   /** To be carried over a continue-as-new. */
-  carry(): readonly SliceCarry[] {
-    return this.#members.map((slice) => ({ ...slice }));
+  carry(): SlicesCarry {
+    const rivals = this.#rivals.map(({ zoneTry, members, isLeaving }): RivalCarry => {
+      const slices = copied(members);
+      return { zoneTry, slices, ...(isLeaving ? { isLeaving } : {}) };
+    });
+    const isUsual = this.#members.every(({ generation }, index) => generation === this.#generations[index]);
+    return {
+      slices: copied(this.#members),
+      ...(rivals.length === 0 ? {} : { rivals }),
+      ...(isUsual ? {} : { generations: this.#generations }),
+    };
   }
+}
+
+function say(member: Member, detail: string): void {
+  if (member.detail === detail && member.since !== undefined) return;
+  Object.assign(member, { detail, since: Date.now() });
+}
+
+const copied = (members: readonly SliceCarry[]): Member[] => members.map((slice) => ({ ...slice }));
+
+const presentOf = (members: readonly Member[]): readonly MachineRef[] =>
+  members.filter(({ state }) => state !== 'gone').map(({ ref }) => ref);
+
+const isWhole = (members: readonly Member[], requests: number): boolean =>
+  members.length === requests && members.every(({ state }) => state === 'ready');
+
+const lossOf = (members: readonly Member[]): SliceLoss | undefined =>
+  members.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
+
+function viewsOf(member: Member): readonly SliceView[] {
+  const { loss: _, ownership: _ownership, others: _others, uid: _uid, ...view } = member;
+  return slicesOf(member).map((slice) => ({ ...view, ...slice }));
 }
 
 /** A worker that knows no atomic jobs reads a request for several slices as one for a single slice. */

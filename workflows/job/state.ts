@@ -11,7 +11,7 @@ import type { EditedFile } from './job-file.js';
 import type { LeaseCarry } from './lease.js';
 import type { RefusalsCarry } from './refusals.js';
 import type { RequestsCarry } from './requests.js';
-import type { SliceCarry } from './slices.js';
+import type { SlicesCarry } from './slices.js';
 import type { StoryCarry } from './story.js';
 
 /** The state of a job that its next run continues from. Plain JSON; another version needs an upgrader. */
@@ -29,12 +29,14 @@ export interface JobCarry {
   readonly refusals?: RefusalsCarry;
   /** Of a job that loops. Absent: none. */
   readonly quickEnds?: QuickEnds;
+  /** Since when it waits for chips. Absent: it does not, or never had any since it was submitted. */
+  readonly waitingSince?: EpochMs;
   /** The job file in force, if it is not the submitted one. */
   readonly edited?: EditedFile;
   /** Requests of people that are not fulfilled yet. */
   readonly requests?: RequestsCarry;
   readonly lease: LeaseCarry;
-  readonly gang: { readonly slices: readonly SliceCarry[]; readonly zoneTry: number };
+  readonly gang: SlicesCarry & { readonly zoneTry: number };
   readonly attempt: AttemptCarry;
   /** Messages of a version that this worker does not know. Absent: none. */
   readonly kept?: readonly KeptMessage[];

@@ -40,6 +40,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       if (request) await keeper.pause(request);
       return undefined;
     case 'rest':
+      job.recovery.waitsNoMore();
       if (request) await keeper.rest(request);
       return undefined;
     case 'start anew':
@@ -93,19 +94,20 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
   const whose = settings.project === NO_PROJECT ? '' : ` of project ${settings.project}`;
   story.move(JobPhase.Queued, `waits for quota${whose}${again}`);
   const askedAt = Date.now();
-  const { queue } = file.spec.timeouts ?? {};
+  const waitsUntil = recovery.waits();
   const isUnwanted = (): boolean => requests.current !== undefined;
-  const isAnswered = await lease.acquire(isUnwanted, queue === undefined ? undefined : queue * 1000);
+  const isAnswered = await lease.acquire(isUnwanted, waitsUntil && Math.max(1, waitsUntil - askedAt));
   if (lease.isHeld) meter.queued(file.spec.pool, Date.now() - askedAt);
-  return isAnswered ? undefined : recovery.waitedInVain();
+  return isAnswered ? undefined : recovery.waitedInVain('its pool granted nothing');
 }
 
-async function provision({ file: { spec }, story, slices, gang, interruptions, recovery }: Job) {
+async function provision({ file: { spec }, story, slices, gang, race, interruptions, recovery }: Job) {
   story.move(JobPhase.Provisioning, `${spec.slices} x ${askedMachines(spec).accelerator} in ${gang.zone}`);
-  const loss = await gang.bringUp(interruptions.isUnwanted, spec.timeouts?.provision);
+  const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
+  const end = await race.bringUp(interruptions.isUnwanted, patience);
   if (slices.isWhole) recovery.slicesReady();
-  if (interruptions.isUnwanted() || loss === undefined) return undefined;
-  return recovery.afterLoss(loss);
+  if (interruptions.isUnwanted() || end === undefined) return undefined;
+  return end === 'in vain' ? recovery.waitedInVain('its zones had no chips') : recovery.afterLoss(end);
 }
 
 /** Set-up and command. */
@@ -135,7 +137,7 @@ export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promi
 
 /** The slices go, then the lease: its pool counts it until both are gone. */
 async function giveBackToPool(job: Job): Promise<void> {
-  const { story, recovery, gang, lease } = job;
+  const { story, recovery, race, lease } = job;
   const { revocation } = lease;
   if (revocation === undefined) throw new TypeError('a lease that was not revoked is not given back to the pool');
   const why = revocationText(revocation);
@@ -143,7 +145,7 @@ async function giveBackToPool(job: Job): Promise<void> {
   if (isPreemptionByQuota(revocation)) recovery.notePreemptionByQuota();
   await letSlicesGo(job, why, 'revoked');
   // The zone that gave nothing cools down: another comes first.
-  if (revocation.cause === 'asking') gang.leaveZone();
+  if (revocation.cause === 'asking') race.leaveZone();
   // Somebody may have stopped the job meanwhile.
   const due = stepDue(job);
   await lease.giveBack(due.do === 'give back' && due.next === 'rest');

@@ -12,6 +12,7 @@ import { personOf, type Request, type Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
+import type { ZoneRace } from './zone-race.js';
 
 /** The parts of a job that somebody looks at. */
 export interface ShownParts {
@@ -23,13 +24,16 @@ export interface ShownParts {
   readonly attempt: Attempt;
   readonly recovery: Recovery;
   readonly lease: LeaseHold;
+  readonly race: ZoneRace;
 }
 
 /** What the query `describe` answers. */
-export function jobView({ carried, file, story, requests, slices, attempt, recovery, lease }: ShownParts): JobView {
+export function jobView(parts: ShownParts): JobView {
+  const { carried, file, story, requests, slices, attempt, recovery, lease, race } = parts;
   const { settings, submittedAt } = carried;
   const request = requests.current;
   const { granted } = lease;
+  const nextZone = story.phase === JobPhase.Provisioning ? race.nextZone : undefined;
   return {
     id: workflowInfo().workflowId,
     run: chainRunId(),
@@ -42,11 +46,17 @@ export function jobView({ carried, file, story, requests, slices, attempt, recov
     ...recovery.takenByQuota,
     ...recovery.askedForByCommand,
     slices: slices.views,
+    ...rivalsOf(slices),
+    ...(nextZone && { nextZone }),
     ...(granted === undefined ? {} : { granted }),
     login: { user: settings.loginUser, publicKey: settings.publicKey },
     ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),
   };
+}
+
+function rivalsOf({ rivalViews }: Pick<Slices, 'rivalViews'>): Pick<JobView, 'rivals'> {
+  return rivalViews.length === 0 ? {} : { rivals: rivalViews };
 }
 
 const requestView = ({ kind, ...asker }: Request): NonNullable<JobView['request']> => ({ kind, ...personOf(asker) });
@@ -85,6 +95,7 @@ export function jobFacts({ carried, file, story, slices, attempt, recovery }: Sh
     spent: recovery.spent,
     ...recovery.takenByQuota,
     slices: slices.views,
+    ...rivalsOf(slices),
     ...(story.setback === undefined ? {} : { setback: story.setback }),
     ...story.view(),
   };

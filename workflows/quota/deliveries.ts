@@ -12,7 +12,9 @@ export interface Pending {
   readonly revocations: LeaseId[];
   readonly priorities: { readonly job: JobRef; readonly priority: number }[];
   /** Slices that want to know whether their lease stands. */
-  readonly asked: { key: string; slice: string }[];
+  readonly asked: { key: string; slice: string; isBeside?: true }[];
+  /** Leases whose job must give up what it asks for beside its first gang. Absent: none, of a run before there were such. */
+  withdrawals?: { readonly lease: LeaseId; readonly reason: string }[];
   readonly reclaims: { lease: LeaseId; ref: MachineRef }[];
   readonly releases: { slice: string; reason: string }[];
   /** Slices that a person has given up. */
@@ -47,6 +49,7 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
   const releases = split(pending.releases);
   const reclaims = split(pending.reclaims);
   const giveUps = split(pending.giveUps);
+  const withdrawals = split(pending.withdrawals ?? []);
   const half = (at: 0 | 1): Pending => ({
     regrants: regrants[at],
     revocations: revocations[at],
@@ -55,6 +58,7 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
     reclaims: reclaims[at],
     releases: releases[at],
     giveUps: giveUps[at],
+    ...(withdrawals[at].length === 0 ? {} : { withdrawals: withdrawals[at] }),
   });
   return [half(0), half(1)];
 }
@@ -63,7 +67,7 @@ export const isPending = (pending: Pending): boolean =>
   Object.values(pending).some((list: readonly unknown[]) => list.length > 0);
 
 /** The same as of now, in one delivery. */
-export interface PendingNow extends Omit<Pending, 'asked' | 'regrants' | 'revocations'> {
+export interface PendingNow extends Omit<Pending, 'asked' | 'regrants' | 'revocations' | 'withdrawals'> {
   readonly grants: readonly GrantedLease[];
   readonly revocations: readonly RevokedLease[];
   readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];

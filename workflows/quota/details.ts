@@ -5,7 +5,7 @@ import { inLine } from '../../quota/explain.js';
 import type { QuotaConfig, QuotaMemory } from '../../quota/quota-config.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import type { LeaseRow } from './lease-book.js';
-import { toLease, toRequest } from './lease-row.js';
+import { toLeases, toRequest, unitsInUse } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';
 
 /** A pool after a decision. */
@@ -39,7 +39,7 @@ export function poolDetails(view: PoolInView): string {
 }
 
 function headline({ pool, config, leased, waiting, at }: PoolInView): string {
-  const used = leased.reduce<QuotaUnits>((sum, { demand }) => addUnits(sum, demand.units), {});
+  const used = leased.reduce<QuotaUnits>((sum, row) => addUnits(sum, unitsInUse(row)), {});
   const inUse = `${formatUnits(used)} in use`;
   const units =
     config?.kind === 'limited'
@@ -80,7 +80,7 @@ function file({ config, problem }: PoolInView): string {
 function waitingTable({ config, leased, waiting, at }: PoolInView): string {
   if (waiting.length === 0) return '';
   const requests = waiting.map((row) => ({ ...toRequest(row), job: row.lease.job }));
-  const leases = leased.map((row) => toLease(row, at));
+  const leases = leased.flatMap((row) => toLeases(row, at));
   const line = inLine(config ?? { kind: 'unlimited' }, requests, leases);
   const rows = line
     .slice(0, MOST_WAITING)

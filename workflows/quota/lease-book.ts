@@ -48,6 +48,8 @@ export class LeaseBook {
   #isRebuilding: boolean;
   /** Jobs that have spoken during the rebuild. */
   readonly #heard = new Set<string>();
+  /** Leases beside whose gang there is no room for another (docs/adr/0101), and when their jobs were told so last. */
+  readonly #withoutRoom = new Map<string, EpochMs | undefined>();
 
   constructor(carry: LeaseBookCarry, onEvent: (event: BookEvent) => void = () => undefined) {
     this.epoch = carry.epoch;
@@ -89,20 +91,23 @@ export class LeaseBook {
   takePending(most = Infinity): PendingNow {
     const [now, later] = splitPending(this.#pending, most);
     this.#pending = later;
-    const { asked, regrants, revocations, ...pending } = now;
+    const { asked, regrants, revocations, withdrawals = [], ...pending } = now;
     return {
       ...pending,
       grants: eachOnce(regrants).flatMap((lease) => {
         const row = this.#rows.get(leaseKey(lease));
         return row && holds(row) ? [{ ...lease, tier: row.tier }] : [];
       }),
-      revocations: eachOnce(revocations).flatMap((lease) => {
-        const revoked = this.#rows.get(leaseKey(lease))?.revoked;
-        return revoked ? [{ lease, reason: revoked.reason, cause: revoked.cause }] : [];
-      }),
-      answers: asked.map(({ key, slice }) => {
+      revocations: [
+        ...eachOnce(revocations).flatMap((lease) => {
+          const revoked = this.#rows.get(leaseKey(lease))?.revoked;
+          return revoked ? [{ lease, reason: revoked.reason, cause: revoked.cause }] : [];
+        }),
+        ...withdrawals.map((each) => ({ ...each, cause: 'beside' as const })),
+      ],
+      answers: asked.map(({ key, slice, isBeside }) => {
         const row = this.#rows.get(key);
-        return { slice, isHeld: row !== undefined && holds(row) };
+        return { slice, isHeld: row !== undefined && holds(row) && !(isBeside && this.#withoutRoom.has(key)) };
       }),
     };
   }
@@ -131,7 +136,7 @@ export class LeaseBook {
         this.#release(key, body.slices, now);
         return;
       case 'slice':
-        this.#register(key, body.ref);
+        this.#register(key, body.ref, body.isBeside);
         return;
       case 'gone':
         this.#gone(key, sender);
@@ -261,6 +266,25 @@ export class LeaseBook {
       this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
   }
 
+  /**
+   * Where there is no room for a gang beside the first: slices of one that ask are told no, and jobs that have one are told to give it
+   * up, again after `REMIND_MS`. To be called before `takePending`, which answers the slices.
+   * @param isTold whether jobs that have one are told
+   */
+  noRoomBeside(rows: readonly LeaseRow[], { reason, isTold, now }: NoRoom): void {
+    const told = new Map(this.#withoutRoom);
+    const asking = new Set(this.#pending.asked.flatMap(({ key, isBeside }) => (isBeside ? [key] : [])));
+    this.#withoutRoom.clear();
+    for (const { lease } of rows) {
+      const key = leaseKey(lease);
+      const before = told.get(key);
+      // Slices that are told no say so to their job themselves.
+      const isDue = isTold && !asking.has(key) && (before === undefined || now - before >= REMIND_MS);
+      this.#withoutRoom.set(key, isDue ? now : before);
+      if (isDue) (this.#pending.withdrawals ??= []).push({ lease, reason });
+    }
+  }
+
   /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
   remind(now: EpochMs, afterMs: number): void {
     for (const { lease, revoked } of this.#rows.all()) {
@@ -337,15 +361,15 @@ export class LeaseBook {
   }
 
   /** Of a draining lease too: a slice that is told 'no' reports itself gone. */
-  #register(key: string, ref: MachineRef): void {
+  #register(key: string, ref: MachineRef, isBeside?: true): void {
     const row = this.#rows.get(key);
     if (row) {
       // Its own word, later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
       addSlice(row, ref);
-      if (row.state !== 'held') row.zone = ref.zone;
+      if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
     }
-    this.#pending.asked.push({ key, slice: ref.name });
+    this.#pending.asked.push({ key, slice: ref.name, ...(isBeside && { isBeside }) });
   }
 
   #gone(key: string, sliceName: string): void {
@@ -409,6 +433,16 @@ const JOB = 'job';
 const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
   ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
 ];
+
+/** A signal that was lost with its job's worker is said again after so long. */
+const REMIND_MS = 60_000;
+
+interface NoRoom {
+  /** For the job's user. */
+  readonly reason: string;
+  readonly isTold: boolean;
+  readonly now: EpochMs;
+}
 
 /** `for` is absent where an admin drains the pool. */
 type RevokedFor = Omit<Preemption, 'for'> & { readonly for?: string };

@@ -7,7 +7,7 @@ import {
   type StuckDeletion,
 } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
-import type { EpochMs } from '../../domain/units.js';
+import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import type { LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 
 /** One lease of the pool's book, or the request for it. */
@@ -204,11 +204,48 @@ function pauseClock(row: LeaseRow, now: EpochMs): void {
   delete row.askingSince;
 }
 
+/**
+ * Whole gangs that are asked for beside the job's first, in other zones (docs/adr/0101): the name of a request is that of its place
+ * in the gang and a generation, so that the place with most names tells.
+ */
+export function gangsBeside({ slices }: Pick<LeaseRow, 'slices'>): number {
+  if (slices.length < 2) return 0;
+  const generations = new Map<string, number>();
+  for (const { name } of slices) {
+    const place = name.replace(/-g\d+$/, '');
+    generations.set(place, (generations.get(place) ?? 0) + 1);
+  }
+  return Math.max(...generations.values()) - 1;
+}
+
+/** Units that the row counts for, with those of gangs beside the first. */
+export function unitsInUse(row: LeaseRow): QuotaUnits {
+  const gangs = 1 + gangsBeside(row);
+  return Object.fromEntries(Object.entries(row.demand.units).map(([type, units]) => [type, units * gangs]));
+}
+
 // As a decision sees it ----------------------------------------------------------------------------------------------
 
 export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaRequest {
   return { id: leaseKey(lease), ...demand, ...(waitingSince === undefined ? {} : { waitingSince }) };
 }
+
+/**
+ * A gang beside the first counts as chips that come free: all but one of them go, it is on nobody's nominal quota, and no lease is
+ * preempted for it.
+ * @param row not waiting
+ */
+export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
+  const lease = toLease(row, now);
+  const beside = Array.from({ length: gangsBeside(row) }, (_, at): QuotaLease => {
+    const { askingSince: _asking, isFromReservation: _from, ...rest } = lease;
+    return { ...rest, id: `${lease.id}${BESIDE}${at + 1}`, state: 'draining' };
+  });
+  return [lease, ...beside];
+}
+
+/** What the id of a gang beside the first has behind its lease's. */
+const BESIDE = '/beside-';
 
 /** @param row not waiting */
 export function toLease(row: LeaseRow, now: EpochMs): QuotaLease {

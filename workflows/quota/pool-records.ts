@@ -10,7 +10,8 @@ import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js
 import type { PoolCarry, SettingsCarry } from './carried-state.js';
 import { HistoryLog, lineOf } from './history-log.js';
 import { type BookEvent, LeaseBook, type LeaseRow } from './lease-book.js';
-import { toLease, toRequest } from './lease-row.js';
+import { toLeases, toRequest } from './lease-row.js';
+import { NO_ROOM_BESIDE, withoutRoomBeside } from './room-beside.js';
 
 /**
  * All that a run of the quota workflow knows of its pool: the book, the files in force, what decisions remember, an admin's
@@ -146,10 +147,20 @@ export class PoolRecords {
     this.#nextAt = nextAt;
     for (const grant of grants) this.book.grant(grant, now);
     for (const preemption of preemptions) this.book.revoke(preemption, this.#reasonOf(preemption), now);
+    this.#makeRoom(config, now);
     if (grants.length + preemptions.length > 0) this.touch(now);
     for (const { cause } of preemptions) meter.revoked(this.pool, cause);
     for (let granted = 0; granted < grants.length; granted++) meter.granted(this.pool);
     return preemptions.length > 0;
+  }
+
+  /** Who hedges does so on what nobody wants (docs/adr/0101). */
+  #makeRoom(config: QuotaConfig, now: EpochMs): void {
+    const { leased, waiting } = this.book;
+    const isFrozen = this.#admission.kind !== 'open';
+    const rows = config.kind === 'unlimited' && !isFrozen ? [] : withoutRoomBeside(leased, waiting, config);
+    const asking = isFrozen ? leased.filter(({ state }) => state === 'asking') : rows;
+    this.book.noRoomBeside(asking, { reason: NO_ROOM_BESIDE, isTold: !isFrozen, now });
   }
 
   /** What the book owes to jobs and slices, at most so many of all kinds together; undefined: nothing. */
@@ -172,7 +183,7 @@ export class PoolRecords {
     return {
       config,
       requests: this.book.waiting.map(toRequest),
-      leases: this.book.leased.map((row) => toLease(row, now)),
+      leases: this.book.leased.flatMap((row) => toLeases(row, now)),
       memory: this.#memory,
       isFrozen: this.#admission.kind !== 'open',
     };

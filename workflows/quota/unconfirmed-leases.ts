@@ -1,5 +1,5 @@
 import { addUnits, isWithin, type QuotaUnits } from '../../domain/units.js';
-import { holds, type LeaseRow } from './lease-row.js';
+import { holds, type LeaseRow, unitsInUse } from './lease-row.js';
 
 /** For the job's user. */
 export const CLAIMED_TOO_LATE =
@@ -17,7 +17,7 @@ export function unconfirmedBeyond(leased: readonly LeaseRow[], tiers: readonly Q
   const isFull = (tier: number): boolean => {
     const units = leased
       .filter((row) => tierOf(row) === tier)
-      .reduce<QuotaUnits>((sum, row) => addUnits(sum, row.demand.units), {});
+      .reduce<QuotaUnits>((sum, row) => addUnits(sum, unitsInUse(row)), {});
     return !isWithin(units, tiers[tier] ?? {});
   };
   return [...new Set(unconfirmed.map(tierOf))]

@@ -41,7 +41,9 @@ export function renderJobStatus(
       facts.map(([key, value]) => [`  ${key}`, value]),
       width,
     ),
-    ...(view ? [...slices(view.slices, row.endedAt !== undefined, width), ...events(view, row.id)] : []),
+    ...(view
+      ? [...slices([...view.slices, ...(view.rivals ?? [])], row.endedAt !== undefined, width), ...events(view, row.id)]
+      : []),
     ...('missing' in detail ? ['', ...missing(row, detail.missing)] : []),
   ];
 }

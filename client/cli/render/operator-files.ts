@@ -21,10 +21,11 @@ const asText = (value: unknown): string => (typeof value === 'string' ? value : 
 /** What jobs may choose, and what a user or a job may take. */
 export function choiceEssentials({ allow }: PoolChoices, limits: PoolLimits | undefined): readonly string[] {
   const lists = Object.entries(allow ?? {}).map(([key, list]) => [`  allow.${key}`, list?.join(', ') ?? '']);
-  const { openJobsPerUser, submitsPerMinute, logBytesPerAttempt, inputBytes } = limits ?? {};
+  const { openJobsPerUser, submitsPerMinute, requestsPerJob, logBytesPerAttempt, inputBytes } = limits ?? {};
   const named = [
     ['  open jobs of a user', openJobsPerUser],
     ['  submits in a minute', submitsPerMinute],
+    ['  requests of a job at once', requestsPerJob],
     ['  log of an attempt', logBytesPerAttempt, ' bytes'],
     ['  input of a job', inputBytes, ' bytes'],
   ] as const;

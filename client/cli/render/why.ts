@@ -142,7 +142,10 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   return [
     ...wrapped(`${row.id} ${withStop(`${doing(row, now)}${because}`)}${labelOf(row)}`, width, ''),
     ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
-    ...(view?.slices ?? []).filter(isUnsettled).flatMap((slice) => wrapped(sliceText(slice), width, '  ')),
+    ...[...(view?.slices ?? []), ...(view?.rivals ?? [])]
+      .filter(isUnsettled)
+      .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
+    ...wrapped(nextZoneText(view, now), width, ''),
   ];
 }
 
@@ -172,8 +175,16 @@ function causeOf({ outcome }: JobRow): readonly string[] {
 
 const isUnsettled = ({ state }: SliceView): boolean => state !== 'ready' && state !== 'gone';
 
-function sliceText({ ref, state, detail }: SliceView): string {
-  return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}`}`;
+function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): string {
+  const lasting = since === undefined ? '' : `, for ${formatDuration(now - since)}`;
+  return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
+}
+
+function nextZoneText(view: JobView | undefined, now: EpochMs): string {
+  const { zone, at } = view?.nextZone ?? {};
+  if (zone === undefined || at === undefined) return '';
+  const when = at > now ? `in ${formatDuration(at - now)}` : 'now';
+  return `If nothing comes before, ${zone} is asked ${when}.`;
 }
 
 const labelOf = ({ label }: JobRow): string => (label === undefined ? '' : ` ${label}: not on real Cloud TPUs.`);

@@ -28,6 +28,21 @@ export function resolveCapacity(
   return { allocationMode, pricing: pricing ?? 'spot', reservation };
 }
 
+/** @returns undefined where the file leaves it to `usualRequests` */
+export function resolveHedge(
+  { hedge }: Pick<TpuForm, 'hedge'>,
+  { pricing, reservation }: Pick<ReturnType<typeof resolveCapacity>, 'pricing' | 'reservation'>,
+  report: Report,
+): number | undefined {
+  if (hedge === undefined || hedge === null) return undefined;
+  if (hedge > 1 && pricing === 'reserved') {
+    const what = reservation === undefined ? 'reserved capacity' : `reservation ${reservation}`;
+    const message = `asks for ${hedge} requests at once, and ${what} is used once`;
+    report.problem(['tpu', 'hedge'], hedge, message, 'leave hedge out, or write pricing: spot or ondemand');
+  }
+  return hedge;
+}
+
 /**
  * What the file itself wants its chips bought as; undefined where it leaves that to its tier. A reservation that is named
  * is one of pricing reserved.

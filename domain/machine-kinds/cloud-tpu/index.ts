@@ -7,7 +7,7 @@ import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
 import { acceleratorOf, usdPerChipHour } from './prices.js';
-import { DISK_MODES, type CloudTpuPlan, type CloudTpuRef, type CloudTpuSection } from './words.js';
+import { DISK_MODES, type CloudTpuPlan, type CloudTpuRef, type CloudTpuSection, usualRequests } from './words.js';
 
 const text = z.string();
 
@@ -60,10 +60,11 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     resolve: resolveTpu,
   },
 
-  asked: ({ tpu: { accelerator, zones, name, pricing } }) => ({
+  asked: ({ tpu: { accelerator, zones, name, pricing, hedge = usualRequests(pricing) } }) => ({
     accelerator,
     zones,
     pricing,
+    hedge,
     ...(name === undefined ? {} : { name }),
   }),
   size: ({ tpu, slices }) => {

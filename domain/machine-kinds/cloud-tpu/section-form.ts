@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DISK_MODES } from './words.js';
-import { flag, oneOf, section, text, textMap, texts } from '../../job-file/fields.js';
+import { DISK_MODES, MOST_REQUESTS } from './words.js';
+import { flag, oneOf, section, text, textMap, texts, wholeNumber } from '../../job-file/fields.js';
 
 const dataDisk = section({
   source: text().describe("A disk's name, or its path projects/P/zones/Z/disks/NAME."),
@@ -48,6 +48,11 @@ const schema = section({
     .nullish()
     .describe(
       'Name or path of a reservation, for pricing reserved by queued-resources; any of the project without it.',
+    ),
+  hedge: wholeNumber(1, MOST_REQUESTS)
+    .nullish()
+    .describe(
+      `Requests at once, each in another of the zones, of which the first that is ready is used; 1 to ${MOST_REQUESTS}, 2 without it, 1 for reserved capacity.`,
     ),
   topology: text().nullish().describe("Chips along the axes, such as 4x4x8; the type's usual one without it."),
   data_disks: z

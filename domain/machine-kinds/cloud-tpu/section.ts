@@ -21,7 +21,7 @@ import {
   topologyHint,
   topologiesOf,
 } from '../../job-file/accelerator.js';
-import { pricingOf, resolveCapacity } from './capacity-keys.js';
+import { pricingOf, resolveCapacity, resolveHedge } from './capacity-keys.js';
 import { applyCreateFlags } from './create-flags.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
@@ -116,7 +116,8 @@ type KeysOfOneType = 'accelerator' | 'zones' | 'runtimeVersion' | 'topology' | '
 function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {
   const place = inTpu(report);
   const { name, project } = resolveNames(tpu, place);
-  const { allocationMode, pricing, reservation } = resolveCapacity(tpu, zones, report);
+  const capacity = resolveCapacity(tpu, zones, report);
+  const { allocationMode, pricing, reservation } = capacity;
   const { network, subnetwork, tags } = resolveNetwork(tpu, zones, place);
   const optional = {
     name,
@@ -127,6 +128,7 @@ function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Om
     serviceAccount: resolveServiceAccount(tpu, place),
     scopes: resolveScopes(tpu, place),
     reservation,
+    hedge: resolveHedge(tpu, capacity, report),
   };
   return {
     allocationMode,

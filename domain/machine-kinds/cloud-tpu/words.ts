@@ -4,6 +4,11 @@ export type AllocationMode = 'queued-resources' | 'tpu-vm';
 
 export const DISK_MODES = ['read-write', 'read-only'] as const;
 
+/** Requests that a job may have at once: each takes Google quota (docs/adr/0101). */
+export const MOST_REQUESTS = 4;
+/** Reserved capacity lies where it lies. */
+export const usualRequests = (pricing: Pricing | 'any'): number => (pricing === 'reserved' ? 1 : 2);
+
 /** An existing disk that is attached to every host of a slice. */
 export interface DataDisk {
   /** Its name, for the disk of that name in the slice's own project and zone; or `projects/P/zones/Z/disks/NAME`. */
@@ -23,6 +28,8 @@ export interface CloudTpuRequest {
   /** The Google Cloud project; absent = the worker's. */
   readonly project?: string;
   readonly runtimeVersion: string;
+  /** Requests for the whole gang at once, each in another zone, 1 to `MOST_REQUESTS`. Absent: `usualRequests`. */
+  readonly hedge?: number;
   /** Used if the job's tier has no pricing. `any` becomes spot. */
   readonly pricing: Pricing | 'any';
   readonly startupScript?: string;

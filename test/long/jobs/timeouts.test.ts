@@ -78,13 +78,17 @@ describe('a job that gives its parts a time', function () {
   it('asks for slices that do not become ready in the next zone, as often as it takes, and it costs no retry', async () => {
     const zones = ['us-central1-a', 'us-west4-a'];
     await admin.post('hold', { state: 'CREATING' });
-    const tpu = { accelerator: 'v5litepod-8', allocation_mode: 'tpu-vm', zone: null, zones };
+    const tpu = { accelerator: 'v5litepod-8', allocation_mode: 'tpu-vm', zone: null, zones, hedge: 1 };
     const id = await submit('true', { tpu, timeouts: { provision: 2 }, retries: { infrastructure: 0 } });
     const told = async (): Promise<string> => (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
-    await until('its first zone is given up', async () => (await told()).includes('(timeouts.provision)'), 20_000);
+    await until(
+      'its first zone is given up',
+      async () => (await told()).includes('is not ready in us-central1-a'),
+      20_000,
+    );
     await admin.post('release', { state: 'CREATING' });
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
-    assert.match(await told(), /slice 0 is not ready in us-central1-a: .+, after 2 s \(timeouts\.provision\)$/m);
+    assert.match(await told(), /slice 0 is not ready in us-central1-a: .+, after 2 s$/m);
     const [slice] = (await stack.jobs.describe(id)).slices;
     assert.deepEqual([slice?.ref.zone, slice?.generation], ['us-west4-a', 2]);
     await nothingLeft();
