@@ -188,9 +188,18 @@ describe('jobctl rehearsal', function () {
   it('a script runs and is followed to its end; a wrong one is refused with line and column', async () => {
     const file = join(home, 'storm.yaml');
     writeFileSync(file, 'version: 1\nevents:\n  - at: 1s\n    capacity: {us-central1-a/v6e: 8}\n');
-    const { exitCode, out } = await said('script', file, '--follow');
+    // The cloud's time stands still until what is to come was told.
+    await said('clock', '--freeze');
+    const following = said('script', file, '--follow');
+    await until('what is to come is told', () => onStderr.includes('to come'));
+    await fetch(`${rehearsal.endpoints.admin}/admin/clock`, {
+      method: 'POST',
+      headers: { ...authorization(), 'content-type': 'application/json' },
+      body: JSON.stringify({ frozen: false }),
+    });
+    const { exitCode, out } = await following;
     assert.equal(exitCode, 0);
-    assert.match(onStderr, /^\d\d:\d\d:\d\d\.\d{3} {2}line 3 {2}capacity, to come\n$/);
+    assert.match(onStderr, /^\d\d:\d\d:\d\d\.\d{3} {2}line 3 {2}capacity, to come\n$/m);
     assert.match(out, /^\d\d:\d\d:\d\d\.\d{3} {2}line 3 {2}capacity: done\n$/);
     assert.match((await said('script')).out, /1 done, 0 to come\n$/);
     writeFileSync(file, 'version: 1\nevents:\n  - at: soon\n    capacity: {us-central1-a/v6e: 8}\n');

@@ -131,6 +131,7 @@ export const EXAMPLES = {
         uid: '625657362928716936',
         hosts: [{ reach: 'ssh' as const, index: 0, internalIp: '10.128.0.7', externalIp: '34.1.2.3' }],
         detail: 'ready',
+        since: 1795276860000,
       },
     ],
     login: {

@@ -108,6 +108,7 @@ const SECTIONS: Readonly<Record<string, Omit<Section, 'form'>>> = {
       accelerator: COUNTED,
       topology: COUNTED,
       allocation_mode: SHAPE,
+      hedge: harmless('its pool counts each request, and has room for a second one only where nobody waits'),
       reservation: by(
         'reservations',
         { ...reserved, allocation_mode: 'queued-resources' },
