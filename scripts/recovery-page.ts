@@ -48,7 +48,7 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   ],
   'attempt ended': [
     'An attempt ends',
-    '`unwatched`: its worker is gone, or handed it over. `loop`: the job has `loop`, and starts again or gives up after ten quick ends in a row.',
+    '`unwatched`: its worker is gone, or handed it over. `loop`: the job has `loop`, and starts again or gives up after ten quick ends in a row. `machine at fault`: the command ended by SIGSEGV, SIGBUS, SIGABRT or SIGILL, or after a text of an accelerator that cannot be used ("TPU initialization failed"), on the same machine as the time before; or after a text of a damaged one ("uncorrectable ECC error encountered", "GPU has fallen off the bus"). A program that fails so on the machine that replaced it has failed by itself.',
   ],
 };
 

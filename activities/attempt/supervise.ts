@@ -22,6 +22,7 @@ import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
 import { logLimitOf } from './log-limit.js';
+import { LastOutput } from './last-output.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
@@ -109,6 +110,7 @@ class Supervision {
   /** When they ended, by this worker's clock. */
   readonly #endedAt = new Map<HostEnd, EpochMs>();
   readonly #silence: SilenceWatch | undefined;
+  readonly #lastOutput = new LastOutput();
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
   #secrets: ReturnType<typeof secretVariables> | undefined;
@@ -339,6 +341,7 @@ class Supervision {
     this.warnings.attached(host, started);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
+      this.#lastOutput.heard(host, chunk);
       const stored = stream.append(chunk);
       known.read(stream.position);
       return stored;
@@ -369,7 +372,7 @@ class Supervision {
 
   /** What the host says counts if it knows; of a run that it has lost sight of, what it or a worker has put into the store. */
   async #endOn(host: AttemptHost, status: RunStatus): Promise<HostEnd | undefined> {
-    const end = endOf(status, { slice: host.target.slice, host: host.target.index });
+    const end = this.#lastOutput.with(host, endOf(status, { slice: host.target.slice, host: host.target.index }));
     if (end === undefined) return undefined;
     if (isUnrecorded(status)) return (await this.#storedEnds([host]))[0] ?? end;
     if (status.kind !== 'exited') return end;

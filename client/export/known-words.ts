@@ -32,9 +32,9 @@ booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowi
 bought boundaries boundary bounds braces bracket brackets break brevo_email bring brings broke broken brought browser bs
 bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered
 build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds buildwanted built builtin
-builtins bundle bundler_exclude bundler_type bundles burst burstable busy but bwxhqdsmdei by byname byte bytes ca cache
-cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called caller callers
-callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel cancellable cancellation
+builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte bytes ca
+cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called caller
+callers callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel cancellable cancellation
 cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates cannot canreschedule
 capacity capacityunits capitals carried carries carry case cat categories cause causes cd cell cells central1 central2
 cert cert_chain certificate certificates cgroup chain chance change changed changes channel channelrefused character
@@ -61,8 +61,8 @@ controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cool
 coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu
 cpuplatform cpus crd create createbucket createbuild createcontainerconfigerror created createdat createnode
 createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp
-credential credentials credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl curl curlrc curls current
-currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
+credential credentials credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl cuda curl curlrc curls
+current currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
 daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
 deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions declare
 decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define
@@ -78,98 +78,98 @@ disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc d
 document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
 drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual
 due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
-east2 east4 east5 eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
+east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
 effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
 elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
 enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark
-endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent enospc enotdir
-enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate enums env
-env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq equal equals
-erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errors esac
-escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every
-everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact exactly example
-exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists exit exitcode
-exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat explain
-explained explanation export expression expressions extensions external external_ips externalip externalips externalname
-extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition
-failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
-failuretarget failurethreshold fallbacktologsonerror false family far fast fastify fatal fault faults fd fence fenced
-fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
-file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers finally find findbuild
-findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules
-firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor
-fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
-followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
-foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
-forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
-fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype fulfill fulfilled full fulldisk fully function
-further fuse future g1 g2 g4 gang gang_timeout gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200
-gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs
-gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
-generationnotmatch generations get getacceleratortype getaccesstoken geteffectivepolicy getent getfile
-getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource getruntimeversion gets
-getservice getserviceaccount getstoragelayout gg ghcr gi gib git git_secret gitcommit github gitignore gitsecret
-gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally globoff globs
-globstar gnu go goes going gone good goog google google_application_credentials google_auth_token_for_testing
-google_cloud_project google_project google_projects googleapis googlecallfailed googleproject got goversion gpg gpu
-gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket
-grantedonserviceaccount grants greater greatest grep group grouped groupname groups groupversion grown grpc
-grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards guest guestaccelerators
-guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gz gzip h100 h200 had half handed
-handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans happened hard
-hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs
-haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
-hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap hear heard
-heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here
-hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher
-highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof
-hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
-hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
-hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
-httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency
-idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
+encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
+ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent
+enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate
+enums env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq
+equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode
+errorinfo errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events
+eventtime ever every everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact
+exactly example exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists
+exit exitcode exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in
+expiresat explain explained explanation export expression expressions extensions external external_ips externalip
+externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed
+failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails
+failure failures failuretarget failurethreshold fallbacktologsonerror fallen false family far fast fastify fatal fault
+faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file
+file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers
+finally find findbuild findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall
+firewalllist firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat
+flags flatnamespace flavor fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput
+followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
+foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
+formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
+frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
+fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangseconds gap garbage
+gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
+gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
+generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken geteffectivepolicy
+getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource
+getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr gi gib git git_secret gitcommit github
+gitignore gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally
+globoff globs globstar gnu go goes going gone good goog google google_application_credentials
+google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
+googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
+granted grantedat grantedonbucket grantedonserviceaccount grants greater greatest grep group grouped groupname groups
+groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards
+guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gz gzip h100 h200
+had half handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs
+hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone
+hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers
+hastrailing hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap
+hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper
+helpful here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high
+highcpu higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds
+holdslices home homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip
+hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent
+hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode
+httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea
+idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
 idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored ignores illegal
 image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
 impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
 increase indent indentation indented index indexed indexes info inforce infrastructure ingress inherited init initial
-initialinterval initialized initializeparams initializing initiatemultipartuploadresult initiator initpid inline inner
-inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert inserttime inside
-inspect inspected inspectfailed inspection inspectslice install installation installations installed installer
-installing instance instance_type instanceadmin instanceaggregatedlist instancelist instances instanceterminationaction
-instead insufficient int integer interface interleaved internal internaladdress internalerror internalip internals
-interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid invalid_argument
-invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue
-inventory involvedobject io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted isafterblank isalive
-isalldenied isallowed isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged
-iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder
-isforced isforit isforray isfromreservation isfrozen isfull isheld ishere isimplied isinall isincloud isincomplete
-isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained
-ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown
-isownlogin isparked ispartial ispreempted ispreemptible isprobe isqueued isreachable isreadonly isready isrebuilding
-isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled
-issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended
-istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswide
-isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id
-jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
-jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
-jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
-jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
-jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
-jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
-jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
-jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
-kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
-killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
-kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
-labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
-lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts
-laststate lasttimestamp lasttoken lasttransitiontime late lately later latest launch lavor layout lazy lc le leader
-leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
-leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader
-legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter letters letting
-level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like
-likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
+initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
+inline inner inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
+inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
+installer installing instance instance_type instanceadmin instanceaggregatedlist instancelist instances
+instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
+internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid
+invalid_argument invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
+invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted
+isafterblank isalive isalldenied isallowed isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing
+isbusy ischanged iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced
+isfinal isfolder isforced isforit isforray isfromreservation isfrozen isfull isheld ishere isimplied isinall isincloud
+isincomplete isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail
+ismaintained ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover
+isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable
+isreadonly isready isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isrestarted
+isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs
+isstrict issuer issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified
+isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address
+jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl
+jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook
+jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts
+jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token
+jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys
+jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
+jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq
+js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper
+keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
+keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
+known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
+l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
+largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid
+lastprobetime lastproblem lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
+launch lavor layout lazy lc le leader leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer
+leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
+legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
+letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
+lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
 listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
 listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
 lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
@@ -294,61 +294,61 @@ serviceusage serviceusageconsumer serviceusageviewer serving session sessions se
 setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain setuphosts
 setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared shares shell
 shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown shuts shutting
-sidecarended sig sigcont sight sighup sigint sigkill sign signal signalargs signalgroup signals signat signature
-signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs signstalems sigquit
-sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname site size sizelimit sizes
-skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi
-snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged
-sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2
-southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed
-spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd
-sshkey sshport sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd
-standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
-startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
-stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
-statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
-stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
-storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused stores
-storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck stuckdeletions
-stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
-submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
-subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully such
-sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported
-surrogate surroundings suspend suspended suspendeddata suspending suspendingdata suspendingms svc swappiness sweep
-sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systemevent systems t09 t4
-tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint taints take taken takes takesatomic
-takespublickey taking tar target targetid targetlink targets targettags task taskattempts taskqueue tasks tb tcp tcpip
-team tee tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow
-tensorstore_gcs_http_url term terminate terminated terminating terminatingorfailed termination
-terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
-testpermissions text texts tf th than that thaw the their theirs them themselves then there these they thin thing this
-those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized
-timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
-timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
-together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
-told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
-toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources
-totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds
-tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic trailing train
-trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl
-ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb
-typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname
-unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed
-uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
-undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
-uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
-unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
-unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded unresolved unschedulable
-unscheduled unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until
-untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance update
-updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded
-uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded
-urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo
-userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2
-v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid validafterduration validaftertime validate
-validatestatus validator validfrom validinterval validuntil validuntilduration validuntiltime value values valuetype
-vanish var variable variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo version
-versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
+sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs signalgroup signals
+signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs
+signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname
+site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms
+slurm sm small smallchunk smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something
+soon sort source sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2
+southamerica southeast1 southeast2 southeast3 southwest1 space spaces span spdy speak speaking speaks spec special
+specific specified specify speckey speed spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh
+ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype stage staging stale stalems stall
+stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror starters
+starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
+startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
+stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms
+steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
+storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror
+storeport storerefused stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride
+string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for
+submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet
+subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet
+successful successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems
+supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
+suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl
+systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
+taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task
+taskattempts taskqueue tasks tb tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
+temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminate terminated terminating
+terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
+testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
+these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed
+timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale
+timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs
+to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
+tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
+tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
+total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key
+tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic
+trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try
+trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
+typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable
+unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged unconfined
+unconfirmed uncorrectable uncountedterminatedpods undefined under undergo underoslogin underscore underscores
+understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess
+unimplemented union unique uniqueid unit unithours units universe universedomain unknown unknownaccelerator
+unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting
+unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded
+unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
+unterminated until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up
+upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
+upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
+urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user
+user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8
+util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid validafterduration validaftertime
+validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntiltime value values
+valuetype vanish var variable variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo
+version versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
 vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting
 waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
 waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings

@@ -106,6 +106,8 @@ export const FACTS = {
       'ended before',
       'code 0',
       'another code',
+      /** The same, and what is known of it says that the machine is at fault (broken-machine.ts). */
+      'machine at fault',
       /** One of `command.restart_on`. */
       'restart code',
       'run time over',

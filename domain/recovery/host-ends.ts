@@ -20,6 +20,8 @@ interface Exit {
   readonly host?: HostCondition;
   /** Processes that the kernel killed for want of memory while it ran. Absent: none, or the host did not count them. */
   readonly killedForMemory?: number;
+  /** What it printed last that makes its machine suspect (broken-machine.ts). Absent: nothing, or nobody read it. */
+  readonly printed?: string;
 }
 
 /**
@@ -48,6 +50,8 @@ export type CommandEnd =
       readonly isStopped?: true;
       /** Processes of that host that the kernel killed for want of memory. */
       readonly killedForMemory?: number;
+      /** What that host printed last that makes its machine suspect. */
+      readonly printed?: string;
     }
   /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
@@ -119,7 +123,7 @@ const ENDING = [
   { name: 'SIGKILL', number: 9 },
 ] as const;
 
-function exited({ at, code, signal, startedAt, isStopped, killedForMemory }: Exit): CommandEnd {
+function exited({ at, code, signal, startedAt, isStopped, killedForMemory, printed }: Exit): CommandEnd {
   return {
     kind: 'exited',
     at,
@@ -128,5 +132,6 @@ function exited({ at, code, signal, startedAt, isStopped, killedForMemory }: Exi
     ...(signal === undefined ? {} : { signal }),
     ...(isStopped ? { isStopped } : {}),
     ...(killedForMemory === undefined ? {} : { killedForMemory }),
+    ...(printed === undefined ? {} : { printed }),
   };
 }

@@ -105,7 +105,16 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
     {
       name: 'a restart was accepted, whatever the attempt came to',
       when: {
-        end: ['code 0', ...OF_A_LOOP, 'set-up time over', 'run lost', 'module failed', 'host bad', 'worker failed'],
+        end: [
+          'code 0',
+          ...OF_A_LOOP,
+          'machine at fault',
+          'set-up time over',
+          'run lost',
+          'module failed',
+          'host bad',
+          'worker failed',
+        ],
         restart: 'asked for',
       },
       decision: { do: 'keep' },
@@ -129,6 +138,22 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
     {
       name: 'the command failed, and the budget is spent',
       when: { end: OF_THE_TASK, ...NO_RESTART, loop: 'none', task: 'spent' },
+      decision: failed('task'),
+    },
+    {
+      name: 'the command failed, and its machine is at fault',
+      when: { end: 'machine at fault', ...NO_RESTART, infrastructure: 'left' },
+      decision: retry('infrastructure', 'its slice'),
+    },
+    // What cannot be blamed on a machine any more is the program's own.
+    {
+      name: 'a machine is at fault, and only the command may be repeated',
+      when: { end: 'machine at fault', ...NO_RESTART, infrastructure: 'spent', task: 'left' },
+      decision: retry('task', 'nothing'),
+    },
+    {
+      name: 'a machine is at fault, and no budget is left',
+      when: { end: 'machine at fault', ...NO_RESTART, infrastructure: 'spent', task: 'spent' },
       decision: failed('task'),
     },
     {

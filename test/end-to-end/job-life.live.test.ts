@@ -164,6 +164,25 @@ describe('a job, from submit to its outcome, by other ways', function () {
     await nothingLeft();
   });
 
+  it('replaces a machine on which the command ends by a fault twice in a row, and blames no second one for the same', async () => {
+    const bad = 'if [ "$JOBCTL_HOST_INDEX" = 1 ]; then case $JOBCTL_NODE_NAME in *BAD) kill -SEGV $$;; esac; fi; true';
+    const retries = { task: 1, infrastructure: 1 };
+    const mended = await stack.jobs.submit({ job: jobFile(bad.replace('BAD', '-g1'), { retries }) });
+    const always = await stack.jobs.submit({ job: jobFile(bad.replace('BAD', ''), { retries: { task: 2 } }) });
+    const { result, attempts } = await stack.jobs.wait(mended.id);
+    assert.deepEqual([result, attempts], ['succeeded', 3], stack.tail());
+    const view = await stack.jobs.describe(mended.id);
+    assert.match(
+      view.events.map(({ text }) => text).join('\n'),
+      /exited with code 139 \(SIGSEGV\) on host 1: it ended by SIGSEGV, twice in a row on the same machine; its slice is replaced; trying again \(1 of 1\)/,
+    );
+    assert.equal(view.slices[0]?.generation, 2);
+    const { cause, ...failed } = await stack.jobs.wait(always.id);
+    assert.deepEqual([failed.result, cause?.by, failed.attempts], ['failed', 'task', 4], stack.tail());
+    assert.equal((await stack.jobs.describe(always.id)).slices[0]?.generation, 2, 'one machine was replaced');
+    await nothingLeft();
+  });
+
   it("connects with the submitter's own key where the job names one, and refuses one that cannot be read", async () => {
     const { privateKeyFile } = writeKeyPair(mkdtempSync(join(tmpdir(), 'jobctl-own-key-')));
     const { id } = await stack.jobs.submit({ job: jobFile('echo in', { ssh: { private_key: privateKeyFile } }) });

@@ -6,7 +6,11 @@ export const asksForRestart = (code: number, command: JobSpec['command']): boole
   command?.restartOn?.includes(code) ?? false;
 
 /** How an attempt ended, as a fact for `decide`. Of several lost slices the first one counts. */
-export function endFact(result: AttemptResult, { command }: Pick<JobSpec, 'command'>): Fact<'attempt ended', 'end'> {
+export function endFact(
+  result: AttemptResult,
+  { command }: Pick<JobSpec, 'command'>,
+  isMachineAtFault = false,
+): Fact<'attempt ended', 'end'> {
   switch (result.kind) {
     case 'unwatched':
       return 'unwatched';
@@ -22,7 +26,8 @@ export function endFact(result: AttemptResult, { command }: Pick<JobSpec, 'comma
     case 'exited':
       // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
       if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
-      return asksForRestart(result.code, command) ? 'restart code' : 'another code';
+      if (asksForRestart(result.code, command)) return 'restart code';
+      return isMachineAtFault ? 'machine at fault' : 'another code';
     case 'timed-out':
       return 'run time over';
     case 'no-output':

@@ -24,9 +24,10 @@ import { cancelText, type Requests } from './requests.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
+import { SuspectMachine } from './suspect-machine.js';
 import type { ZoneRace } from './zone-race.js';
 
-type RecoveryKey = 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'waitingSince';
+type RecoveryKey = 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'waitingSince' | 'suspect';
 
 export interface RecoveryParts {
   readonly file: JobFile;
@@ -52,6 +53,7 @@ export class Recovery {
   /** The provider took slices of the job since they were last all ready. */
   #isPreempted = false;
   #waitingSince: EpochMs | undefined;
+  readonly #suspect: SuspectMachine;
   readonly #refusals: Refusals;
   readonly #submittedAt: EpochMs;
   readonly #parts: RecoveryParts;
@@ -62,6 +64,7 @@ export class Recovery {
     this.#spent = carry.spent;
     this.#quotaPreemptions = carry.quotaPreemptions ?? 0;
     this.#quickEnds = carry.quickEnds ?? 0;
+    this.#suspect = new SuspectMachine(parts.slices, carry.suspect);
     this.#submittedAt = carry.submittedAt;
     // Of a job that never had its slices, whatever the run before knew.
     this.#waitingSince = carry.waitingSince ?? (carry.attempt.number === 0 ? carry.submittedAt : undefined);
@@ -169,7 +172,7 @@ export class Recovery {
     const { file, lease, requests, attempt } = this.#parts;
     const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
     return {
-      end: endFact(result, file.spec),
+      end: endFact(result, file.spec, this.#suspect.isAtFault(result)),
       lease: lease.revocation === undefined ? 'stands' : 'revoked',
       restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
       loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
@@ -182,8 +185,12 @@ export class Recovery {
     const { file, story, gang, attempt } = this.#parts;
     if (result.kind === 'slices-lost') gang.markLost(result.slices);
     const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
-    const decision = decide('attempt ended', this.facts(result));
-    const end = endText(result, file.spec);
+    const facts = this.facts(result);
+    const decision = decide('attempt ended', facts);
+    const known = endText(result, file.spec);
+    const end =
+      facts.end === 'machine at fault' ? { ...known, text: `${known.text}: ${this.#suspect.text(result)}` } : known;
+    this.#suspect.remember(result);
     switch (decision.do) {
       case 'keep':
         return undefined;
@@ -241,11 +248,13 @@ export class Recovery {
 
   carry(): Pick<JobCarry, RecoveryKey> {
     const refusals = this.#refusals.carry();
+    const suspect = this.#suspect.carry();
     return {
       ...(refusals.count === 0 ? {} : { refusals }),
       spent: this.#spent,
       ...this.takenByQuota,
       ...(this.#quickEnds === 0 ? {} : { quickEnds: this.#quickEnds }),
+      ...(suspect === undefined ? {} : { suspect }),
       ...(this.#waitingSince === undefined ? {} : { waitingSince: this.#waitingSince }),
     };
   }

@@ -4,6 +4,7 @@ import { askedMachines, askedSize } from '../../domain/machines.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Demand } from '../../domain/lease.js';
 import type { Retries } from '../../domain/recovery/budgets.js';
+import type { Suspect } from '../../domain/recovery/broken-machine.js';
 import type { QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { AttemptCarry } from './attempt.js';
@@ -31,6 +32,8 @@ export interface JobCarry {
   readonly quickEnds?: QuickEnds;
   /** Since when it waits for chips. Absent: it does not, or never had any since it was submitted. */
   readonly waitingSince?: EpochMs;
+  /** The machine on which its command failed last. Absent: none that is suspect. */
+  readonly suspect?: Suspect;
   /** The job file in force, if it is not the submitted one. */
   readonly edited?: EditedFile;
   /** Requests of people that are not fulfilled yet. */

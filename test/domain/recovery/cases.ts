@@ -284,6 +284,21 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     [{ end: 'silent' }, retry('task', 'nothing'), 'the command failed, ran for too long or was silent'],
     [{ end: 'another code', task: 'spent' }, fail('task'), 'the command failed, and the budget is spent'],
     [
+      { end: 'machine at fault', task: 'spent' },
+      retry('infrastructure', 'its slice'),
+      'the command failed, and its machine is at fault',
+    ],
+    [
+      { end: 'machine at fault', infrastructure: 'spent' },
+      retry('task', 'nothing'),
+      'a machine is at fault, and only the command may be repeated',
+    ],
+    [
+      { end: 'machine at fault', infrastructure: 'spent', task: 'spent' },
+      fail('task'),
+      'a machine is at fault, and no budget is left',
+    ],
+    [
       { end: 'restart code', task: 'spent', infrastructure: 'spent' },
       retry('requested', 'nothing'),
       'the command asks for another start by its exit code',
