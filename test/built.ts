@@ -14,14 +14,12 @@ const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
  */
 export const IS_BUILT = process.env['NODE_V8_COVERAGE'] === undefined && isBuildCurrent(ROOT);
 
-/** The rehearsal's package has a folder of built modules of its own. */
-const fileOf = (entry: string): string => {
+/** The packages of the rehearsal and of the worker have folders of built modules of their own. */
+function fileOf(entry: string): string {
   if (!IS_BUILT) return join(ROOT, `${entry}.ts`);
-  return (
-    join(ROOT, entry.startsWith('rehearsal/') ? entry.replace('rehearsal/', 'rehearsal/dist/') : `dist/${entry}`) +
-    '.js'
-  );
-};
+  if (entry.startsWith('rehearsal/')) return join(ROOT, `${entry.replace('rehearsal/', 'rehearsal/dist/')}.js`);
+  return join(ROOT, /^(worker|server)\//.test(entry) ? 'worker/dist' : 'dist', `${entry}.js`);
+}
 
 /** Node's arguments that run an entry of jobctl, such as `client/cli/main`, in a process of its own. */
 export const programArguments = (entry: string): readonly string[] => [

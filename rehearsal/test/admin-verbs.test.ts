@@ -146,7 +146,8 @@ events:
     await cloud.admin('hosts', { name: 'hosts', host: 1, action: 'slow-ssh', delayMs: 3000 });
     const quick = ['-o', 'ConnectTimeout=1'];
     assert.equal((await ssh(place, 'true', quick)).code, 255);
-    assert.equal((await ssh(await cloud.place('hosts', 2), 'true', quick)).code, 0);
+    const neighbour = await cloud.place('hosts', 2);
+    await until('another host is as quick as ever', async () => (await ssh(neighbour, 'true', quick)).code === 0);
     await cloud.admin('hosts', { name: 'hosts', host: 1, action: 'slow-ssh', delayMs: 0 });
     assert.equal((await ssh(place, 'true')).code, 0);
     const { status } = await cloud.admin('hosts', { name: 'hosts', host: 1, action: 'fill-disk' });

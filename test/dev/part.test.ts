@@ -143,7 +143,13 @@ describe('a part of the stack', () => {
     });
 
     it('it is not ready in time: it is left running, for the log and for another `up`', async () => {
-      const slow = part(`echo working; until [ -e go-on ]; do sleep 0.02; done; ${SERVES}`, { readyTimeoutMs: 200 });
+      // On a busy machine its first line may take longer than its time to be ready.
+      const isReady = async (): Promise<boolean> => {
+        await until('it has printed', () => /^working$/m.test(readFileSync(slot.logFile, 'utf8')));
+        return false;
+      };
+      const script = `echo working; until [ -e go-on ]; do sleep 0.02; done; ${SERVES}`;
+      const slow = part(script, { readyTimeoutMs: 200, isReady });
       const { message } = await failureOf(slow);
       assert.match(message, /process \d+ runs, but is not ready after 0\.2 s\. The end of \S+:\n--- .*\nworking$/);
       assert.notEqual(identify(pidOf()), undefined);

@@ -53,7 +53,11 @@ export function commandsOf(root: string, page: string): DocCommand[] {
   return commands;
 }
 
+/** Words alone, of which none opens anything: most commands, and bash need not be asked about them. */
+const PLAIN = /^(?!(?:if|for|while|until|case|select|function|time|coproc)\b)[\w ./:=,@%+~-]+$/u;
+
 function isWhole(text: string): boolean {
+  if (PLAIN.test(text)) return true;
   const [, word] = /<<-?\s*'?(\w+)'?/u.exec(text) ?? [];
   if (word !== undefined && !text.split('\n').includes(word)) return false;
   return !text.endsWith('\\') && spawnSync('bash', ['-n', '-c', text]).status === 0;

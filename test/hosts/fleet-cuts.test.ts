@@ -4,7 +4,7 @@ import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { CommandOptions } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { until } from '../until.js';
+import { slowness, until } from '../until.js';
 import { never, ourKey, withHost } from './session.js';
 import { startTcpCutter } from './tcp-cutter.js';
 
@@ -15,7 +15,7 @@ describe('a connection', () => {
   it('that falls silent is a loss after three signs of life without an answer; the next call goes over a new one', () =>
     withHost(async ({ host, another }) => {
       const cutter = await startTcpCutter(host.port);
-      const connection = await another({ port: cutter.port, keepaliveMs: 100 });
+      const connection = await another({ port: cutter.port, keepaliveMs: 100 * slowness() });
       const sleeping = connection.exec('sleep 60', quiet);
       await connection.runStatus('train-a1');
       cutter.silence();

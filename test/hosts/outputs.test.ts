@@ -149,12 +149,18 @@ describe('the outputs of a command, stored by its host', () => {
       assert.equal(uploads.length, 1, uploads.join('\n'));
     }));
 
-  it('never hold half of a file that is written to all the time', () =>
-    onHost(async (session) => {
+  it('never hold half of a file that is written to all the time', function () {
+    this.timeout(120_000);
+    return onHost(async (session) => {
       const { connection } = session;
-      // It is truncated while it is hashed and while it is sent; between two writes there is time for a whole round.
-      const script = `mkdir out; printf k > out/kept
-        while [ ! -f stop ]; do head -c 300000 /dev/urandom | base64 > out/busy; sleep 0.2; done`;
+      // The file is truncated while it is hashed and while it is sent. A whole round must fit between two writes: the pause between
+      // them grows until one does, since how long a round takes depends on how busy the computer is.
+      const script = `mkdir out; printf k > out/kept; pause=200
+        while [ ! -f stop ]; do
+          head -c 300000 /dev/urandom | base64 > out/busy
+          sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
+          pause=$((pause * 3 / 2)); [ "$pause" -lt 6000 ] || pause=6000
+        done`;
       await connection.startRun(request(script, outputs(['out'], { everyMs: 100 })));
       const rounds = new Set<number>();
       const isRoundStored = async (): Promise<boolean> => {
@@ -169,7 +175,8 @@ describe('the outputs of a command, stored by its host', () => {
       await ended(connection);
       assert.equal((await settled(connection)).state, 'stored');
       assert.equal((await contents())['out/kept'], 'k');
-    }));
+    });
+  });
 
   it('say why they are not stored: the right is missing; the command is none the worse', () =>
     onHost(async (session) => {

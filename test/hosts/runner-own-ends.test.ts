@@ -88,7 +88,7 @@ describe('the on-host runner: ends that the host makes itself', () => {
 
   it('ends an orphan too', () =>
     withHost(async (session) => {
-      await running(session, { maxUnattendedMs: 2_000, graceMs: 100 });
+      await running(session, { maxUnattendedMs: 2_000, graceMs: 5_000 });
       const [, , , supervisor] = session.read('.jobctl/runs/train-x1-a1/begun').split(' ').map(Number);
       process.kill(supervisor as number, 'SIGKILL');
       await until('its processes are gone', () => output(session).includes('told'));
