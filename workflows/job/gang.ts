@@ -90,14 +90,16 @@ export class Gang {
   }
 
   /**
-   * Tells these slices (without `indexes`: all) to go, and waits until they are seen gone. A slice that was asked for together with
-   * others takes them with it.
+   * Tells these slices of the job to go (without `indexes`: all, in whichever zone), and waits until they are seen gone; of some of
+   * them, until another zone has all slices. A slice that was asked for together with others takes them with it.
    */
   async evict(reason: string, indexes?: readonly number[]): Promise<void> {
     const { slices } = this.#parts;
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
+    if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
-    await condition(() => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name)));
+    const isGone = (): boolean => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name));
+    await condition(() => isGone() || slices.readyRival !== undefined);
   }
 
   /** Tells all slices to go and does not wait: their workflows and the lease see to the rest. */

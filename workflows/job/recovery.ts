@@ -303,7 +303,8 @@ export class Recovery {
     const { story, gang, interruptions } = this.#parts;
     if (ms === 0) return undefined;
     story.move(JobPhase.Provisioning, `${what}; ${gang.zone} is asked again in ${durationText(ms / 1000)}`);
-    await condition(interruptions.isUnwanted, ms, { summary: 'before slices are asked for again' });
+    const isOver = (): boolean => interruptions.isUnwanted() || this.#parts.race.isWon;
+    await condition(isOver, ms, { summary: 'before slices are asked for again' });
     return undefined;
   }
 

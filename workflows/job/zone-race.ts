@@ -73,6 +73,8 @@ export class ZoneRace {
     { patienceMs, waitsUntil }: Patience,
   ): Promise<SliceLoss | 'in vain' | undefined> {
     const { slices, lease, settings } = this.#parts;
+    // A rival may have come while the job paused.
+    if (await this.#isWhole()) return undefined;
     await this.#parts.gang.startMissing(isUnwanted);
     if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
     const isNews = (): boolean => isUnwanted() || slices.isNews || lease.isWithoutRoom;
@@ -171,6 +173,11 @@ export class ZoneRace {
     story.note(`${why}: its requests in ${former} are given up`);
     this.#parts.gang.changed();
     await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
+  }
+
+  /** A zone beside the first has all slices: who waits for something else need not wait. */
+  get isWon(): boolean {
+    return this.#parts.slices.readyRival !== undefined;
   }
 
   /** @returns false: no other zone is asked beside the first */
