@@ -41,9 +41,13 @@ export const AREAS: readonly Area[] = [
     tests: [
       'test/domain/recovery/rows.test.ts',
       'test/domain/recovery/budgets.test.ts',
+      'test/domain/recovery/evidence.test.ts',
       'test/domain/recovery/host-ends.test.ts',
       'test/domain/recovery/loop.test.ts',
+      'test/domain/recovery/patience.test.ts',
+      'test/domain/recovery/signs-of-life.test.ts',
       'test/domain/recovery/slice-loss.test.ts',
+      'test/domain/recovery/worker-errors.test.ts',
     ],
     leastScore: 85,
   },
