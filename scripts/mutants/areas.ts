@@ -54,14 +54,41 @@ export const AREAS: readonly Area[] = [
   {
     name: 'workflows/quota: lease book',
     mutate: ['workflows/quota/{lease-book,lease-row,lease-rows,freed-leases,columns,packed-book,packed-freed}.ts'],
-    tests: ['test/workflows/lease-*.test.ts', 'test/workflows/columns.test.ts', 'test/workflows/packed-book.test.ts'],
+    tests: [
+      'test/workflows/lease-*.test.ts',
+      'test/workflows/columns.test.ts',
+      'test/workflows/given-up-slices.test.ts',
+      'test/workflows/packed-book.test.ts',
+    ],
     leastScore: 85,
   },
   {
     name: 'activities/attempt: log stream',
     mutate: ['activities/attempt/log-stream.ts'],
     // Not log-stream.test.ts, which goes over the wire to a rehearsed store.
-    tests: ['test/activities/log-stream-cuts.property.test.ts'],
+    tests: [
+      'test/activities/log-stream-cuts.property.test.ts',
+      'test/activities/log-stream-end.test.ts',
+      'test/activities/log-stream-limit.test.ts',
+    ],
+    leastScore: 85,
+  },
+  {
+    name: 'cloud/machines/cloud-tpu',
+    // What reads and writes Google's words. The calls themselves are tested against a rehearsed cloud.
+    mutate: [
+      'cloud/machines/cloud-tpu/{api-error,classify-error,condition,create-request}.ts',
+      'cloud/machines/cloud-tpu/{guest-attributes,observation,owned,refusal-scope}.ts',
+    ],
+    tests: [
+      'test/cloud/classify-error.test.ts',
+      'test/cloud/condition.test.ts',
+      'test/cloud/create-request.test.ts',
+      'test/cloud/guest-attributes.test.ts',
+      'test/cloud/observation.test.ts',
+      'test/cloud/owned.test.ts',
+      'test/cloud/refusal-scope.test.ts',
+    ],
     leastScore: 85,
   },
 ];

@@ -64,6 +64,7 @@ class Tests {
     const answer = await answerOf(child, this.#patienceMs);
     if (answer !== undefined) return answer.status === undefined ? { status: 'Survived' } : answer;
     this.end();
+    console.log(`mutant ${mutant}: no answer in ${this.#patienceMs} ms`);
     return { status: 'Timeout' };
   }
 

@@ -29,8 +29,8 @@ type Hits = Record<string, number>;
 
 /** A mutant that is run so many times as often as on unchanged code is an endless loop. */
 const HITS = 100;
-/** Of a test that waits for what no longer comes. A test may set its own. */
-const TEST_TIMEOUT_MS = 2_500;
+/** Of a test that waits for what no longer comes: this and three times what the longest test took unchanged. */
+const PATIENCE_MS = 2_000;
 
 const [file = ''] = process.argv.slice(2);
 const script = new Script(`(function (require, module, exports) {${readFileSync(file, 'utf8')}\n})`, {
@@ -41,8 +41,11 @@ const strykers = ((globalThis as { __stryker__?: Switch }).__stryker__ ??= {});
 // Promises that a mutant left behind, rejected once its tests are over.
 process.on('unhandledRejection', () => undefined).on('uncaughtException', () => undefined);
 
+let timeoutMs = 20_000;
+let longestMs = 0;
 const began = Date.now();
 const failure = await run({ isMeant: () => true });
+timeoutMs = PATIENCE_MS + 3 * longestMs;
 const coverage = strykers.mutantCoverage ?? { static: {}, perTest: {} };
 process.send?.(failure === undefined ? { tookMs: Date.now() - began } : { by: failure });
 process.on('message', (mutant: string) => {
@@ -63,7 +66,7 @@ async function answerTo(mutant: string): Promise<Answer> {
 
 /** The first test that fails, and its error; undefined if all of them pass. A test is named by its place among all. */
 async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise<string | undefined> {
-  const mocha = new Mocha({ ui: 'bdd', bail: true, timeout: TEST_TIMEOUT_MS, reporter: NoReport });
+  const mocha = new Mocha({ ui: 'bdd', bail: true, timeout: timeoutMs, reporter: NoReport });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   strykers.currentTestId = undefined;
   try {
@@ -84,6 +87,7 @@ async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise
       .run(resolve)
       .on('suite', () => (strykers.currentTestId = undefined))
       .on('test', (test: Mocha.Test) => (strykers.currentTestId = names.get(test)))
+      .on('pass', ({ duration = 0 }: Mocha.Test) => (longestMs = Math.max(longestMs, duration)))
       .on('fail', (test: Mocha.Test, error: unknown) => (first ??= `${test.fullTitle()}: ${String(error)}`));
   });
   mocha.dispose();
