@@ -29,6 +29,8 @@ type Hits = Record<string, number>;
 
 /** A mutant that is run so many times as often as on unchanged code is an endless loop. */
 const HITS = 100;
+/** Tests that took no longer go first: most mutants need no other. */
+const QUICK_MS = 20;
 /** Of a test that waits for what no longer comes: this and three times what the longest test took unchanged. */
 const PATIENCE_MS = 2_000;
 
@@ -42,10 +44,11 @@ const strykers = ((globalThis as { __stryker__?: Switch }).__stryker__ ??= {});
 process.on('unhandledRejection', () => undefined).on('uncaughtException', () => undefined);
 
 let timeoutMs = 20_000;
-let longestMs = 0;
+/** How long each test took on unchanged code. */
+const tookMs = new Map<string, number>();
 const began = Date.now();
 const failure = await run({ isMeant: () => true });
-timeoutMs = PATIENCE_MS + 3 * longestMs;
+timeoutMs = PATIENCE_MS + 3 * Math.max(0, ...tookMs.values());
 const coverage = strykers.mutantCoverage ?? { static: {}, perTest: {} };
 process.send?.(failure === undefined ? { tookMs: Date.now() - began } : { by: failure });
 process.on('message', (mutant: string) => {
@@ -58,7 +61,11 @@ async function answerTo(mutant: string): Promise<Answer> {
   if (!isOfLoading && tests.length === 0) return { status: 'NoCoverage' };
   const hits = [coverage.static, ...Object.values(coverage.perTest)].reduce((sum, of) => sum + (of[mutant] ?? 0), 0);
   Object.assign(strykers, { activeMutant: mutant, hitCount: 0, hitLimit: HITS * hits });
-  const by = await run({ isMeant: (test) => isOfLoading || tests.includes(test) });
+  const isQuick = (test: string): boolean => (tookMs.get(test) ?? 0) <= QUICK_MS;
+  const reaches = (test: string): boolean => isOfLoading || tests.includes(test);
+  const by =
+    (await run({ isMeant: (test) => reaches(test) && isQuick(test) })) ??
+    (await run({ isMeant: (test) => reaches(test) && !isQuick(test) }));
   const isEndless = (strykers.hitCount ?? 0) > HITS * hits;
   if (by === undefined && !isEndless) return {};
   return { status: 'Killed', by: by ?? 'endless loop' };
@@ -87,7 +94,9 @@ async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise
       .run(resolve)
       .on('suite', () => (strykers.currentTestId = undefined))
       .on('test', (test: Mocha.Test) => (strykers.currentTestId = names.get(test)))
-      .on('pass', ({ duration = 0 }: Mocha.Test) => (longestMs = Math.max(longestMs, duration)))
+      .on('pass', (test: Mocha.Test) => {
+        if (strykers.activeMutant === undefined) tookMs.set(names.get(test) ?? '', test.duration ?? 0);
+      })
       .on('fail', (test: Mocha.Test, error: unknown) => (first ??= `${test.fullTitle()}: ${String(error)}`));
   });
   mocha.dispose();
