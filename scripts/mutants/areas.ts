@@ -91,4 +91,20 @@ export const AREAS: readonly Area[] = [
     ],
     leastScore: 85,
   },
+  {
+    name: 'activities/attempt',
+    // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
+    mutate: [
+      'activities/attempt/{attempt-hosts,exit-proof,host-patience,host-warnings,leading-host}.ts',
+      'activities/attempt/{log-limit,lost-tail,own-ends,run-end,slice-guard}.ts',
+      'activities/attempt/{store-patience,stored-ends,submitted-files,unreachable-hosts}.ts',
+    ],
+    tests: [
+      'test/activities/{attempt-hosts,host-patience,host-warnings,leading-host}.test.ts',
+      'test/activities/{log-stream-limit,lost-tail,run-end,slice-guard,store-patience}.test.ts',
+      'test/activities/{stored-ends,submitted-files,unreachable-hosts}.test.ts',
+      'test/domain/hooks.test.ts',
+    ],
+    leastScore: 85,
+  },
 ];

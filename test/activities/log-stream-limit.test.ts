@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { logLimitOf } from '../../activities/attempt/log-limit.js';
 import { LogStream } from '../../activities/attempt/log-stream.js';
 import { StoreUnavailable } from '../../cloud/store/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import { lostTailObject } from '../../domain/store-layout.js';
 import { Bucket, HOST, PREFIX, START } from './log-bucket.js';
 
@@ -114,5 +116,26 @@ describe('the end of a stored log', () => {
     assert.equal(stream.heldSince, START);
     await stream.flush();
     assert.equal(stream.heldSince, undefined);
+  });
+});
+
+describe('what a pool keeps of each log of an attempt', () => {
+  const of = (hosts: number, all?: number) =>
+    logLimitOf(
+      {
+        spec: { pool: 'tpus' },
+        settings: all === undefined ? {} : { limits: { logBytesPerAttempt: all } },
+      } as AttemptInput,
+      hosts,
+    ).limit;
+
+  it('is all of it where it names no limit', () => assert.equal(of(4), undefined));
+
+  it('is shared by the hosts that write the log, in whole bytes; the log says so', () => {
+    assert.deepEqual([of(1, 1_000)?.bytes, of(3, 1_000)?.bytes, of(0, 1_000)?.bytes], [1_000, 333, 1_000]);
+    const why = '([limits] log_bytes_per_attempt). What runs goes on, and what it prints from here on is not kept';
+    const keeps = 'this log ends here: pool tpus keeps 1000 bytes of each log of an attempt';
+    assert.equal(of(1, 1_000)?.text, `${keeps} ${why}`);
+    assert.equal(of(3, 1_000)?.text, `${keeps}, a share of 333 for each of 3 hosts ${why}`);
   });
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { exitRecordOf, storedEnds } from '../../activities/attempt/stored-ends.js';
+import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/stored-ends.js';
 import { createSecretKey } from 'node:crypto';
 import type { JobSettings } from '../../contract/job.js';
 import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
 import { exitProofs } from '../../activities/attempt/exit-proof.js';
-import { parseExitRecord } from '../../cloud/hosts/run-status.js';
+import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/run-status.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
 const SECRET = { id: 'k', secret: createSecretKey(Buffer.alloc(32, 7)) };
@@ -103,5 +103,41 @@ describe('ends that hosts stored themselves', () => {
     };
     for (const [what, contents] of Object.entries(forged))
       it(`are none where a record comes ${what}`, async () => assert.deepEqual(await endsOf(contents, keyed), []));
+  });
+});
+
+describe('an end that a host has told', () => {
+  const DONE = { kind: 'exited', code: 0, startedAt: 1, endedAt: 2, outputBytes: 0, isStopped: false } as const;
+  const [host] = HOSTS as [AttemptHost];
+  /** What is written, and what is logged. */
+  async function kept(write: () => Promise<void>): Promise<{ writes: unknown[]; warnings: string[] }> {
+    const [writes, warnings]: [unknown[], string[]] = [[], []];
+    const none = (): void => undefined;
+    const warn = (message: string): void => void warnings.push(message);
+    const store = {
+      write: async (...args: readonly unknown[]) => {
+        writes.push(args);
+        await write();
+        return { kind: 'conflict' } as const;
+      },
+    };
+    await new MockActivityEnvironment(
+      {},
+      { logger: { log: none, trace: none, debug: none, info: none, warn, error: none } },
+    ).run(() =>
+      keepEnd({ store, hosts: { exitRecord: formatExitRecord }, proofOf: exitProofs(KEYED, OF) }, OF, host, DONE),
+    );
+    return { writes, warnings };
+  }
+
+  it('is kept as the host would write it, with its proof, where the host has not written it', async () => {
+    const record = formatExitRecord(DONE, { runId: 'train-a2', proof: exitProofs(KEYED, OF)(host.target) });
+    const { writes, warnings } = await kept(async () => undefined);
+    assert.deepEqual([writes, warnings], [[[exitRecordOf(OF, host), record, 'absent', 'application/json']], []]);
+  });
+
+  it('is believed all the same where it cannot be kept', async () => {
+    const { warnings } = await kept(async () => assert.fail('HTTP 503'));
+    assert.deepEqual(warnings, ['the end of host 0 is not kept: HTTP 503']);
   });
 });
