@@ -81,7 +81,11 @@ class Tests {
 
   async #started(): Promise<ChildProcess> {
     const env = { ...process.env, JOBCTL_PROPERTY_RUNS: `${PROPERTY_CASES}`, JOBCTL_PROPERTY_SEED: `${PROPERTY_SEED}` };
-    const child = fork(join(import.meta.dirname, 'run-mutants.ts'), [this.#script], { env });
+    const child = fork(join(import.meta.dirname, 'run-mutants.ts'), [this.#script], {
+      env,
+      // Tests log what their mutants break.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
     const began = await answerOf(child, 600_000);
     if (began?.tookMs === undefined)
       throw new Error(`${this.#area}: unchanged code fails: ${began?.by ?? 'no answer'}`);
