@@ -62,7 +62,10 @@ class Tests {
     const child = (this.#child ??= await this.#started());
     child.send(mutant);
     const answer = await answerOf(child, this.#patienceMs);
-    if (answer !== undefined) return answer.status === undefined ? { status: 'Survived' } : answer;
+    if (answer !== undefined) {
+      const { status = 'Survived', by } = answer;
+      return by === undefined ? { status } : { status, by };
+    }
     this.end();
     console.log(`mutant ${mutant}: no answer in ${this.#patienceMs} ms`);
     return { status: 'Timeout' };

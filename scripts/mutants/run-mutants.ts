@@ -73,7 +73,7 @@ async function answerTo(mutant: string): Promise<Answer> {
 
 /** The first test that fails, and its error; undefined if all of them pass. A test is named by its place among all. */
 async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise<string | undefined> {
-  const mocha = new Mocha({ ui: 'bdd', bail: true, timeout: timeoutMs, reporter: NoReport });
+  const mocha = new Mocha({ ui: 'bdd', bail: true, timeout: timeoutMs, reporter: Mocha.reporters.Base });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   strykers.currentTestId = undefined;
   try {
@@ -101,9 +101,4 @@ async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise
   });
   mocha.dispose();
   return first;
-}
-
-/** Nobody reads of each mutant which tests passed. */
-function NoReport(): void {
-  // Mocha calls it with `new` and wants nothing of it.
 }

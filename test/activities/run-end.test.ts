@@ -64,7 +64,8 @@ describe("the end of a host's command", () => {
   });
 
   it('is good if it is code 0 of a host that stays', () => {
-    const of = (code: number, host?: string): HostEnd => endOf(exited(code, host && { host }), AT) as HostEnd;
+    const of = (code: number, host?: string): HostEnd =>
+      endOf(exited(code, host === undefined ? {} : { host }), AT) as HostEnd;
     assert.deepEqual([of(0), of(0, 'up'), of(1, 'up'), of(0, 'stopping'), of(0, 'preempted')].map(isGood), [
       ...[true, true, false, false, false],
     ]);

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { StorePatience } from '../../activities/attempt/store-patience.js';
+import {
+  readPatiently,
+  StorePatience,
+  tellJobOfEnd,
+  tellJobOfOutputs,
+  tellJobOfTrouble,
+} from '../../activities/attempt/store-patience.js';
+import { unreachableHosts } from '../../activities/attempt/unreachable-hosts.js';
 import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
 
 describe('the patience with a store', () => {
@@ -76,4 +84,88 @@ describe('the patience with a store', () => {
       await assert.rejects(patience().through(failing(1, new StoreRefused('no such bucket'))), StoreRefused);
       assert.deepEqual([told, pauses], [[], []]);
     }));
+});
+
+describe('what a job is told while it waits', () => {
+  const INPUT = { job: { id: 'train', run: 'r' }, attempt: 2 };
+  /** Signals that the job gets, and warnings of those that do not reach it. */
+  async function play(story: () => Promise<void> | void, isAway = false): Promise<readonly unknown[]> {
+    const heard: unknown[] = [];
+    const signal = async ({ name }: { name: string }, news: unknown): Promise<void> => {
+      if (isAway) throw new Error('no server');
+      heard.push([name, news]);
+    };
+    const getHandle = (id: string, _: unknown, { firstExecutionRunId: run }: { firstExecutionRunId: string }) => {
+      assert.deepEqual([id, run], ['train', 'r']);
+      return { signal };
+    };
+    const none = (): void => undefined;
+    const warn = (message: string): void => void heard.push(message);
+    const logger = { log: none, trace: none, debug: none, info: none, warn, error: none };
+    const withAbortSignal = async (_: unknown, run: () => Promise<unknown>): Promise<unknown> => run();
+    const client = { workflow: { getHandle }, withAbortSignal } as never;
+    await new MockActivityEnvironment({ heartbeatTimeoutMs: 60_000 }, { client, logger }).run(async () => {
+      await story();
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    return heard;
+  }
+
+  const tellers = {
+    'of its store': [tellJobOfTrouble, {}, {}],
+    'that its command has ended': [tellJobOfEnd, { hasEnded: true }, { hasEnded: true }],
+    'of its outputs': [tellJobOfOutputs, { hasEnded: true, isStoringOutputs: true }, {}],
+  } as const;
+  for (const [what, [teller, waiting, over]] of Object.entries(tellers))
+    it(`says ${what}, and that it is over`, async () => {
+      const news = await play(() => {
+        const tell = teller(INPUT);
+        tell('waits');
+        tell();
+      });
+      const told = { v: 1, attempt: 2 };
+      assert.deepEqual(news, [
+        ['attemptTrouble', { ...told, what: 'waits', ...waiting }],
+        ['attemptTrouble', { ...told, ...over }],
+      ]);
+      assert.deepEqual(await play(() => teller(INPUT)('waits'), true), [`the job was not told ${what}: no server`]);
+    });
+
+  it('names the hosts that do not answer, and those that another worker named', async () => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 50 });
+    try {
+      const unreachable = [{ slice: 0, host: 3, since: 5 }];
+      const news = await play(() => {
+        unreachableHosts({ ...INPUT, unreachable }, 0).silent({ slice: 0, index: 1 } as never);
+        unreachableHosts(INPUT).silent({ slice: 0, index: 1 } as never);
+        mock.timers.tick(500);
+      });
+      const hosts = [{ slice: 0, host: 1, since: 50 }, ...unreachable];
+      assert.deepEqual(
+        news.map((each) => (each as unknown[])[1]),
+        [{ v: 1, attempt: 2, hosts }],
+      );
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('is what it waits for as it begins', async () => {
+    let tries = 0;
+    const news = await play(async () => {
+      const read = async (): Promise<string> => {
+        if (tries++ === 0) throw new StoreRefused('no such bucket');
+        return 'content';
+      };
+      assert.equal(await readPatiently(INPUT, read), 'content');
+    });
+    const waits = 'waits for the store, which keeps nothing now: no such bucket';
+    assert.deepEqual(
+      news.flatMap((each) => (typeof each === 'string' ? [] : [(each as unknown[])[1]])),
+      [
+        { v: 1, attempt: 2, what: waits },
+        { v: 1, attempt: 2 },
+      ],
+    );
+  });
 });

@@ -63,8 +63,8 @@ describe('a queued resource as observed', () => {
   it("is whose its first node's labels say", () => {
     const labelled = { tpu: { nodeSpec: [{ node: { labels: labelsOf(ownership()) } }] } };
     assert.deepEqual(observedQueuedResource(labelled).ownership, ownership());
-    for (const nodeSpec of [[{ node: {} }], [{}], [], undefined])
-      assert.equal(observedQueuedResource({ tpu: nodeSpec && { nodeSpec } }).ownership, undefined);
+    for (const tpu of [{ nodeSpec: [{ node: {} }] }, { nodeSpec: [{}] }, { nodeSpec: [] }, {}, null])
+      assert.equal(observedQueuedResource({ tpu }).ownership, undefined);
   });
 
   it('says why it failed', () => {

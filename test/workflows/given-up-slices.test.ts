@@ -99,7 +99,7 @@ describe('a slice whose deletion does not end', () => {
   });
 
   it('frees its lease at once where nothing else is waited for, and the history names all that was given up', () => {
-    const { book, say, events } = draining();
+    const { book, events } = draining();
     book.giveUp(KEY, ['s1', 's2'], BY);
     assert.equal(book.leased.length, 0);
     assert.equal(events.find(({ kind }) => kind === 'released')?.reason, 's1, s2: the project was deleted');
