@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
 import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/stored-ends.js';
-import { createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import type { JobSettings } from '../../contract/job.js';
 import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
+import { MOST_RECORD_BYTES } from '../../cloud/store/port.js';
 import { exitProofs } from '../../activities/attempt/exit-proof.js';
 import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/run-status.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
@@ -33,7 +34,8 @@ async function endsOf(
     }),
   );
   const store = {
-    read: async (name: string) => {
+    read: async (name: string, range: object) => {
+      assert.deepEqual(range, { start: 0, end: MOST_RECORD_BYTES }, 'a host may write more than fits into memory');
       if (failing) throw new Error('HTTP 503');
       const content = objects.get(name);
       return content === undefined ? undefined : Buffer.from(content);
@@ -75,6 +77,13 @@ describe('ends that hosts stored themselves', () => {
 
   it('are none where the store does not answer', async () =>
     assert.deepEqual(await endsOf([UP, UP], { failing: true }), []));
+
+  it('bear a proof that each build makes alike: a host keeps it while workers are replaced', () => {
+    const [proof] = HOSTS.map(({ target }) => exitProofs(KEYED, OF)(target));
+    const key = deriveJobKey(SECRET, JOB).privateKey;
+    const text = 'jobctl exit record 1\0train-a2\0n1\0' + '0';
+    assert.equal(proof, createHmac('sha256', key).update(text).digest('hex'));
+  });
 
   describe('where jobs have keys of their own', () => {
     const exited = 'exited 0 - 1000 2000 12 - 5 up -';
