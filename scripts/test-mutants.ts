@@ -2,21 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Area, AREAS } from './mutants/areas.js';
-import { judge } from './mutants/stryker.js';
+import { judge } from './mutants/judge.js';
 import { scoreOf, survivorsOf, withRow } from './mutants/score.js';
 
 /**
- * `npm run test:mutants [--force] [AREA | FILE ..]`: how many small changes of the code the unit and property tests notice.
+ * `npm run test:mutants [AREA | FILE ..]`: how many small changes of the code the unit and property tests notice.
  * Without arguments every area is judged. A whole area's score goes into docs/runs.md; that of single files is only printed.
- *
- * Results of the last run are taken where neither code nor tests changed. For code that runs once, as its module is loaded, a
- * changed test goes unseen: `--force` judges everything anew.
  */
 const RUNS = join(import.meta.dirname, '../docs/runs.md');
 
-const args = process.argv.slice(2);
-const isForced = args.includes('--force');
-const wanted = args.filter((word) => word !== '--force');
+const wanted = process.argv.slice(2);
 const files = wanted.filter((word) => word.endsWith('.ts'));
 const areas = AREAS.filter((area) => wanted.length === 0 || wanted.some((word) => isOf(area, word)));
 if (areas.length === 0) {
@@ -40,7 +35,7 @@ async function isGoodEnough(area: Area): Promise<boolean> {
   // The run takes minutes: what it judges is the tree as it began.
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   const began = Date.now();
-  const report = await judge(area, files, isForced);
+  const report = await judge(area, files);
   const minutes = Math.ceil((Date.now() - began) / 60_000);
   const score = scoreOf(report);
   console.log(survivorsOf(report));

@@ -41,23 +41,70 @@ export const AREAS: readonly Area[] = [
     tests: [
       'test/domain/recovery/rows.test.ts',
       'test/domain/recovery/budgets.test.ts',
+      'test/domain/recovery/evidence.test.ts',
       'test/domain/recovery/host-ends.test.ts',
       'test/domain/recovery/loop.test.ts',
+      'test/domain/recovery/patience.test.ts',
+      'test/domain/recovery/signs-of-life.test.ts',
       'test/domain/recovery/slice-loss.test.ts',
+      'test/domain/recovery/worker-errors.test.ts',
     ],
     leastScore: 85,
   },
   {
     name: 'workflows/quota: lease book',
     mutate: ['workflows/quota/{lease-book,lease-row,lease-rows,freed-leases,columns,packed-book,packed-freed}.ts'],
-    tests: ['test/workflows/lease-*.test.ts', 'test/workflows/columns.test.ts', 'test/workflows/packed-book.test.ts'],
+    tests: [
+      'test/workflows/lease-*.test.ts',
+      'test/workflows/columns.test.ts',
+      'test/workflows/given-up-slices.test.ts',
+      'test/workflows/packed-book.test.ts',
+    ],
     leastScore: 85,
   },
   {
     name: 'activities/attempt: log stream',
     mutate: ['activities/attempt/log-stream.ts'],
     // Not log-stream.test.ts, which goes over the wire to a rehearsed store.
-    tests: ['test/activities/log-stream-cuts.property.test.ts'],
+    tests: [
+      'test/activities/log-stream-cuts.property.test.ts',
+      'test/activities/log-stream-end.test.ts',
+      'test/activities/log-stream-limit.test.ts',
+    ],
+    leastScore: 85,
+  },
+  {
+    name: 'cloud/machines/cloud-tpu',
+    // What reads and writes Google's words. The calls themselves are tested against a rehearsed cloud.
+    mutate: [
+      'cloud/machines/cloud-tpu/{api-error,classify-error,condition,create-request}.ts',
+      'cloud/machines/cloud-tpu/{guest-attributes,observation,owned,refusal-scope}.ts',
+    ],
+    tests: [
+      'test/cloud/classify-error.test.ts',
+      'test/cloud/condition.test.ts',
+      'test/cloud/create-request.test.ts',
+      'test/cloud/guest-attributes.test.ts',
+      'test/cloud/observation.test.ts',
+      'test/cloud/owned.test.ts',
+      'test/cloud/refusal-scope.test.ts',
+    ],
+    leastScore: 85,
+  },
+  {
+    name: 'activities/attempt',
+    // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
+    mutate: [
+      'activities/attempt/{attempt-hosts,exit-proof,host-patience,host-warnings,leading-host}.ts',
+      'activities/attempt/{log-limit,lost-tail,own-ends,run-end,slice-guard}.ts',
+      'activities/attempt/{store-patience,stored-ends,submitted-files,unreachable-hosts}.ts',
+    ],
+    tests: [
+      'test/activities/{attempt-hosts,host-patience,host-warnings,leading-host}.test.ts',
+      'test/activities/{log-stream-limit,lost-tail,run-end,slice-guard,store-patience}.test.ts',
+      'test/activities/{stored-ends,submitted-files,unreachable-hosts}.test.ts',
+      'test/domain/hooks.test.ts',
+    ],
     leastScore: 85,
   },
 ];

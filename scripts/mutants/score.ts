@@ -1,5 +1,6 @@
+import { relative } from 'node:path';
 import { withRow as inTable } from '../runs-page.js';
-import type { MutantReport } from './stryker.js';
+import type { Judged } from './judge.js';
 
 export interface Score {
   readonly mutants: number;
@@ -13,34 +14,36 @@ export interface Score {
   readonly percent: number;
 }
 
-export function scoreOf({ files }: MutantReport): Score {
-  const all = Object.values(files).flatMap(({ mutants }) => mutants.map(({ status }) => status));
-  const count = (...wanted: readonly string[]): number => all.filter((status) => wanted.includes(status)).length;
-  const mutants = all.length - count('CompileError', 'RuntimeError');
+export function scoreOf(all: readonly Judged[]): Score {
+  const count = (...wanted: readonly Judged['status'][]): number =>
+    all.filter(({ status }) => wanted.includes(status)).length;
   const killed = count('Killed', 'Timeout');
   const argued = count('Ignored');
-  const percent = mutants === 0 ? 0 : Math.floor((1000 * (killed + argued)) / mutants) / 10;
-  return { mutants, killed, survived: count('Survived', 'NoCoverage'), argued, percent };
+  const percent = all.length === 0 ? 0 : Math.floor((1000 * (killed + argued)) / all.length) / 10;
+  return { mutants: all.length, killed, survived: count('Survived', 'NoCoverage'), argued, percent };
 }
 
 /** One line for each change that no test noticed, by file and line; then one for each file with its score. */
-export function survivorsOf(report: MutantReport): string {
-  const lines = Object.entries(report.files).flatMap(([file, { mutants }]) =>
+export function survivorsOf(all: readonly Judged[]): string {
+  const byFile = new Map<string, Judged[]>();
+  for (const mutant of all) byFile.set(mutant.fileName, [...(byFile.get(mutant.fileName) ?? []), mutant]);
+  const lines = [...byFile.values()].flatMap((mutants) =>
     mutants
       .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
       .toSorted((a, b) => a.location.start.line - b.location.start.line)
-      .map(({ status, location: { start }, mutatorName, replacement = '' }) => {
-        const place = `${file}:${start.line}:${start.column}`;
+      .map(({ status, fileName, location: { start }, mutatorName, replacement }) => {
+        const place = `${nameOf(fileName)}:${start.line + 1}:${start.column + 1}`;
         return `${status === 'Survived' ? 'survived' : 'no test '} ${place} ${mutatorName} -> ${oneLine(replacement)}`;
       }),
   );
-  const files = Object.entries(report.files).map(([file, entry]) => {
-    const { percent, mutants, survived } = scoreOf({ files: { [file]: entry } });
-    return `${String(percent).padStart(5)} %  ${String(mutants).padStart(4)} mutants, ${survived} survive  ${file}`;
+  const files = [...byFile].map(([file, of]) => {
+    const { percent, mutants, survived } = scoreOf(of);
+    return `${String(percent).padStart(5)} %  ${String(mutants).padStart(4)} mutants, ${survived} survive  ${nameOf(file)}`;
   });
   return [...lines, ...files].join('\n');
 }
 
+const nameOf = (file: string): string => relative(process.cwd(), file);
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 100);
 
 const HEAD = '| area | mutants | killed | argued equivalent | survived | score | commit | date | minutes |';

@@ -10,7 +10,7 @@ import { formatExitRecord, parseExitRecord, parseState } from '../../cloud/hosts
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { machineRequestOf } from '../../domain/machines.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
-import { SHUTDOWN_PATIENCE_MS, patienceLeftMs } from '../../domain/recovery/decisions.js';
+import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { until } from '../until.js';
@@ -197,21 +197,6 @@ describe('an exit 0 that no host could witness', () => {
     assert.equal(codeOf(await host.supervise({ machines: {} })), 0);
     assert.equal(host.looks, 1);
   });
-
-  const base = { hosts: 'code 0, unwitnessed', endedAt: 1_000_000, now: 1_000_000, areTakenBack: true } as const;
-  const left: Readonly<Record<string, readonly [Partial<Parameters<typeof patienceLeftMs>[1]>, number]>> = {
-    'all of it at the end': [{}, SHUTDOWN_PATIENCE_MS],
-    'the rest of it for a worker that comes later': [{ now: 1_100_000 }, SHUTDOWN_PATIENCE_MS - 100_000],
-    'none after it': [{ now: 1_300_000 }, 0],
-    'none on machines that nobody takes back': [{ areTakenBack: false }, 0],
-    'none for a signal of others there': [{ areTakenBack: false, hosts: 'ended by a signal of others' }, 0],
-    'all of it for one of those that shuts down': [
-      { areTakenBack: false, hosts: 'shutting down' },
-      SHUTDOWN_PATIENCE_MS,
-    ],
-  };
-  for (const [what, [facts, wantMs]] of Object.entries(left))
-    it(`has patience left: ${what}`, () => assert.equal(patienceLeftMs('shutdown', { ...base, ...facts }), wantMs));
 });
 
 describe('an exit record that a worker writes', () => {

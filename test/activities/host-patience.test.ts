@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { HostSilent, Patience } from '../../activities/attempt/host-patience.js';
 import type { HostTarget } from '../../cloud/hosts/port.js';
 
-const host = (index: number): HostTarget => ({
+const host = (index: number, slice = 0): HostTarget => ({
   reach: 'ssh',
   uid: 'n',
-  slice: 0,
+  slice,
   index,
   address: '10.0.0.1',
   user: 'bob',
@@ -20,6 +20,17 @@ describe('the patience of a set-up', () => {
     patience.silent(host(0), 14 * MINUTE);
     assert.throws(() => patience.silent(host(0), 15 * MINUTE), HostSilent);
     patience.silent(host(1), 19 * MINUTE);
+  });
+
+  it('is that with each slice, and says which host has used it up', () => {
+    const patience = new Patience();
+    patience.silent(host(1, 0), 0);
+    patience.silent(host(1, 1), 14 * MINUTE);
+    patience.silent(host(1, 1), 15 * MINUTE);
+    assert.throws(
+      () => patience.silent(host(1, 0), 15 * MINUTE),
+      (error) => error instanceof HostSilent && error.name === 'HostSilent' && error.target.slice === 0,
+    );
   });
 
   it('begins anew when the host was heard', () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { type LedHosts, untilLeaderEnded } from '../../activities/attempt/leading-host.js';
+import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
+import { leadingHost, type LedHosts, untilLeaderEnded } from '../../activities/attempt/leading-host.js';
+import type { JobSpec } from '../../domain/job-spec.js';
 import { commandEnd, type HostEnd } from '../../domain/recovery/host-ends.js';
 
 const exit = { startedAt: 1, endedAt: 2, isStopped: false, host: 'up' } as const;
@@ -16,6 +18,8 @@ interface Story {
   readonly leaderTold?: HostEnd;
   readonly other?: HostEnd;
   readonly stored?: HostEnd;
+  /** Comes of a slice that shuts down. */
+  readonly saved?: HostEnd;
 }
 
 /** Time is none: what is there is there, and a wait is over at once if nothing comes. */
@@ -24,6 +28,7 @@ async function play({
   leaderTold,
   other,
   stored,
+  saved,
 }: Story): Promise<{ ends: readonly HostEnd[]; stops: number }> {
   let stops = 0;
   let end: (end: HostEnd) => void = () => undefined;
@@ -36,7 +41,7 @@ async function play({
       if (leaderTold !== undefined) end(leaderTold);
     },
     storedEnd: async () => stored,
-    untilSaved: async (first) => [first],
+    untilSaved: async (first) => [first, ...(saved === undefined ? [] : [saved])],
     wait: () => new Promise((resolve) => setImmediate(() => resolve(undefined))),
   };
   return { ends: await untilLeaderEnded(led), stops };
@@ -82,9 +87,35 @@ describe('the end of an attempt that one host leads', () => {
       assert.equal(played.stops, ends[0]?.kind === 'fenced' ? 0 : 1);
     });
 
+  const shutDown = (end: HostEnd, host: 'stopping' | 'preempted' = 'stopping'): HostEnd =>
+    ({ ...end, host }) as HostEnd;
+  const saved: Readonly<Record<string, readonly [Story, HostEnd]>> = {
+    'the leader': [{ leader: shutDown(done(0)), saved: done(1) }, shutDown(done(0))],
+    'another host, while the command runs': [
+      { other: shutDown(failed(1, 143)), saved: done(0) },
+      shutDown(failed(1, 143)),
+    ],
+    'another host, of which the leader failed': [
+      { leader: failed(0, 1), other: shutDown(done(1), 'preempted'), saved: done(2) },
+      shutDown(done(1), 'preempted'),
+    ],
+  };
+  for (const [who, [story, first]] of Object.entries(saved))
+    it(`is what comes of its slice where ${who} shuts down; nothing is told to end`, async () => {
+      const { ends, stops } = await play(story);
+      assert.deepEqual([ends, stops], [[first, story.saved], 0]);
+    });
+
   it('is a loss where another ended well, and by itself', async () => {
     const { ends } = await play({ leaderTold: told(failed(0, 143)), other: done(1) });
     const { kind, ...rest } = commandEnd(ends);
     assert.deepEqual([kind, 'at' in rest && rest.at], ['run-lost', at(1)]);
+    assert.match('message' in rest ? rest.message : '', /^the host ended what the command on the first host needs/);
+  });
+
+  it('is led by the first host where there is Ray, and by none otherwise', () => {
+    const hosts = [0, 1].map((number) => ({ number }) as AttemptHost);
+    assert.equal(leadingHost({ modules: [] } as unknown as JobSpec, hosts), undefined);
+    assert.equal(leadingHost({ modules: ['ray'], ray: {} } as unknown as JobSpec, hosts), hosts[0]);
   });
 });

@@ -6,6 +6,9 @@ export const PREFIX = 'jobs/train/logs/command.';
 export const HOST = 1;
 export const START = Date.UTC(2026, 10, 22);
 
+/** More than any test makes. An endless loop of them would let no timer of the test's come. */
+const MOST_CALLS = 10_000;
+
 /** What a log stream uses of a store, in memory: the rules of the cuts alone, thousands of times (log-stream.test.ts has the wire). */
 export class Bucket {
   readonly objects = new Map<string, Buffer>();
@@ -18,8 +21,9 @@ export class Bucket {
   beforeList: () => void = () => undefined;
 
   readonly port = {
+    bucket: 'logs',
     list: async (prefix: string, startOffset = '', most = Infinity) => {
-      this.calls.push({ what: 'list', at: Date.now() - START });
+      this.#called('list');
       await Promise.resolve();
       this.beforeList();
       const found = [...this.objects].filter(([name]) => name.startsWith(prefix) && name >= startOffset);
@@ -27,7 +31,7 @@ export class Bucket {
       return ordered.map(([name, { length: size }]) => ({ name, size }));
     },
     write: async (name: string, content: Uint8Array, expected: string, contentType: string) => {
-      this.calls.push({ what: 'write', at: Date.now() - START });
+      this.#called('write');
       assert.deepEqual([expected, contentType], ['absent', 'text/plain']);
       assert.ok(content.length > 0, 'an empty object');
       await this.beforeWrite(name);
@@ -38,6 +42,10 @@ export class Bucket {
     },
   } as unknown as StorePort;
 
+  #called(what: 'list' | 'write'): void {
+    this.calls.push({ what, at: Date.now() - START });
+    assert.ok(this.calls.length < MOST_CALLS, 'the store is called without end');
+  }
   put(offset: number, text: string, host = HOST): void {
     this.objects.set(logChunkObject(PREFIX, String(host), offset), Buffer.from(text));
   }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { LogStream } from '../../activities/attempt/log-stream.js';
 import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
 import { CUT_BYTES } from '../../domain/log-cut.js';
+import { logChunkObject } from '../../domain/store-layout.js';
 import { Bucket, HOST, PREFIX, START } from './log-bucket.js';
 
 describe("the cuts of one host's log", () => {
@@ -162,6 +163,32 @@ describe("the cuts of one host's log", () => {
     await pass(500);
     await flushed;
     assert.deepEqual([...bucket.objects.values()].map(String), ['defgh']);
+    const name = logChunkObject(PREFIX, String(HOST), 3);
+    assert.deepEqual(warnings, [
+      `waiting for the store: store: write gs://logs/${name}: it is refused (HTTP 412), and is not there`,
+    ]);
+  });
+
+  cutting('wait for an empty object in their way, which the host may have put there, to be deleted', async () => {
+    const stream = await open();
+    bucket.put(0, '');
+    await say(stream, 'abc');
+    const flushed = stream.flush();
+    await settled();
+    assert.equal(warnings.length, 1);
+    bucket.objects.clear();
+    await pass(500);
+    await flushed;
+    assert.equal(bucket.text, 'abc');
+  });
+
+  cutting('are not counted from a piece without bytes', async () => {
+    const stream = await open();
+    await say(stream, '');
+    await pass(200);
+    await say(stream, 'a');
+    await pass(299);
+    assert.equal(bucket.text, '');
   });
 
   cutting('are tried again while the store is away, at pauses that double from half a second to 15 s', async () => {

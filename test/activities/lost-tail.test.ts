@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { KnownOutput } from '../../activities/attempt/lost-tail.js';
+import { mock } from 'node:test';
+import { isOver, KnownOutput, lostTailText } from '../../activities/attempt/lost-tail.js';
+import type { AttemptEnd } from '../../contract/job-activities.js';
 
 const BEGUN = 1_000;
 const STORED = 2_000;
@@ -48,5 +50,34 @@ describe('until when the output of a host is known', () => {
     const known = new KnownOutput(BEGUN);
     known.read(1_000);
     assert.equal(known.until(undefined), BEGUN);
+  });
+});
+
+describe('what a log says of its missing end', () => {
+  const NOW = Date.UTC(2026, 10, 27, 12);
+  beforeEach(() => mock.timers.enable({ apis: ['Date'], now: NOW }));
+  afterEach(() => mock.timers.reset());
+  const lost = (...messages: readonly string[]): AttemptEnd => ({
+    kind: 'slices-lost',
+    slices: messages.map((message, index) => ({ index, cause: 'preempted', message })),
+  });
+
+  it('is since when nothing is known, five seconds before what was read last, and why', () => {
+    assert.equal(
+      lostTailText(NOW - 60_500, lost('the node is PREEMPTED', 'taken')),
+      'what this host may have printed after 2026-11-27T11:58:54.500Z is not stored; that is 66 s at most: the node is PREEMPTED; taken',
+    );
+    assert.match(
+      lostTailText(NOW, { kind: 'no-output' } as AttemptEnd),
+      /11:59:55.000Z is not stored; that is 5 s at most$/,
+    );
+  });
+
+  it('is said once nobody goes on with the command', () => {
+    const kinds = ['slices-lost', 'exited', 'run-lost', 'no-output', 'fenced', 'handed-over', 'host-bad'];
+    assert.deepEqual(
+      kinds.filter((kind) => isOver({ kind } as AttemptEnd)),
+      ['slices-lost', 'exited', 'run-lost'],
+    );
   });
 });

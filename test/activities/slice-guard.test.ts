@@ -3,7 +3,7 @@ import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { SliceGuard } from '../../activities/attempt/slice-guard.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
-import type { Machines, MachinesOf } from '../../cloud/machines/port.js';
+import { CloudUnavailable, type Machines, type MachinesOf } from '../../cloud/machines/port.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { Condition, Ownership } from '../../domain/slice.js';
 
@@ -28,21 +28,25 @@ function cloudOf(...conditions: readonly Condition[]): {
   readonly machinesOf: MachinesOf;
   looks(): number;
   readonly listed: Condition[];
+  /** Of each listing that was asked for. */
+  readonly urgent: boolean[];
 } {
   let looks = 0;
   const listed: Condition[] = [];
+  const urgent: boolean[] = [];
   const observe = async (): Promise<Condition> => {
     const condition = conditions[Math.min(looks, conditions.length - 1)] as Condition;
     looks += 1;
     await turn();
     return condition;
   };
-  const watch = async (): Promise<Condition> => {
+  const watch = async (_: unknown, { isUrgent }: { readonly isUrgent: boolean }): Promise<Condition> => {
+    urgent.push(isUrgent);
     await turn();
     return listed.shift() ?? new Promise(() => undefined);
   };
   const machines = { observe, watch } as unknown as Machines;
-  return { machinesOf: () => machines, looks: () => looks, listed };
+  return { machinesOf: () => machines, looks: () => looks, listed, urgent };
 }
 
 /** One turn of the event loop. */
@@ -169,3 +173,120 @@ it('a guard tells of each slice when it is lost, asks no more about it, and keep
     end.abort();
   });
 });
+
+it('a guard tells of each change of what the provider warns of, and asks urgently while it warns', () =>
+  new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const cloud = cloudOf(READY);
+    const guard = new SliceGuard(cloud.machinesOf, [slice], 0, end.signal);
+    const told: unknown[] = [];
+    guard.onWarning = (index) => told.push([index, guard.warningOf(index)]);
+    assert.equal(guard.warningOf(0), 'not seen');
+    const warned = { ...READY, warning: 'MAINTENANCE' } as Condition;
+    cloud.listed.push(READY, READY, { kind: 'waiting', detail: 'REPAIRING' }, warned, warned, READY);
+    await settled();
+    await settled();
+    assert.deepEqual(told, [
+      [0, { reason: undefined }],
+      [0, { reason: 'the provider says MAINTENANCE of this slice' }],
+      [0, { reason: undefined }],
+    ]);
+    assert.deepEqual(cloud.urgent, [false, false, false, false, true, true, false]);
+    assert.deepEqual(
+      guard.evidence.looks.map(({ look, condition, text }) => [look, condition, text]),
+      [['in the listing', 'ready', undefined]],
+    );
+    end.abort();
+  }));
+
+describe('a guard that waits', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 }));
+  afterEach(() => mock.timers.reset());
+  const pass = async (ms: number): Promise<void> => {
+    mock.timers.tick(ms);
+    await settled();
+  };
+
+  it('for a shutdown looks again every two seconds until its patience is over', () =>
+    new MockActivityEnvironment().run(async () => {
+      const end = new AbortController();
+      const cloud = cloudOf(READY);
+      const guard = new SliceGuard(cloud.machinesOf, [slice], 0, end.signal);
+      let isLost: boolean | undefined;
+      void guard.lookAtAll(5_000).then((answer) => (isLost = answer));
+      await settled();
+      const looks: unknown[] = [];
+      for (const ms of [1_999, 1, 2_000, 1_999, 1]) {
+        await pass(ms);
+        looks.push([cloud.looks(), isLost]);
+      }
+      assert.deepEqual(looks, [
+        [1, undefined],
+        [2, undefined],
+        [3, undefined],
+        [3, undefined],
+        [3, false],
+      ]);
+      end.abort();
+    }));
+
+  it('for an API that does not answer waits no longer than ten seconds for each look', () =>
+    new MockActivityEnvironment().run(async () => {
+      const end = new AbortController();
+      const never = new Promise<never>(() => undefined);
+      const machines = { observe: () => never, watch: () => never } as unknown as Machines;
+      const guard = new SliceGuard(() => machines, [slice], 0, end.signal);
+      let isLost: boolean | undefined;
+      void guard.lookAtAll(0).then((answer) => (isLost = answer));
+      await pass(9_999);
+      assert.equal(isLost, undefined);
+      await pass(1);
+      assert.equal(isLost, false);
+      end.abort();
+    }));
+
+  const failures: Readonly<Record<string, readonly [Error, number]>> = {
+    'an API that is away': [new CloudUnavailable('away'), 2_000],
+    'an API that refuses': [new Error('no right'), 15_000],
+  };
+  for (const [what, [error, ms]] of Object.entries(failures))
+    it(`for ${what} asks again after ${ms / 1000} s, and takes it for no loss`, () => {
+      const warnings: string[] = [];
+      const none = (): void => undefined;
+      const warn = (message: string): void => void warnings.push(message);
+      const logger = { log: none, trace: none, debug: none, info: none, warn, error: none };
+      return new MockActivityEnvironment({}, { logger }).run(async () => {
+        const end = new AbortController();
+        let asked = 0;
+        const watch = async (): Promise<Condition> => {
+          asked += 1;
+          throw error;
+        };
+        const guard = new SliceGuard(() => ({ watch }) as unknown as Machines, [slice], 0, end.signal);
+        await settled();
+        await pass(ms - 1);
+        assert.equal(asked, 1);
+        await pass(1);
+        assert.deepEqual([asked, guard.lostByNow], [2, []]);
+        assert.equal(warnings[0], `slice jc-train-g1 cannot be looked at: ${error.message}`);
+        end.abort();
+        await settled();
+        assert.equal(asked, 2);
+      });
+    });
+});
+
+it('a guard gives up for a host key a slice that waits too, and keeps what its host showed', () =>
+  new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const waits: Condition = { kind: 'waiting', detail: 'REPAIRING' };
+    const guard = new SliceGuard(cloudOf(waits).machinesOf, [slice], 5_000, end.signal);
+    assert.equal(guard.apartMs, 5_000);
+    await guard.wrongHostKey(0, 1, 'another key');
+    const kept = guard.evidence.looks.map(({ look, condition, text }) => [look, condition, text]);
+    assert.deepEqual(kept, [['directly', 'wrong host key', 'another key']]);
+    await guard.wrongHostKey(0, 2, 'another key');
+    assert.equal((await guard.lost)[0]?.message, 'another key');
+    assert.equal(await guard.lookAt(7), undefined, 'no slice of this attempt');
+    end.abort();
+  }));

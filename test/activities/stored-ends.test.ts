@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { exitRecordOf, storedEnds } from '../../activities/attempt/stored-ends.js';
-import { createSecretKey } from 'node:crypto';
+import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/stored-ends.js';
+import { createHmac, createSecretKey } from 'node:crypto';
 import type { JobSettings } from '../../contract/job.js';
 import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
+import { MOST_RECORD_BYTES } from '../../cloud/store/port.js';
 import { exitProofs } from '../../activities/attempt/exit-proof.js';
-import { parseExitRecord } from '../../cloud/hosts/run-status.js';
+import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/run-status.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
 const SECRET = { id: 'k', secret: createSecretKey(Buffer.alloc(32, 7)) };
@@ -33,7 +34,8 @@ async function endsOf(
     }),
   );
   const store = {
-    read: async (name: string) => {
+    read: async (name: string, range?: object) => {
+      assert.deepEqual(range, { start: 0, end: MOST_RECORD_BYTES }, 'a host may write more than fits into memory');
       if (failing) throw new Error('HTTP 503');
       const content = objects.get(name);
       return content === undefined ? undefined : Buffer.from(content);
@@ -76,6 +78,13 @@ describe('ends that hosts stored themselves', () => {
   it('are none where the store does not answer', async () =>
     assert.deepEqual(await endsOf([UP, UP], { failing: true }), []));
 
+  it('bear a proof that each build makes alike: a host keeps it while workers are replaced', () => {
+    const [proof] = HOSTS.map(({ target }) => exitProofs(KEYED, OF)(target));
+    const key = deriveJobKey(SECRET, JOB).privateKey;
+    const text = ['jobctl exit record 1', 'train-a2', 'n1', '0'].join('\0');
+    assert.equal(proof, createHmac('sha256', key).update(text).digest('hex'));
+  });
+
   describe('where jobs have keys of their own', () => {
     const exited = 'exited 0 - 1000 2000 12 - 5 up -';
     const proven = (of = OF): readonly string[] => {
@@ -103,5 +112,41 @@ describe('ends that hosts stored themselves', () => {
     };
     for (const [what, contents] of Object.entries(forged))
       it(`are none where a record comes ${what}`, async () => assert.deepEqual(await endsOf(contents, keyed), []));
+  });
+});
+
+describe('an end that a host has told', () => {
+  const DONE = { kind: 'exited', code: 0, startedAt: 1, endedAt: 2, outputBytes: 0, isStopped: false } as const;
+  const [host] = HOSTS as [AttemptHost];
+  /** What is written, and what is logged. */
+  async function kept(write: () => Promise<void>): Promise<{ writes: unknown[]; warnings: string[] }> {
+    const [writes, warnings]: [unknown[], string[]] = [[], []];
+    const none = (): void => undefined;
+    const warn = (message: string): void => void warnings.push(message);
+    const store = {
+      write: async (...args: readonly unknown[]) => {
+        writes.push(args);
+        await write();
+        return { kind: 'conflict' } as const;
+      },
+    };
+    await new MockActivityEnvironment(
+      {},
+      { logger: { log: none, trace: none, debug: none, info: none, warn, error: none } },
+    ).run(() =>
+      keepEnd({ store, hosts: { exitRecord: formatExitRecord }, proofOf: exitProofs(KEYED, OF) }, OF, host, DONE),
+    );
+    return { writes, warnings };
+  }
+
+  it('is kept as the host would write it, with its proof, where the host has not written it', async () => {
+    const record = formatExitRecord(DONE, { runId: 'train-a2', proof: exitProofs(KEYED, OF)(host.target) });
+    const { writes, warnings } = await kept(async () => undefined);
+    assert.deepEqual([writes, warnings], [[[exitRecordOf(OF, host), record, 'absent', 'application/json']], []]);
+  });
+
+  it('is believed all the same where it cannot be kept', async () => {
+    const { warnings } = await kept(async () => assert.fail('HTTP 503'));
+    assert.deepEqual(warnings, ['the end of host 0 is not kept: HTTP 503']);
   });
 });

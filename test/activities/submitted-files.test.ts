@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { submittedFiles } from '../../activities/attempt/submitted-files.js';
+import type { StoredSource } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { FileSource } from '../../domain/file-source.js';
 
@@ -68,5 +69,53 @@ describe("a submitter's file that the bucket has", () => {
     await assert.rejects(read(source, 0));
     content = Buffer.from('train');
     assert.equal((await read(source, 0)).toString(), 'train');
+  });
+
+  it('is refused before anything is read where the bucket has it not', async () => {
+    const store = { ...storeOf(Buffer.from('x')), stat: async () => undefined } as unknown as StorePort;
+    await assert.rejects(submittedFiles(store, { 'train.py': 'ab'.repeat(32) }), {
+      type: 'InvalidJob',
+      message: /^train\.py: its content \(\S+\) is not in bucket jobs; submit the job again$/,
+    });
+  });
+
+  it('of 4 MiB at most is read once for all hosts, a larger one by each of them', async () => {
+    for (const [size, readsOfTwo] of [
+      [4 * MIB, 1],
+      [4 * MIB + 1, 2],
+    ] as const) {
+      const content = Buffer.alloc(size, 'train ');
+      let reads = 0;
+      const store = storeOf(content);
+      const counted = {
+        ...store,
+        read: async (...args: Parameters<StorePort['read']>) => (reads++, store.read(...args)),
+      };
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const source = (await submittedFiles(counted, { f: sha256 })).get('f') as FileSource;
+      for (let host = 0; host < 2; host++) assert.equal((await read(source, 0)).length, size);
+      assert.equal(reads, readsOfTwo, `${size} bytes`);
+    }
+  });
+
+  it('that the store gives in part, or no more, is no file', async () => {
+    const content = Buffer.from('train');
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    for (const given of [content.subarray(1), undefined]) {
+      const store = { ...storeOf(content), read: async () => given } as StorePort;
+      const source = (await submittedFiles(store, { 'train.py': sha256 })).get('train.py') as FileSource;
+      await assert.rejects(read(source, 0), /in bucket jobs: bytes 0 to 5 could not be read$/);
+    }
+  });
+
+  it('says where a host finds it itself: its place, its URL, and one that is signed for ten minutes', async () => {
+    const content = Buffer.from('train');
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const signedUrl = async (name: string, ms: number) => `http://store/${name}?for=${ms}`;
+    const store = { ...storeOf(content), signedUrl } as unknown as StorePort;
+    const { size, stored } = (await submittedFiles(store, { 'train.py': sha256 })).get('train.py') as StoredSource;
+    const name = stored.place.replace('gs://jobs/', '');
+    assert.deepEqual([size, stored.called, stored.url], [5, 'train.py', `http://store/${name}`]);
+    assert.equal(await stored.signedUrl(), `http://store/${name}?for=600000`);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { refusalText } from '../../cloud/google-refusal.js';
-import { apiErrorOf, type ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
+import { apiErrorOf, type ApiError, codeName } from '../../cloud/machines/cloud-tpu/api-error.js';
 import {
   classifyCreateError,
   classifyDeleteError,
@@ -34,6 +34,10 @@ const creates: Record<string, { error: ApiError; want: string }> = {
   'credentials not reachable inside a call': {
     error: { code: 14, message: 'Getting metadata from plugin failed with error: ENOTFOUND' },
     want: 'unanswered',
+  },
+  'no credentials at all': {
+    error: { message: 'Could not load the default credentials. Browse to https://example.com' },
+    want: 'installation',
   },
   'a cancelled call': { error: { code: 1, message: 'Cancelled on client' }, want: 'unanswered' },
   'an unknown error': { error: { code: 2, message: 'Stream removed' }, want: 'unanswered' },
@@ -95,6 +99,11 @@ const reads: Record<string, { error: ApiError; want: string }> = {
   },
   'a resource without its name': { error: { code: 5, message: 'Requested entity was not found.' }, want: 'not-found' },
   'a project that is not there': { error: { code: 5, message: 'Project p not found or deleted' }, want: 'refused' },
+  'a project that is not there, inside a sentence': {
+    error: { code: 5, message: "Consumer project 'p' was not found" },
+    want: 'refused',
+  },
+  'no credentials': { error: { message: 'Could not load the default credentials.' }, want: 'refused' },
   'a zone that is not there': { error: { code: 5, message: 'Location xx-1 was not found' }, want: 'refused' },
   'an API that is off': { error: { code: 7, message: 'Cloud TPU API has not been used' }, want: 'refused' },
   'a method that is not there': { error: { code: 12, message: 'Method not found.' }, want: 'refused' },
@@ -129,5 +138,17 @@ describe('an error of the client', () => {
       message: 'The client has already been closed.',
     });
     assert.deepEqual(apiErrorOf(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })), { message: 'refused' });
+    assert.deepEqual(apiErrorOf(Object.assign(new Error('m'), { details: '', errorInfoMetadata: null })), {
+      message: 'm',
+    });
+    for (const nothing of [null, undefined]) assert.deepEqual(apiErrorOf(nothing), { message: String(nothing) });
+  });
+  it('keeps what Google says of the cause, such as the API that is off', () => {
+    const errorInfoMetadata = { service: 'tpu.googleapis.com' };
+    assert.deepEqual(apiErrorOf({ message: 'm', errorInfoMetadata }), { message: 'm', metadata: errorInfoMetadata });
+  });
+  it('has the name of its code as gRPC writes it', () => {
+    const names = [1, 2, 4, 8, 99, undefined].map(codeName);
+    assert.deepEqual(names, ['CANCELLED', 'UNKNOWN', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNKNOWN', 'UNKNOWN']);
   });
 });

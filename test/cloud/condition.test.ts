@@ -133,6 +133,57 @@ describe('what an observation of a slice is evidence of', () => {
     });
   }
 
+  const { ownership: _, ...unlabelled } = node('READY');
+  const words: Record<string, { observation: Observation; want: object }> = {
+    'somebody else': {
+      observation: seen('unused', unlabelled),
+      want: { kind: 'foreign', message: 'the node of this name belongs to somebody else' },
+    },
+    'a preempted node': {
+      observation: seen(request('ACTIVE'), node('PREEMPTED')),
+      want: { kind: 'lost', cause: 'preempted', message: 'the node is PREEMPTED' },
+    },
+    'a stopped node': {
+      observation: seen('unused', node('STOPPED')),
+      want: { kind: 'lost', cause: 'preempted', message: 'the node is STOPPED' },
+    },
+    'a request that is being suspended': {
+      observation: seen(request('SUSPENDING'), node('READY')),
+      want: { kind: 'lost', cause: 'preempted', message: 'the queued resource is SUSPENDING' },
+    },
+    'a request that failed without a word': {
+      observation: seen(request('FAILED'), 'not-found'),
+      want: { kind: 'lost', cause: 'failed', message: 'the queued resource is FAILED: no reason given' },
+    },
+    'a request that failed with an empty word': {
+      observation: seen(request('FAILED', { error: { code: 13, message: '' } }), 'not-found'),
+      want: { kind: 'lost', cause: 'failed', message: 'the queued resource is FAILED: no reason given' },
+    },
+    'a request that was accepted': {
+      observation: seen(request('ACCEPTED'), 'not-found'),
+      want: waiting('Google has accepted the request, and looks for chips (ACCEPTED)'),
+    },
+    'a request in a state that nobody knows': {
+      observation: seen(request('PONDERING'), 'not-found'),
+      want: waiting('PONDERING'),
+    },
+    'a node that is made': { observation: seen('unused', node('CREATING')), want: waiting('node CREATING') },
+    'a healthy node': {
+      observation: seen('unused', node('READY')),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS },
+    },
+    'a node of unknown health': {
+      observation: seen('unused', node('READY', { health: '' })),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS },
+    },
+    'a node whose create failed and which is there': {
+      observation: seen('unused', node('READY'), { isDone: true, error: { code: 13, message: 'odd' } }),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS },
+    },
+  };
+  for (const [name, { observation, want }] of Object.entries(words))
+    it(`in words, ${name}`, () => assert.deepEqual(conditionOf(observation, OURS), want));
+
   it('an active request without its node is still something to remove', () => {
     assert.deepEqual(conditionOf(seen(request('ACTIVE'), 'not-found'), OURS), { kind: 'missing', isRequestLeft: true });
     assert.deepEqual(conditionOf(seen('not-found', 'not-found'), OURS), { kind: 'missing' });
@@ -143,10 +194,6 @@ describe('what an observation of a slice is evidence of', () => {
     assert.equal(conditionOf(found, owner).kind, 'ready');
     assert.equal(conditionOf(found, OURS).kind, 'foreign');
     assert.equal(conditionOf(found, { ...owner, run: 'later' }).kind, 'foreign');
-  });
-  it('a resource without our labels is foreign', () => {
-    const { ownership: _, ...unlabelled } = node('READY');
-    assert.equal(conditionOf(seen('unused', unlabelled), OURS).kind, 'foreign');
   });
 });
 
@@ -169,6 +216,10 @@ describe('what the observations of a request for several slices are evidence of'
         others: [{ uid: '8', hosts: HOSTS }],
         warning: 'UNHEALTHY_MAINTENANCE',
       },
+    },
+    'both READY and well': {
+      observed: both(request('ACTIVE'), READY, node('READY', { nodeId: '8' })),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS, others: [{ uid: '8', hosts: HOSTS }] },
     },
     'one READY, the other being made': {
       observed: both(request('PROVISIONING'), READY, node('CREATING')),

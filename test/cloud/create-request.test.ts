@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { createNodeRequest, createQueuedResourceRequest } from '../../cloud/machines/cloud-tpu/create-request.js';
+import {
+  createNodeRequest,
+  createQueuedResourceRequest,
+  nodePath,
+  queuedResourcePath,
+} from '../../cloud/machines/cloud-tpu/create-request.js';
 import { ownershipFrom } from '../../domain/identity.js';
 import { nodeRefs } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import { ownership, slicePlan } from './cloud-tpu-plan.js';
@@ -51,6 +56,14 @@ describe('the request for a queued resource', () => {
     'reserved by a full name is that one': {
       over: { pricing: 'reserved', reservation: 'projects/q/locations/z/reservations/r' },
       want: { guaranteed: {}, reservationName: 'projects/q/locations/z/reservations/r' },
+    },
+    'reserved by a name and its project is of that project, in the own zone': {
+      over: { pricing: 'reserved', reservation: 'projects/q/reservations/r' },
+      want: { guaranteed: {}, reservationName: 'projects/q/locations/us-west4-a/reservations/r' },
+    },
+    'reserved by a name of another shape is that one': {
+      over: { pricing: 'reserved', reservation: 'folders/q/reservations/r' },
+      want: { guaranteed: {}, reservationName: 'folders/q/reservations/r' },
     },
     'preemptible has no tier': { over: { pricing: 'preemptible' }, want: {} },
   };
@@ -106,7 +119,53 @@ describe('the request for a node', () => {
     assert.deepEqual(asked?.tags, ['t']);
   });
 
+  it('names nothing that the plan does not: the default network, no disks, the default service account', () => {
+    const asked = node({ serviceAccount: 'default' });
+    assert.deepEqual(asked?.networkConfig, { enableExternalIps: false });
+    assert.deepEqual([asked?.serviceAccount, asked?.dataDisks], [undefined, undefined]);
+    assert.deepEqual(node({})?.serviceAccount, undefined);
+  });
+
+  it('has a service account without scopes, and scopes of the default service account', () => {
+    assert.deepEqual(node({ serviceAccount: 'a@b' })?.serviceAccount, { email: 'a@b' });
+    assert.deepEqual(node({ serviceAccount: 'default', scopes: ['c'] })?.serviceAccount, { scope: ['c'] });
+  });
+
+  it('attaches disks by their full path: one without a project is of the own zone', () => {
+    const disks = node({
+      dataDisks: [
+        { source: 'd', mode: 'read-only' },
+        { source: 'projects/q/zones/z/disks/e', mode: 'read-write' },
+      ],
+    })?.dataDisks;
+    assert.deepEqual(disks, [
+      { sourceDisk: 'projects/tpu-project/zones/us-west4-a/disks/d', mode: 'READ_ONLY' },
+      { sourceDisk: 'projects/q/zones/z/disks/e', mode: 'READ_WRITE' },
+    ]);
+  });
+
+  it('tells Google whose it is, and its VMs what the plan says', () => {
+    const asked = node({ metadata: { a: 'b' } });
+    assert.deepEqual([asked?.description, asked?.metadata], ['jobctl job train-x1', { a: 'b' }]);
+  });
+
+  it('names a type that is not in our table as it is, whatever its topology', () => {
+    assert.equal(node({ accelerator: 'v99-8', topology: '9x9' })?.acceleratorType, 'v99-8');
+  });
+
   it('is not made with ownership that no label can hold', () => {
     assert.throws(() => node({ ownership: ownership({ job: 'Not A Label' }) }), RangeError);
+  });
+});
+
+describe('the path of a resource', () => {
+  it('has its project, its zone, and the request that a node belongs to', () => {
+    const { ref } = slicePlan('s', 'queued-resources');
+    assert.equal(nodePath(ref), `${PARENT}/nodes/s`);
+    assert.equal(queuedResourcePath(ref), `${PARENT}/queuedResources/s`);
+    const [, second] = nodeRefs({ ...ref, slices: 2 });
+    assert.ok(second);
+    assert.equal(nodePath(second), `${PARENT}/nodes/s-1`);
+    assert.equal(queuedResourcePath(second), `${PARENT}/queuedResources/s`);
   });
 });

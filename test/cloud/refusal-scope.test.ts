@@ -58,6 +58,24 @@ describe('the scope of a refusal of Cloud TPU', () => {
       },
       want: 'request',
     },
+    'quota in new words': { error: { code: 9, message: 'There is no quota for this type' }, want: 'zone' },
+    'a quota’s metric, which is no rate': {
+      error: { code: 9, message: "Quota exceeded for quota metric 'TPUs'" },
+      want: 'zone',
+    },
+    'a limit in new words': { error: { code: 9, message: 'At its limit 8 in region r' }, want: 'zone' },
+    'a limit with a colon': { error: { code: 9, message: 'At its limit: 8 in region r' }, want: 'zone' },
+    'a stockout': { error: { code: 9, message: 'Stockout of this type' }, want: 'zone' },
+    'a zone without the type': {
+      error: { code: 3, message: 'The zone "us-x1-a" is not supported' },
+      want: 'zone-lasting',
+    },
+    'a label that is invalid': { error: { code: 3, message: 'The label "k" is invalid' }, want: 'request' },
+    'labels that are invalid': { error: { code: 3, message: 'The labels of the node must be short' }, want: 'request' },
+    'a value that something else calls invalid': {
+      error: { code: 3, message: 'A policy says: Invalid value' },
+      want: 'unknown',
+    },
     'a deadline of the request': {
       error: { code: 4, message: 'The queued resource q was not fulfilled before its deadline.' },
       want: 'moment',

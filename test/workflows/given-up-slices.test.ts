@@ -97,4 +97,59 @@ describe('a slice whose deletion does not end', () => {
       ['s2'],
     );
   });
+
+  it('frees its lease at once where nothing else is waited for, and the history names all that was given up', () => {
+    const { book, events } = draining();
+    book.giveUp(KEY, ['s1', 's2'], BY);
+    assert.equal(book.leased.length, 0);
+    assert.equal(events.find(({ kind }) => kind === 'released')?.reason, 's1, s2: the project was deleted');
+  });
+
+  it('of a lease that the pool does not know, or no more, is no news', () => {
+    const { book, say } = draining();
+    const rows = book.carry().rows.length;
+    say(deletionSender('x1'), { ...STUCK, slice: 'x1' }, 20, { ...JOB, job: 'unheard-of' });
+    assert.equal(book.carry().rows.length, rows);
+  });
+
+  it('can be given up in a lease that a pool of an earlier build let drain, once that lasts long from now', () => {
+    const { book, row } = draining();
+    delete row().drainingSince;
+    book.noteDraining(500);
+    assert.equal(row().drainingSince, 500);
+    book.noteDraining(900);
+    assert.equal(row().drainingSince, 500);
+  });
+});
+
+describe('the rows of a job', () => {
+  it('are those of all its leases: one that drains, and one that it holds', () => {
+    const { book, say } = draining();
+    const next = { ...JOB, number: 2 };
+    say('job', request, 20, next);
+    say('job', request, 20, { ...JOB, job: 'other' });
+    book.grant({ id: leaseKey(next), tier: 0 }, 20);
+    book.noteDraining(30);
+    assert.deepEqual(
+      book.allOfJob(JOB.job).map(({ lease, state, drainingSince }) => [lease.number, state, drainingSince]),
+      [
+        [1, 'draining', 10],
+        [2, 'asking', undefined],
+      ],
+    );
+  });
+
+  it('are remembered for a while once they are freed, also beside those of others', () => {
+    const book = new LeaseBook({ epoch: 1, rows: [], freed: [] });
+    const say = speaker(book);
+    for (const lease of [JOB, { ...JOB, job: 'other' }]) {
+      say('job', request, 0, lease);
+      book.grant({ id: leaseKey(lease), tier: 0 }, 0);
+      say('job', release(), 1, lease);
+    }
+    assert.deepEqual(
+      [JOB.job, 'other', 'third'].map((job) => book.wasFreed(job)),
+      [true, true, false],
+    );
+  });
 });

@@ -163,9 +163,14 @@ describe('the life of a lease', () => {
     const other = { ...JOB, job: 'other' };
     say('job', ASKS, 0, other);
     book.grant({ id: leaseKey(other), tier: 2 }, 0);
+    const drains = { ...JOB, job: 'drains' };
+    say('job', ASKS, 0, drains);
+    book.grant({ id: leaseKey(drains), tier: 1 }, 0);
+    say('s9', register('s9'), 0, drains);
+    say('job', release('s9'), 0, drains);
     book.takePending();
     book.moveTiers(new Map([[1, 0]]));
-    assert.deepEqual([row()?.tier, book.get(leaseKey(other))?.tier], [0, 2]);
+    assert.deepEqual([row()?.tier, book.get(leaseKey(other))?.tier, book.get(leaseKey(drains))?.tier], [0, 2, 0]);
     assert.deepEqual(
       book.takePending().grants.map(({ job, tier }) => [job, tier]),
       [[JOB.job, 0]],

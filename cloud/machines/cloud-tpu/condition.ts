@@ -137,7 +137,7 @@ function lost({ queuedResource, node, operation }: Observation, which: string): 
   if (typeof queuedResource === 'object') {
     const { state, error } = queuedResource;
     if (state === 'FAILED')
-      return failed(`the queued resource is FAILED: ${error?.message ?? 'no reason given'}`, error);
+      return failed(`the queued resource is FAILED: ${error?.message || 'no reason given'}`, error);
     if (state === 'SUSPENDED' || state === 'SUSPENDING') {
       return { kind: 'lost', cause: 'preempted', message: `the queued resource is ${state}` };
     }

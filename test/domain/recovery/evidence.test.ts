@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type DeadHost, type Evidence, evidenceOf, type Look, verdictOn } from '../../../domain/recovery/evidence.js';
+import {
+  type DeadHost,
+  endBeforeLoss,
+  type Evidence,
+  evidenceOf,
+  type Look,
+  verdictOn,
+} from '../../../domain/recovery/evidence.js';
 import { FACTS } from '../../../domain/recovery/facts.js';
-import { commandEnd, type HostEnd, hostsFact } from '../../../domain/recovery/host-ends.js';
+import { commandEnd, type HostEnd, hostsFact, preemptedSlices } from '../../../domain/recovery/host-ends.js';
 
 const exit = { code: 0, startedAt: 1, endedAt: 2, isStopped: false } as const;
 const saved: HostEnd = { kind: 'done', at: { slice: 0, host: 0 }, ...exit, host: 'preempted' };
@@ -49,6 +56,14 @@ const cases: Record<string, { evidence: Omit<Evidence, 'v' | 'ended'>; want: unk
     evidence: { by: 'loss', hosts: 8, ends: [], looks: [{ ...taken, at: 1 }], dead: [dead] },
     want: ['slices-lost', 'preempted'],
   },
+  'of a dead host and a preemption the first counts, whichever it is': {
+    evidence: { by: 'loss', hosts: 8, ends: [], looks: [taken], dead: [dead] },
+    want: ['slices-lost', 'failed'],
+  },
+  'a host that was shutting down, on a slice that is there, lost its run': {
+    evidence: { ...facts, ends: [{ ...saved, host: 'stopping' }] },
+    want: ['run-lost'],
+  },
   'a host by whose facts its slice is kept costs nothing': {
     evidence: { by: 'loss', hosts: 8, ends: [], looks: [taken], dead: [{ ...dead, sign: 'fresh' }] },
     want: ['slices-lost', 'preempted'],
@@ -89,19 +104,48 @@ describe('what an attempt was called ended by', () => {
       return code === 0 ? { kind: 'done', ...end } : { kind: 'failed', ...end };
     });
 
+  /** Many hosts that ended well, and few ends of any sort among them: what decides is rare. */
+  const manyEnds = fc
+    .tuple(
+      fc.integer({ min: 20, max: 120 }),
+      fc.array(fc.tuple(anyEnd, fc.nat(1000)), { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(false, false, false, true),
+    )
+    .map(([count, few, canLose]) => {
+      const well = (slice: number): HostEnd => ({ ...saved, at: { slice, host: 0 }, endedAt: 500, host: 'up' });
+      const ends = Array.from({ length: count }, (_, slice) => well(slice));
+      for (const [end, place] of few) if (canLose || end.kind !== 'run-lost') ends.splice(place % ends.length, 0, end);
+      return ends;
+    });
+
   it('is kept of many hosts in 32 ends that say what all of them say', () => {
     let cut = 0;
+    const said = new Set<string>();
+    const slicesOf = (ends: readonly HostEnd[]): readonly number[] => preemptedSlices(ends).map(({ index }) => index);
+    /** Of hosts that ended well any may be named. */
+    const endOf = (ends: readonly HostEnd[]): object => {
+      const end = commandEnd(ends);
+      return end.kind === 'exited' && end.code === 0 ? { code: 0, isStopped: end.isStopped } : end;
+    };
     fc.assert(
-      fc.property(fc.array(anyEnd, { minLength: 1, maxLength: 200, size: 'max' }), (ends) => {
+      fc.property(manyEnds, (ends) => {
         const kept = evidenceOf({ ...facts, hosts: ends.length, ends });
         if (kept.ends.length < ends.length) cut++;
-        assert.ok(kept.ends.length <= 32);
+        said.add(hostsFact(ends));
+        assert.ok(kept.ends.length === Math.min(32, ends.length));
         assert.equal(hostsFact(kept.ends), hostsFact(ends));
-        assert.equal(commandEnd(kept.ends).kind, commandEnd(ends).kind);
+        if (!ends.some(({ kind }) => kind === 'run-lost')) assert.deepEqual(endOf(kept.ends), endOf(ends));
+        assert.deepEqual(slicesOf(kept.ends), slicesOf(ends));
       }),
       { numRuns: 150 },
     );
     assert.ok(cut > 30, `${cut} were cut`);
+    assert.ok(said.size >= 7, [...said].join());
+  });
+
+  it('is kept of 32 hosts as they told it', () => {
+    const ends = Array.from({ length: 32 }, (_, index): HostEnd => ({ ...saved, endedAt: 100 - index }));
+    assert.deepEqual(evidenceOf({ ...facts, ends }).ends, ends);
   });
 
   it('keeps 24 looks, and one that showed a loss among them', () => {
@@ -112,9 +156,21 @@ describe('what an attempt was called ended by', () => {
       look: look[1],
       condition: condition[0],
     }));
-    const { looks } = evidenceOf({ ...facts, by: 'loss', ends: [], looks: [taken, ...quiet] });
-    assert.equal(looks.length, 24);
-    assert.deepEqual(looks[0], taken);
+    const before: Look = { ...taken, at: 50, text: 'x'.repeat(1_000) };
+    const told = [...quiet.slice(60), taken, before, ...quiet.slice(0, 60)];
+    const { looks } = evidenceOf({ ...facts, by: 'loss', ends: [], looks: told });
+    assert.deepEqual(looks, [taken, { ...before, text: 'x'.repeat(400) }, ...quiet.slice(-22)]);
+  });
+
+  it('is an end before a loss only once all hosts have ended well, as their hosts witness', () => {
+    const up: HostEnd = { ...saved, host: 'up' };
+    const { host: _, ...unwitnessed } = saved;
+    const lost: HostEnd = { kind: 'run-lost', at: saved.at, message: 'gone' };
+    assert.equal(endBeforeLoss([up], 1)?.kind, 'exited');
+    const failed: HostEnd = { ...up, kind: 'failed', code: 3 };
+    for (const ends of [[], [unwitnessed], [saved], [lost], [failed]])
+      assert.equal(endBeforeLoss(ends, ends.length), undefined);
+    assert.equal(endBeforeLoss([up], 2), undefined);
   });
 
   it('keeps the first 8 dead hosts, with 400 characters each', () => {

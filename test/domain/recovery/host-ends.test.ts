@@ -54,6 +54,11 @@ describe("an attempt's end, from its hosts'", () => {
     const end = { kind: 'exited', at: at(1), code: 255, signal: 'SIGSEGV', startedAt: 1 };
     assert.deepEqual(commandEnd([failed(0, 20), signalled]), end);
   });
+  it('says how many processes of that host the kernel killed for want of memory', () => {
+    const killed = { ...failed(1, 10, 137), killedForMemory: 2 } as HostEnd;
+    const end = { kind: 'exited', at: at(1), code: 137, startedAt: 1, killedForMemory: 2 };
+    assert.deepEqual(commandEnd([{ ...failed(0, 20), killedForMemory: 1 } as HostEnd, killed]), end);
+  });
   it('cannot be told from nothing', () =>
     assert.throws(() => commandEnd([]), new RangeError('an attempt ended on no host')));
 
@@ -112,7 +117,9 @@ describe("an attempt's end, from its hosts'", () => {
     assert.match(preemptedSlices(ends)[1]?.message ?? '', /host 3/);
   });
   it('of a host that shut down is a lost run, there', () => {
-    assert.deepEqual(shutDownEnd([on(done(0), 'up'), on(done(1), 'stopping')]).kind, 'run-lost');
-    assert.throws(() => shutDownEnd([done(0)]), RangeError);
+    const message = 'the host was shutting down as the command ended';
+    const ends = [lost(3), on(done(0), 'up'), on(done(1), 'stopping')];
+    assert.deepEqual(shutDownEnd(ends), { kind: 'run-lost', at: at(1), message });
+    assert.throws(() => shutDownEnd([done(0)]), new RangeError('no host was shutting down'));
   });
 });

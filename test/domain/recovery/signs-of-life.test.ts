@@ -11,6 +11,7 @@ function after(...looks: readonly Parameters<SignRecord['look']>[0][]): SignReco
   looks.forEach((seen, minute) => record.look(seen, minute * MINUTE));
   return record;
 }
+const BESIDE = ['x{"v":1,"run":"x","signs":3}', '{"v":1,"run":"x","signs":3}x'];
 const same = (signs: number, minutes: number): readonly { signs: number }[] =>
   Array.from({ length: minutes }, () => ({ signs }));
 
@@ -20,6 +21,12 @@ describe('a sign of life', () => {
     assert.equal(record.fact(STALE_MS - 1, STALE_MS), 'fresh');
     assert.equal(record.fact(STALE_MS, STALE_MS), 'stale');
   });
+
+  it('that was never looked for is one of a store that said nothing', () =>
+    assert.equal(new SignRecord().fact(0, STALE_MS), 'store silent'));
+
+  it('that was renewed once, before the first look, counts', () =>
+    assert.equal(after({ signs: 2 }).fact(0, STALE_MS), 'fresh'));
 
   it('that is renewed is fresh from then on', () => {
     const record = after(...same(5, 3), { signs: 6 });
@@ -50,7 +57,14 @@ describe('a sign of life', () => {
 
   it('is a count in an object of our form, and nothing else', () => {
     assert.deepEqual(signSeen('{"v":1,"run":"train-a1","signs":12}'), { signs: 12 });
-    for (const text of [undefined, '', '{"v":1,"run":"train-a1","signs":0}', '{"v":2,"run":"x","signs":3}', '<html>'])
+    for (const text of [
+      undefined,
+      '',
+      '{"v":1,"run":"train-a1","signs":0}',
+      '{"v":2,"run":"x","signs":3}',
+      '<html>',
+      ...BESIDE,
+    ])
       assert.equal(signSeen(text), 'none');
   });
 });
@@ -73,6 +87,14 @@ describe('what is said of a dead host', () => {
       deadHostText({ slice: 0, host: 3 }, { ...facts, sign: 'never', others: 'silent', silence: 'longer' }, times),
       `${since}; timeouts.unreachable is 360 min`,
     );
+    for (const [staleMs, text] of [
+      [119_000, '119 s'],
+      [120_000, '2 min'],
+    ] as const)
+      assert.match(
+        deadHostText({ slice: 0, host: 3 }, facts, { ...times, staleMs }),
+        new RegExp(`renewed for ${text}$`),
+      );
   });
 
   it('is the word of an API that calls the node READY; any other word is judged elsewhere', () => {

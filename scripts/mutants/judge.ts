@@ -1,0 +1,113 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Area } from './areas.js';
+import { instrument, type Mutant } from './instrument.js';
+import type { Answer } from './run-mutants.js';
+
+/** Cases of each property: enough that none fails for want of interesting cases, few enough that a mutant costs a second. */
+const PROPERTY_CASES = 60;
+/** Fixed, so that a mutant that survives once survives again. */
+const PROPERTY_SEED = 1;
+/** A mutant may have spoiled what its successors share, e.g. a global. So often the tests must pass on unchanged code. */
+const MUTANTS_BETWEEN_CONTROLS = 200;
+/** A change that makes a loop endless is killed by time: this and three times what the tests took unchanged. */
+const PATIENCE_MS = 5_000;
+
+export interface Judged extends Omit<Mutant, 'status'> {
+  /** Timeout: the process with the tests did not answer, or died. */
+  readonly status: 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'Ignored';
+  /** Of a killed mutant: the test that failed first, and why. */
+  readonly by?: string;
+}
+
+/**
+ * Changes one place of the area's code at a time, and runs the tests on each change that reach it, all in one process. Which test
+ * killed which mutant is then beside the script, in a JSON file.
+ * @param globs files to judge instead of the whole area; empty: the whole area
+ * @throws Error if a test fails on unchanged code, before, between or after the mutants
+ */
+export async function judge(area: Area, globs: readonly string[]): Promise<readonly Judged[]> {
+  const { script, mutants } = await instrument(area, globs);
+  const judged: Judged[] = [];
+  const tests = new Tests(script, area.name);
+  try {
+    for (const { status, ...mutant } of mutants) {
+      judged.push({ ...mutant, ...(status === undefined ? await tests.on(mutant.id) : { status }) });
+      if (judged.length % MUTANTS_BETWEEN_CONTROLS === 0) await tests.control();
+      if (judged.length % MUTANTS_BETWEEN_CONTROLS === 0) console.log(`${judged.length} of ${mutants.length} judged`);
+    }
+    await tests.control();
+  } finally {
+    tests.end();
+  }
+  writeFileSync(script.replace(/cjs$/, 'json'), JSON.stringify(judged, null, 1));
+  return judged;
+}
+
+/** A process that runs the tests on one mutant after the other. One that does not answer is replaced. */
+class Tests {
+  readonly #script: string;
+  readonly #area: string;
+  #child: ChildProcess | undefined;
+  #patienceMs = 600_000;
+
+  constructor(script: string, area: string) {
+    this.#script = script;
+    this.#area = area;
+  }
+
+  async on(mutant: string): Promise<Pick<Judged, 'status' | 'by'>> {
+    const child = (this.#child ??= await this.#started());
+    child.send(mutant);
+    const answer = await answerOf(child, this.#patienceMs);
+    if (answer !== undefined) {
+      const { status = 'Survived', by } = answer;
+      return by === undefined ? { status } : { status, by };
+    }
+    this.end();
+    console.log(`mutant ${mutant}: no answer in ${this.#patienceMs} ms`);
+    return { status: 'Timeout' };
+  }
+
+  async control(): Promise<void> {
+    const { status, by } = await this.on('');
+    if (status !== 'Survived')
+      throw new Error(`${this.#area}: after some mutants unchanged code fails: ${by ?? status}`);
+  }
+
+  end(): void {
+    this.#child?.kill('SIGKILL');
+    this.#child = undefined;
+  }
+
+  async #started(): Promise<ChildProcess> {
+    const env = { ...process.env, JOBCTL_PROPERTY_RUNS: `${PROPERTY_CASES}`, JOBCTL_PROPERTY_SEED: `${PROPERTY_SEED}` };
+    const child = fork(join(import.meta.dirname, 'run-mutants.ts'), [this.#script], {
+      env,
+      // Tests log what their mutants break.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const began = await answerOf(child, 600_000);
+    if (began?.tookMs === undefined)
+      throw new Error(`${this.#area}: unchanged code fails: ${began?.by ?? 'no answer'}`);
+    this.#patienceMs = PATIENCE_MS + 3 * began.tookMs;
+    return child;
+  }
+}
+
+/** The child's next message; undefined if it ends, or does not answer in time. */
+async function answerOf(child: ChildProcess, patienceMs: number): Promise<Answer | undefined> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(patienceMs)]);
+  const ended = once(child, 'exit', { signal }).then(() => []);
+  try {
+    const [answer] = (await Promise.race([once(child, 'message', { signal }), ended])) as readonly Answer[];
+    return answer;
+  } catch {
+    return undefined;
+  } finally {
+    stop.abort();
+  }
+}
