@@ -68,8 +68,11 @@ export function isMachineAtFault(end: Exited, machine: string, last: Suspect | u
 }
 
 /** What to remember of this failure. Undefined: nothing, as of an end that makes no machine suspect. */
-export function suspectAfter(end: Exited, machine: string, last: Suspect | undefined): Suspect | undefined {
+export function suspectAfter(
+  end: Exited,
+  { machine, isReplaced }: { readonly machine: string; readonly isReplaced: boolean },
+  last: Suspect | undefined,
+): Suspect | undefined {
   if (suspicion(end) === undefined) return undefined;
-  const isReplaced = last?.isReplaced === true || isMachineAtFault(end, machine, last);
-  return { machine, ...(isReplaced ? { isReplaced } : {}) };
+  return { machine, ...(isReplaced || last?.isReplaced ? { isReplaced: true } : {}) };
 }

@@ -22,5 +22,7 @@ describe('what a VM wrote into its guest attributes', () => {
     assert.deepEqual(guestFacts({}), none);
     assert.deepEqual(guestFacts({ queryValue: {} }), none);
     assert.deepEqual(guestFacts({ queryValue: { items: [item('tpu', 'hostname', '')] } }), none);
+    const unwritten = [item('hostkeys', 'ssh-ed25519', ' \n'), { namespace: 'hostkeys', key: 'ssh-rsa' }];
+    assert.deepEqual(guestFacts({ queryValue: { items: unwritten } }), none);
   });
 });

@@ -70,6 +70,13 @@ describe('gangs that a lease asks for beside the first', () => {
     assert.deepEqual(jobs(withoutRoomBeside([first], [], config())), ['first']);
   });
 
+  it('are counted before they are known, where one asks before the first gang does', () => {
+    const row1 = row('early', ['jc-e-g2']);
+    const asked = new Set(['early/r/1']);
+    assert.deepEqual(jobs(withoutRoomBeside([row1], [], config(15), asked)), ['early']);
+    assert.deepEqual(jobs(withoutRoomBeside([row1], [], config(16), asked)), []);
+  });
+
   it('that are on their way out make no room and are nobody’s to give up', () => {
     const held = row('held', ['jc-h-g1', 'jc-h-g2'], { state: 'held' });
     const drains = row('drains', ['jc-d-g1', 'jc-d-g2'], { state: 'draining' });

@@ -177,6 +177,23 @@ describe('slices that are asked for in another zone too', () => {
     assert.throws(() => next.follow(1, 0), /no rival of try 1/);
   });
 
+  it('that became the job’s own before their pool had answered are asked for once more: the lease stands', () => {
+    const slices = race();
+    slices.follow(1, 0);
+    assert.ok(slices.isLeaving);
+    slices.hear('x-s1-g2', { kind: 'lost', cause: 'lease', message: 'its pool has no room for it' });
+    assert.deepEqual(slices.loss, {
+      index: 1,
+      cause: 'refused',
+      scope: 'moment',
+      message: 'its pool has no room for it',
+    });
+    assert.deepEqual([slices.refused, again(slices).loss], [[1], slices.loss]);
+    const own = race();
+    own.hear('x-s0-g1', { kind: 'lost', cause: 'lease', message: 'lease does not stand' });
+    assert.equal(own.loss?.cause, 'lease');
+  });
+
   it('say since when they say what they say', () => {
     const slices = race();
     const since = slices.views[0]?.since ?? 0;

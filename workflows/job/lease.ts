@@ -34,8 +34,8 @@ export class LeaseHold {
   #numberEpoch: number;
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
-  /** Why there is no room for a request beside the first, until somebody has taken note. */
-  #withoutRoom: string | undefined;
+  /** The pool has no room for a request beside the first. */
+  onWithoutRoom: (why: string) => void = () => undefined;
   #hasLetGo = false;
   /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
   #isResting: boolean;
@@ -78,16 +78,6 @@ export class LeaseHold {
   /** The pool wants it back, whatever the job does with it: to be answered by `giveBack`. */
   get revocation(): Revocation | undefined {
     return this.#revocation;
-  }
-
-  get isWithoutRoom(): boolean {
-    return this.#withoutRoom !== undefined;
-  }
-
-  takeWithoutRoom(): string | undefined {
-    const why = this.#withoutRoom;
-    this.#withoutRoom = undefined;
-    return why;
   }
 
   get id(): LeaseId {
@@ -215,7 +205,7 @@ export class LeaseHold {
     const { epoch, reason, cause } = revoked;
     this.#hear(epoch);
     if (cause === 'beside') {
-      this.#withoutRoom = reason;
+      this.onWithoutRoom(reason);
       return;
     }
     // Said until it is answered: what the command was told first stays true.

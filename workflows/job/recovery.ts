@@ -172,7 +172,7 @@ export class Recovery {
     const { file, lease, requests, attempt } = this.#parts;
     const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
     return {
-      end: endFact(result, file.spec, this.#suspect.isAtFault(result)),
+      end: endFact(result, file.spec, file.spec.loop !== true && this.#suspect.isAtFault(result)),
       lease: lease.revocation === undefined ? 'stands' : 'revoked',
       restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
       loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
@@ -188,9 +188,10 @@ export class Recovery {
     const facts = this.facts(result);
     const decision = decide('attempt ended', facts);
     const known = endText(result, file.spec);
-    const end =
-      facts.end === 'machine at fault' ? { ...known, text: `${known.text}: ${this.#suspect.text(result)}` } : known;
-    this.#suspect.remember(result);
+    const isReplaced =
+      facts.end === 'machine at fault' && decision.do === 'retry' && decision.budget === 'infrastructure';
+    const end = isReplaced ? { ...known, text: `${known.text}: ${this.#suspect.text(result)}` } : known;
+    this.#suspect.remember(result, isReplaced);
     switch (decision.do) {
       case 'keep':
         return undefined;
@@ -347,7 +348,7 @@ export class Recovery {
   /** A zone that took all slices of the job comes last. */
   async #afterPreemption(what: string): Promise<void> {
     const { race, slices } = this.#parts;
-    this.#isPreempted = true;
+    if (!slices.hasOwn) this.#isPreempted = true;
     if (slices.hasOwn || this.#zones.length < 2 || (await this.#followRival(what))) return;
     race.leaveZone();
   }

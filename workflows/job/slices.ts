@@ -23,6 +23,8 @@ export type SliceLoss = { readonly index: number } & (
  */
 export interface SliceCarry extends SliceView {
   readonly ownership: Ownership;
+  /** It was asked for beside the job's own. */
+  readonly isBeside?: true;
   readonly loss?: SliceLoss;
   /** Of the request's other slices, in their order. */
   readonly others?: readonly SliceMachines[];
@@ -116,6 +118,11 @@ export class Slices {
     return this.#rivals.filter(({ isLeaving }) => !isLeaving);
   }
 
+  /** Something that was told to go is there still. */
+  get isLeaving(): boolean {
+    return this.#rivals.some(({ isLeaving }) => isLeaving);
+  }
+
   /** The rival all of whose slices are ready. */
   get readyRival(): number | undefined {
     return this.#waiting.find(({ members }) => isWhole(members, this.requests))?.zoneTry;
@@ -186,13 +193,16 @@ export class Slices {
 
   /** Of the first request that is lost or gone. */
   get loss(): SliceLoss | undefined {
-    return lossOf(this.#members);
+    const loss = lossOf(this.#members);
+    // A rival that became the job's own before its pool had answered it: the lease stands, and the slice is asked for once more.
+    const isBeside = loss?.cause === 'lease' && this.#members.some(({ loss: own, isBeside: is }) => is && own === loss);
+    return isBeside ? { index: loss.index, cause: 'refused', scope: 'moment', message: loss.message } : loss;
   }
 
   /** First slices of what the provider refused and that is not seen gone. */
   get refused(): readonly number[] {
     return this.#members.flatMap(({ index, state, loss }) =>
-      state === 'lost' && loss?.cause === 'refused' ? [index] : [],
+      state === 'lost' && (loss?.cause === 'refused' || loss?.cause === 'lease') ? [index] : [],
     );
   }
 
@@ -205,7 +215,8 @@ export class Slices {
   /** @param rivalTry of a rival; absent: the job's own */
   starting(index: number, generation: number, { ref, ownership }: MachinePlan, rivalTry?: number): void {
     this.#generations[index] = Math.max(generation, this.#generations[index] ?? 0);
-    const member: Member = { index, generation, ref, ownership, state: 'starting', hosts: [] };
+    const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
+    const member: Member = { index, generation, ref, ownership, state: 'starting', hosts: [], ...beside };
     say(member, `asking ${ref.zone}`);
     this.#membersOf(rivalTry)[index] = member;
   }
@@ -307,7 +318,7 @@ const lossOf = (members: readonly Member[]): SliceLoss | undefined =>
   members.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
 
 function viewsOf(member: Member): readonly SliceView[] {
-  const { loss: _, ownership: _ownership, others: _others, uid: _uid, ...view } = member;
+  const { loss: _, ownership: _ownership, others: _others, uid: _uid, isBeside: _beside, ...view } = member;
   return slicesOf(member).map((slice) => ({ ...view, ...slice }));
 }
 

@@ -5,7 +5,6 @@ import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { askedMachines } from '../../domain/machines.js';
 import { NO_PROJECT } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { type InterruptedEnd, isPreemptionByQuota, revocationText } from './interruption.js';
@@ -28,7 +27,9 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       return image === 'unwanted' ? undefined : image;
     }
     case 'use lease':
-      return slices.isWhole ? runAttempt(job) : provision(job);
+      if (!slices.isWhole) return provision(job);
+      await settle(job);
+      return runAttempt(job);
     case 'save':
       // The attempt hears of it, stops its command and ends.
       return runAttempt(job);
@@ -37,6 +38,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       else await giveBackFor(job, request, step.next === 'rest');
       return undefined;
     case 'pause':
+      await settle(job);
       if (request) await keeper.pause(request);
       return undefined;
     case 'rest':
@@ -101,13 +103,21 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
   return isAnswered ? undefined : recovery.waitedInVain('its pool granted nothing');
 }
 
-async function provision({ file: { spec }, story, slices, gang, race, interruptions, recovery }: Job) {
-  story.move(JobPhase.Provisioning, `${spec.slices} x ${askedMachines(spec).accelerator} in ${gang.zone}`);
+async function provision(job: Job): Promise<Outcome | undefined> {
+  const { story, race, interruptions, recovery } = job;
+  story.move(JobPhase.Provisioning, race.where);
   const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
   const end = await race.bringUp(interruptions.isUnwanted, patience);
-  if (slices.isWhole) recovery.slicesReady();
+  await settle(job);
   if (interruptions.isUnwanted() || end === undefined) return undefined;
   return end === 'in vain' ? recovery.waitedInVain('its zones had no chips') : recovery.afterLoss(end);
+}
+
+/** All slices are ready, whoever heard of it: nothing is asked for elsewhere any more, and the job waits for nothing. */
+async function settle({ slices, race, recovery }: Job): Promise<void> {
+  if (!slices.isWhole) return;
+  await race.settle();
+  recovery.slicesReady();
 }
 
 /** Set-up and command. */

@@ -24,10 +24,12 @@ export class SuspectMachine {
     return `it ${text}${isProof ? '' : ', twice in a row on the same machine'}; its slice is replaced`;
   }
 
-  remember(result: AttemptResult): void {
+  /** @param isReplaced its slice goes */
+  remember(result: AttemptResult, isReplaced: boolean): void {
     if (result.kind === 'unwatched') return;
     const isExited = result.kind === 'exited';
-    this.#last = isExited ? suspectAfter(result, this.#machineOf(result.at), this.#last) : undefined;
+    const machine = isExited ? this.#machineOf(result.at) : '';
+    this.#last = isExited ? suspectAfter(result, { machine, isReplaced }, this.#last) : undefined;
   }
 
   carry(): Suspect | undefined {

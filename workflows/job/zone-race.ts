@@ -1,7 +1,7 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
 import type { JobSettings, JobView } from '../../contract/job.js';
 import { JobPhase } from '../../domain/job-state.js';
-import { formatSlices } from '../../domain/machines.js';
+import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import { type Gang, tellToGo } from './gang.js';
 import { Hedge, mostRequests } from './hedge.js';
@@ -34,10 +34,30 @@ export interface Patience {
 export class ZoneRace {
   readonly #parts: RaceParts;
   readonly #hedge: Hedge;
+  #patienceMs = 0;
+  /** How often it left a zone with no other to go on with, since it last had all slices. */
+  #movedAlone = 0;
+  #aloneSince: EpochMs = Date.now();
 
   constructor(parts: RaceParts) {
     this.#parts = parts;
     this.#hedge = new Hedge(parts.settings.timings);
+    parts.lease.onWithoutRoom = (why) => void this.#withdraw(why);
+  }
+
+  /** What is asked for, and where: for people. */
+  get where(): string {
+    const { spec } = this.#parts.file;
+    const zones = this.#askedZones;
+    if (zones.length > 1) return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first`;
+    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}`;
+  }
+
+  /** Makes the job's reason new, where it waits for its slices. */
+  #sayWhere(): void {
+    const { story, gang } = this.#parts;
+    gang.changed();
+    if (story.phase === JobPhase.Provisioning) story.move(JobPhase.Provisioning, this.where);
   }
 
   get #zones(): Zones {
@@ -61,6 +81,8 @@ export class ZoneRace {
   leaveZone(): void {
     this.#zones.leave();
     this.#hedge.leftZone();
+    this.#movedAlone += 1;
+    this.#aloneSince = Date.now();
   }
 
   /**
@@ -72,19 +94,22 @@ export class ZoneRace {
     isUnwanted: () => boolean,
     { patienceMs, waitsUntil }: Patience,
   ): Promise<SliceLoss | 'in vain' | undefined> {
-    const { slices, lease, settings } = this.#parts;
+    const { slices, settings } = this.#parts;
+    this.#patienceMs = patienceMs ?? 0;
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
+    // What was known of another time in the line is old.
+    if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
     await this.#parts.gang.startMissing(isUnwanted);
     if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
-    const isNews = (): boolean => isUnwanted() || slices.isNews || lease.isWithoutRoom;
+    const isNews = (): boolean => isUnwanted() || slices.isNews;
     for (;;) {
       const isDue = !(await waitFor(isNews, earliest(this.#hedge.dueAt, waitsUntil)));
       if (isUnwanted()) return undefined;
       if (await this.#isWhole()) return undefined;
       if (isDue && waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
       if (slices.loss) return slices.loss;
-      if (await this.#isSettledBeside(patienceMs ?? 0)) continue;
+      if (await this.#dropLost()) continue;
       if (isDue && !(await this.#moveOn(patienceMs))) return slices.late((patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;
     }
@@ -96,29 +121,36 @@ export class ZoneRace {
     const winner = slices.isWhole ? undefined : slices.readyRival;
     if (!slices.isWhole && winner === undefined) return false;
     if (winner !== undefined) await this.#follow(winner, `all slices are ready in ${this.#zones.of(winner)}`);
-    await this.#dropRivals(`all slices are ready in ${this.#zones.zone}`);
-    this.#hedge.clear();
+    await this.settle();
     return true;
   }
 
-  /** What happened beside the job's first zone, and costs nothing. */
-  async #isSettledBeside(patienceMs: number): Promise<boolean> {
-    const { slices, lease } = this.#parts;
+  /** All slices of the job are ready. Repeating is safe. */
+  async settle(): Promise<void> {
+    await this.#dropRivals(`all slices are ready in ${this.#zones.zone}`);
+    this.#hedge.clear();
+    this.#movedAlone = 0;
+  }
+
+  /** A rival that is lost costs nothing. False: none is. */
+  async #dropLost(): Promise<boolean> {
+    const { slices } = this.#parts;
     const lost = slices.lostRival;
-    if (lost !== undefined) {
-      const zone = this.#zones.of(lost.zoneTry);
-      await this.#drop(lost.zoneTry, `${zone} is given up beside ${this.#zones.zone}: ${lost.message}`);
-      if (lost.cause === 'lease' && slices.rivals.length === 0) this.#hedge.deny(Date.now(), 0);
-      else this.#hedge.refuse(zone, Date.now());
-      return true;
-    }
-    const why = lease.takeWithoutRoom();
-    if (why === undefined) return false;
-    if (slices.rivals.length > 0) {
-      await this.#dropRivals(why);
-      this.#hedge.deny(Date.now(), patienceMs);
-    }
+    if (lost === undefined) return false;
+    const zone = this.#zones.of(lost.zoneTry);
+    // What leaves counts until it is gone, so that the pool may have room soon.
+    const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
+    await this.#drop(lost.zoneTry, `${zone} is given up beside ${this.#zones.zone}: ${lost.message}`);
+    if (lost.cause === 'lease' && !isCrowded) this.#hedge.deny(Date.now(), 0);
+    else this.#hedge.refuse(zone, Date.now());
     return true;
+  }
+
+  /** Its pool has no room for more than one request, whatever the job is doing. */
+  async #withdraw(why: string): Promise<void> {
+    if (this.#parts.slices.rivals.length === 0) return;
+    this.#hedge.deny(Date.now(), this.#patienceMs);
+    await this.#dropRivals(why);
   }
 
   /** Asks one more zone. False: the job may have one request alone, and leaves its zone. */
@@ -126,9 +158,9 @@ export class ZoneRace {
     const { slices, lease, settings, file } = this.#parts;
     const now = Date.now();
     const most = mostRequests(file.spec, settings, lease.bought);
-    if (slices.rivals.length === 0 && (most === 1 || this.#hedge.isDenied)) return false;
+    if (slices.rivals.length === 0 && (most === 1 || this.#hedge.isDenied)) return this.#staysAlone(now, patienceMs);
     const next = this.#freeTry(now);
-    if (next === undefined || this.#hedge.isDenied) {
+    if (next === undefined) {
       this.#hedge.rest(now);
       return true;
     }
@@ -138,6 +170,20 @@ export class ZoneRace {
       await this.#follow(oldest, `${this.#zones.of(next)} has its turn`);
     await this.#startRival(next);
     this.#hedge.wait(now, patienceMs);
+    return true;
+  }
+
+  /**
+   * Whether a job that may have one request alone stays where it is. A place in the provider's line is given up ever later, and not
+   * while slices are ready, unless the job file says how long (`timeouts.provision`).
+   */
+  #staysAlone(now: EpochMs, patienceMs: number | undefined): boolean {
+    const { slices, file } = this.#parts;
+    if (file.spec.timeouts?.provision !== undefined || patienceMs === undefined) return false;
+    const rounds = Math.floor(this.#movedAlone / (this.#zones.others.length + 1));
+    const isOver = now - this.#aloneSince >= patienceMs * 2 ** Math.min(rounds, MOST_DOUBLINGS);
+    if (isOver && slices.ready.length === 0) return false;
+    this.#hedge.deny(now, patienceMs);
     return true;
   }
 
@@ -151,14 +197,11 @@ export class ZoneRace {
   }
 
   async #startRival(zoneTry: number): Promise<void> {
-    const { gang, story, file } = this.#parts;
+    const { gang, story } = this.#parts;
     const zone = this.#zones.of(zoneTry);
     await gang.startRival(zoneTry);
     story.note(`${zone} is asked beside ${this.#zones.zone}: the first that has all slices is used`);
-    story.move(
-      JobPhase.Provisioning,
-      `${formatSlices(file.spec)} in ${this.#askedZones.join(' or ')}, whichever has it first`,
-    );
+    this.#sayWhere();
   }
 
   /**
@@ -171,7 +214,7 @@ export class ZoneRace {
     const leaving = slices.follow(zoneTry, this.#zones.current);
     this.#zones.follow(zoneTry);
     story.note(`${why}: its requests in ${former} are given up`);
-    this.#parts.gang.changed();
+    this.#sayWhere();
     await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
   }
 
@@ -198,7 +241,7 @@ export class ZoneRace {
     const { slices, story } = this.#parts;
     const leaving = slices.drop(zoneTry);
     story.note(why);
-    this.#parts.gang.changed();
+    this.#sayWhere();
     await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
   }
 }
@@ -213,3 +256,6 @@ async function waitFor(isNews: () => boolean, until: EpochMs | undefined): Promi
   await condition(isNews);
   return true;
 }
+
+/** The longest that a job stays alone in a zone is eight times as long as the first. */
+const MOST_DOUBLINGS = 3;

@@ -107,7 +107,8 @@ export class LeaseBook {
       ],
       answers: asked.map(({ key, slice, isBeside }) => {
         const row = this.#rows.get(key);
-        return { slice, isHeld: row !== undefined && holds(row) && !(isBeside && this.#withoutRoom.has(key)) };
+        const isRoom = isBeside === undefined || (row?.state === 'asking' && !this.#withoutRoom.has(key));
+        return { slice, isHeld: row !== undefined && holds(row) && isRoom };
       }),
     };
   }
@@ -266,6 +267,11 @@ export class LeaseBook {
       this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
   }
 
+  /** Leases of which a slice asks whether there is room for it beside the first gang. */
+  get askedBeside(): ReadonlySet<string> {
+    return new Set(this.#pending.asked.flatMap(({ key, isBeside }) => (isBeside ? [key] : [])));
+  }
+
   /**
    * Where there is no room for a gang beside the first: slices of one that ask are told no, and jobs that have one are told to give it
    * up, again after `REMIND_MS`. To be called before `takePending`, which answers the slices.
@@ -273,7 +279,7 @@ export class LeaseBook {
    */
   noRoomBeside(rows: readonly LeaseRow[], { reason, isTold, now }: NoRoom): void {
     const told = new Map(this.#withoutRoom);
-    const asking = new Set(this.#pending.asked.flatMap(({ key, isBeside }) => (isBeside ? [key] : [])));
+    const asking = this.askedBeside;
     this.#withoutRoom.clear();
     for (const { lease } of rows) {
       const key = leaseKey(lease);

@@ -158,7 +158,8 @@ export class PoolRecords {
   #makeRoom(config: QuotaConfig, now: EpochMs): void {
     const { leased, waiting } = this.book;
     const isFrozen = this.#admission.kind !== 'open';
-    const rows = config.kind === 'unlimited' && !isFrozen ? [] : withoutRoomBeside(leased, waiting, config);
+    const rows =
+      config.kind === 'unlimited' && !isFrozen ? [] : withoutRoomBeside(leased, waiting, config, this.book.askedBeside);
     const asking = isFrozen ? leased.filter(({ state }) => state === 'asking') : rows;
     this.book.noRoomBeside(asking, { reason: NO_ROOM_BESIDE, isTold: !isFrozen, now });
   }

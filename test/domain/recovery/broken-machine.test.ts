@@ -26,7 +26,7 @@ function replaced(ends: readonly (readonly [Exited, string])[]): readonly boolea
   let last: Suspect | undefined;
   return ends.map(([end, machine]) => {
     const isAtFault = isMachineAtFault(end, machine, last);
-    last = suspectAfter(end, machine, last);
+    last = suspectAfter(end, { machine, isReplaced: isAtFault }, last);
     return isAtFault;
   });
 }
