@@ -27,7 +27,8 @@ export interface Script {
   readonly supervise: (call: number, input: AttemptInput) => Promise<AttemptEnd>;
   readonly setUp?: () => Promise<SetUpEnd>;
   readonly isGranted?: boolean;
-  readonly isProvisioned?: boolean;
+  /** Whether the slice in this zone is ready, asked each ten minutes; without it at once. */
+  readonly isProvisioned?: (zone: string) => boolean | Promise<boolean>;
   readonly recordOutcome?: () => Promise<void>;
 }
 
@@ -132,11 +133,11 @@ function scripted(
       if (body.kind === 'slice') await signal(sliceWorkflowId(sender), leaseAnswerSignal, { epoch: 1, isHeld: true });
     },
     createSlice: async () => ({ kind: 'accepted' }),
-    inspectSlice: async () => (script.isProvisioned === false ? WAITING : READY),
-    awaitSlice: async () => {
-      if (script.isProvisioned !== false) return READY;
+    inspectSlice: async () => (script.isProvisioned === undefined ? READY : WAITING),
+    awaitSlice: async ({ ref }) => {
+      if (script.isProvisioned === undefined || (await script.isProvisioned(ref.zone))) return READY;
       // It waits for days, and sends heartbeats by the clock of this computer: time cannot jump while it runs.
-      throw ApplicationFailure.create({ message: 'not ready', nextRetryDelay: '30 days' });
+      throw ApplicationFailure.create({ message: 'not ready', nextRetryDelay: '10 minutes' });
     },
     deleteUntilGone: async () => undefined,
     isJobOpen: async () => true,
