@@ -4,19 +4,26 @@ import type { AttemptHost } from './attempt-hosts.js';
 
 /** The end of what each host has printed, for what it says of its machine. */
 export class LastOutput {
-  readonly #of = new Map<AttemptHost, Buffer>();
+  readonly #of = new Map<AttemptHost, { readonly chunks: Buffer[]; bytes: number }>();
 
   heard(host: AttemptHost, chunk: Buffer): void {
-    const before = this.#of.get(host);
-    const both = before === undefined || chunk.length >= SIGN_BYTES ? chunk : Buffer.concat([before, chunk]);
-    // A copy: a part of a chunk would keep all of it.
-    this.#of.set(host, Buffer.from(both.subarray(-SIGN_BYTES)));
+    const last = this.#of.get(host) ?? { chunks: [], bytes: 0 };
+    this.#of.set(host, last);
+    // A copy: a part of what was received would keep all of it.
+    last.chunks.push(Buffer.from(chunk.subarray(-SIGN_BYTES)));
+    last.bytes += last.chunks.at(-1)?.length ?? 0;
+    // Whole pieces go, so that each byte is copied once however small the pieces are.
+    for (let [first] = last.chunks; first && last.bytes - first.length >= SIGN_BYTES; [first] = last.chunks) {
+      last.chunks.shift();
+      last.bytes -= first.length;
+    }
   }
 
   /** The end of a host whose command failed, with a sign that it printed. */
   with(host: AttemptHost, end: HostEnd | undefined): HostEnd | undefined {
     if (end?.kind !== 'failed') return end;
-    const printed = signIn(this.#of.get(host)?.toString('latin1') ?? '');
+    const { chunks = [] } = this.#of.get(host) ?? {};
+    const printed = signIn(Buffer.concat(chunks).subarray(-SIGN_BYTES).toString('latin1'));
     return printed === undefined ? end : { ...end, printed };
   }
 }

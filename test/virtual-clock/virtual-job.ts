@@ -1,19 +1,15 @@
-import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { Context } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import type { AttemptEnd, AttemptInput, JobActivities, SetUpEnd } from '../../contract/job-activities.js';
-import { describeQuery, grantedSignal, type JobView } from '../../contract/job.js';
-import type { QuotaActivities } from '../../contract/quota-activities.js';
-import { leaseAnswerSignal, type SliceActivities } from '../../contract/slice.js';
-import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
+import type { AttemptEnd, AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
+import { describeQuery, type JobView } from '../../contract/job.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome } from '../../domain/job-state.js';
-import { machineRequestOf } from '../../domain/machines.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { jobFile } from '../end-to-end/job-files.js';
+import { answerLease, plainActivities, READY, type ScriptedActivities, WAITING } from './plain-activities.js';
 import { startTimeSkippingServer, type TimeSkippingServer } from './time-skipping.js';
 
 const QUEUE = 'virtual';
@@ -108,55 +104,26 @@ function outcomeIn(error: unknown): Outcome {
   return outcome as Outcome;
 }
 
-function scripted(
-  script: Script,
-  stop: () => void,
-): JobActivities & SliceActivities & Pick<QuotaActivities, 'sendLease'> {
+function scripted(script: Script, stop: () => void): ScriptedActivities {
   let supervisions = 0;
-  const signal = (id: string, name: { readonly name: string }, value: unknown): Promise<void> =>
-    Context.current().client.workflow.getHandle(id).signal(name.name, value);
   return {
-    acceptJob: async ({ spec }) => ({ ...SETTINGS, machines: machineRequestOf(spec) }),
-    claimWorker: async () => ({ taskQueue: QUEUE }),
+    ...plainActivities(QUEUE, TIMINGS),
     setUpHosts: async () => (await script.setUp?.()) ?? { kind: 'ready' },
-    setUpAgain: async () => ({ kind: 'ready' }),
     stopSetUp: async () => stop(),
     superviseAttempt: (input) => script.supervise((supervisions += 1), input),
     stopAttempt: async () => stop(),
-    runHook: async () => assert.fail('the job has no hooks'),
-    holdSlices: async () => [],
-    recordAttempt: async () => undefined,
     recordOutcome: async () => script.recordOutcome?.(),
-    sendLease: async ({ lease, body, sender }) => {
-      if (body.kind === 'request' && body.heldSince === undefined && script.isGranted !== false)
-        await signal(lease.job, grantedSignal, { run: lease.run, number: lease.number, epoch: 1, tier: 0 });
-      if (body.kind === 'slice') await signal(sliceWorkflowId(sender), leaseAnswerSignal, { epoch: 1, isHeld: true });
+    sendLease: async (message) => {
+      if (message.body.kind !== 'request' || script.isGranted !== false) await answerLease(message);
     },
-    createSlice: async () => ({ kind: 'accepted' }),
     inspectSlice: async () => (script.isProvisioned === undefined ? READY : WAITING),
     awaitSlice: async ({ ref }) => {
       if (script.isProvisioned === undefined || (await script.isProvisioned(ref.zone))) return READY;
       // It waits for days, and sends heartbeats by the clock of this computer: time cannot jump while it runs.
       throw ApplicationFailure.create({ message: 'not ready', nextRetryDelay: '10 minutes' });
     },
-    deleteUntilGone: async () => undefined,
-    isJobOpen: async () => true,
   };
 }
 
-const READY = { kind: 'ready', uid: 'uid', hosts: [{ reach: 'ssh', index: 0, internalIp: '10.0.0.1' }] } as const;
-
-const WAITING = { kind: 'waiting', detail: 'PROVISIONING' } as const;
-
-const SETTINGS = {
-  owner: 'owner',
-  bucket: 'bucket',
-  googleProject: 'rehearsal',
-  publicKey: 'ssh-ed25519 AAAA',
-  loginUser: 'alice',
-  user: 'alice',
-  project: 'none',
-  quotaNote: 'pool default',
-  // Heartbeats are sent by the clock of this computer.
-  timings: { ...DEFAULT_TIMINGS, heartbeatTimeoutMs: 30 * DAY },
-} as const;
+/** Heartbeats are sent by the clock of this computer. */
+const TIMINGS = { ...DEFAULT_TIMINGS, heartbeatTimeoutMs: 30 * DAY };

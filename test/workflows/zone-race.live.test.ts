@@ -3,19 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { JobActivities } from '../../contract/job-activities.js';
-import { describeQuery, grantedSignal, type JobView } from '../../contract/job.js';
-import type { QuotaActivities } from '../../contract/quota-activities.js';
-import { leaseAnswerSignal, type SliceActivities } from '../../contract/slice.js';
-import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
+import { describeQuery, type JobView } from '../../contract/job.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome } from '../../domain/job-state.js';
-import { machineRequestOf } from '../../domain/machines.js';
 import type { Condition, RefusalScope } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { Draws } from '../../chaos/random.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
 import { until } from '../until.js';
+import { answerLease, plainActivities, READY, type ScriptedActivities } from '../virtual-clock/plain-activities.js';
 import { VirtualJob } from '../virtual-clock/virtual-job.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
@@ -74,8 +71,6 @@ class Cloud {
   }
 }
 
-const READY = { kind: 'ready', uid: 'uid', hosts: [{ reach: 'ssh', index: 0, internalIp: '10.0.0.1' }] } as const;
-
 describe(`${JOBS} jobs, each with one zone among others that has chips at some time (seed ${SEED})`, function () {
   this.timeout(JOBS * 10_000);
   let server: TestServer;
@@ -110,30 +105,11 @@ describe(`${JOBS} jobs, each with one zone among others that has chips at some t
 
   const cloudOf = (job: string): Cloud => clouds.get(job) as Cloud;
 
-  function activities(): JobActivities & SliceActivities & Pick<QuotaActivities, 'sendLease'> {
-    const signal = (id: string, name: { readonly name: string }, value: unknown): Promise<void> =>
-      Context.current().client.workflow.getHandle(id).signal(name.name, value);
+  function activities(): ScriptedActivities {
     return {
-      acceptJob: async ({ spec }) => ({ ...SETTINGS, machines: machineRequestOf(spec) }),
-      claimWorker: async () => ({ taskQueue }),
-      setUpHosts: async () => ({ kind: 'ready' }),
-      setUpAgain: async () => ({ kind: 'ready' }),
-      stopSetUp: async () => undefined,
-      superviseAttempt: async () => ({ kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 }),
-      stopAttempt: async () => undefined,
-      runHook: async () => assert.fail('the job has no hooks'),
-      holdSlices: async () => [],
-      recordAttempt: async () => undefined,
-      recordOutcome: async () => undefined,
-      sendLease: async ({ lease, body, sender }) => {
-        if (body.kind === 'request' && body.heldSince === undefined)
-          await signal(lease.job, grantedSignal, { run: lease.run, number: lease.number, epoch: 1, tier: 0 });
-        if (body.kind !== 'slice') return;
-        const isHeld = cloudOf(lease.job).hasRoom(body.isBeside === true);
-        await signal(sliceWorkflowId(sender), leaseAnswerSignal, { epoch: 1, isHeld });
-      },
+      ...plainActivities(taskQueue, TIMINGS),
+      sendLease: (message) => answerLease(message, (isBeside) => cloudOf(message.lease.job).hasRoom(isBeside)),
       createSlice: async ({ ref, ownership }) => cloudOf(ownership.job).create(ref.name, ref.zone),
-      inspectSlice: async () => ({ kind: 'waiting', detail: 'PROVISIONING' }),
       awaitSlice: async ({ ref, ownership }) => {
         const { cancellationSignal, heartbeat } = Context.current();
         const beating = setInterval(() => heartbeat(), 500);
@@ -145,7 +121,6 @@ describe(`${JOBS} jobs, each with one zone among others that has chips at some t
         await sleep(cloudOf(owner.job).slices * 50);
         cloudOf(owner.job).deleted.add(ref.name);
       },
-      isJobOpen: async () => true,
     };
   }
 
@@ -190,21 +165,11 @@ describe(`${JOBS} jobs, each with one zone among others that has chips at some t
   });
 });
 
-const SETTINGS = {
-  owner: 'owner',
-  bucket: 'bucket',
-  googleProject: 'rehearsal',
-  publicKey: 'ssh-ed25519 AAAA',
-  loginUser: 'alice',
-  user: 'alice',
-  project: 'none',
-  quotaNote: 'pool default',
-  timings: {
-    ...DEFAULT_TIMINGS,
-    zonePatienceMs: 100,
-    zonePatiencePreemptedMs: 50,
-    zoneBackoffMs: 20,
-    zoneBackoffMaxMs: 200,
-    jobHistoryEvents: 150,
-  },
-} as const;
+const TIMINGS = {
+  ...DEFAULT_TIMINGS,
+  zonePatienceMs: 100,
+  zonePatiencePreemptedMs: 50,
+  zoneBackoffMs: 20,
+  zoneBackoffMaxMs: 200,
+  jobHistoryEvents: 150,
+};

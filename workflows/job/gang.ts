@@ -47,9 +47,9 @@ export interface GangParts {
 }
 
 /**
- * The gang of a job: its slices, all in one zone; and, while they are waited for, the same in other zones (`ZoneRace`). It starts a slice workflow per request and generation (a request is for one slice,
- * or for all slices of an atomic job, docs/adr/0054) and tells slices to go. It deletes nothing itself, and believes a slice gone
- * only when the slice's workflow says so.
+ * The gang of a job: its slices, all in one zone; and, while they are waited for, the same in other zones (`ZoneRace`). It starts a
+ * slice workflow per request and generation (a request is for one slice, or for all slices of an atomic job, docs/adr/0054) and
+ * tells slices to go. It deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
  */
 export class Gang {
   readonly #parts: GangParts;

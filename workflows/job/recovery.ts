@@ -301,10 +301,11 @@ export class Recovery {
 
   /** Says what it waits for, in `why` and lists. */
   async #pause(what: string, ms: number): Promise<undefined> {
-    const { story, gang, interruptions } = this.#parts;
+    const { story, gang, slices, interruptions } = this.#parts;
     if (ms === 0) return undefined;
     story.move(JobPhase.Provisioning, `${what}; ${gang.zone} is asked again in ${durationText(ms / 1000)}`);
-    const isOver = (): boolean => interruptions.isUnwanted() || this.#parts.race.isWon;
+    // A job whose slices are ready beside the first zone need not wait for that one.
+    const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
     await condition(isOver, ms, { summary: 'before slices are asked for again' });
     return undefined;
   }

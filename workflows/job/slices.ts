@@ -40,6 +40,7 @@ export interface RivalCarry {
   /** It was told to go, and is not seen gone. */
   readonly isLeaving?: true;
 }
+
 interface Rival {
   readonly zoneTry: number;
   members: Member[];

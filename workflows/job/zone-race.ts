@@ -218,11 +218,6 @@ export class ZoneRace {
     await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
   }
 
-  /** A zone beside the first has all slices: who waits for something else need not wait. */
-  get isWon(): boolean {
-    return this.#parts.slices.readyRival !== undefined;
-  }
-
   /** @returns false: no other zone is asked beside the first */
   async followRival(why: string): Promise<boolean> {
     const [first] = this.#parts.slices.rivals;

@@ -218,11 +218,15 @@ export function gangsBeside({ slices }: Pick<LeaseRow, 'slices'>): number {
   return Math.max(...generations.values()) - 1;
 }
 
+/** Units of so many whole gangs of the row's job. */
+export const unitsOfGangs = ({ demand }: LeaseRow, gangs: number): QuotaUnits =>
+  Object.fromEntries(Object.entries(demand.units).map(([type, units]) => [type, units * gangs]));
+
 /** Units that the row counts for, with those of gangs beside the first. */
-export function unitsInUse(row: LeaseRow): QuotaUnits {
-  const gangs = 1 + gangsBeside(row);
-  return Object.fromEntries(Object.entries(row.demand.units).map(([type, units]) => [type, units * gangs]));
-}
+export const unitsInUse = (row: LeaseRow): QuotaUnits => unitsOfGangs(row, 1 + gangsBeside(row));
+
+/** Which of so many tiers the row counts in: the last has all tiers behind it too. */
+export const tierOf = ({ tier }: LeaseRow, tiers: number): number => Math.min(tier, tiers - 1);
 
 // As a decision sees it ----------------------------------------------------------------------------------------------
 

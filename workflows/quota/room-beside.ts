@@ -1,7 +1,7 @@
 import { leaseKey } from '../../domain/lease.js';
 import { addUnits, isWithin, type QuotaUnits } from '../../domain/units.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
-import { gangsBeside, type LeaseRow, unitsInUse } from './lease-row.js';
+import { gangsBeside, type LeaseRow, tierOf, unitsInUse, unitsOfGangs } from './lease-row.js';
 
 /** For the job's user. */
 export const NO_ROOM_BESIDE = 'its pool has no room for a second request';
@@ -23,15 +23,15 @@ export function withoutRoomBeside(
   const beside = leased.filter((row) => row.state === 'asking' && gangsOf(row) > 0);
   if (beside.length === 0 || config.kind === 'unlimited') return [];
   const wanted = new Set(waiting.flatMap(({ demand }) => Object.keys(demand.units)));
-  const tierOf = ({ tier }: LeaseRow): number => Math.min(tier, config.tiers.length - 1);
+  const tiers = config.tiers.length;
   const used = config.tiers.map((_, tier) =>
     leased
-      .filter((row) => tierOf(row) === tier)
+      .filter((row) => tierOf(row, tiers) === tier)
       .reduce<QuotaUnits>((sum, row) => addUnits(sum, beside.includes(row) ? row.demand.units : unitsInUse(row)), {}),
   );
   const without: LeaseRow[] = [];
   for (const row of beside.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0))) {
-    const tier = tierOf(row);
+    const tier = tierOf(row, tiers);
     const all = addUnits(used[tier] ?? {}, unitsOfGangs(row, gangsOf(row)));
     const isWanted = Object.keys(row.demand.units).some((type) => wanted.has(type));
     if (isWanted || !isWithin(all, config.tiers[tier] ?? {})) without.push(row);
@@ -39,6 +39,3 @@ export function withoutRoomBeside(
   }
   return without;
 }
-
-const unitsOfGangs = ({ demand }: LeaseRow, gangs: number): QuotaUnits =>
-  Object.fromEntries(Object.entries(demand.units).map(([type, units]) => [type, units * gangs]));

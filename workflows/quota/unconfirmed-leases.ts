@@ -1,5 +1,5 @@
 import { addUnits, isWithin, type QuotaUnits } from '../../domain/units.js';
-import { holds, type LeaseRow, unitsInUse } from './lease-row.js';
+import { holds, type LeaseRow, tierOf, unitsInUse } from './lease-row.js';
 
 /** For the job's user. */
 export const CLAIMED_TOO_LATE =
@@ -12,15 +12,14 @@ export const CLAIMED_TOO_LATE =
  * @param tiers what each tier has; the last one has all tiers behind it too
  */
 export function unconfirmedBeyond(leased: readonly LeaseRow[], tiers: readonly QuotaUnits[]): readonly LeaseRow[] {
-  const tierOf = (row: LeaseRow): number => Math.min(row.tier, tiers.length - 1);
   const unconfirmed = leased.filter((row) => row.isUnconfirmed && holds(row));
   const isFull = (tier: number): boolean => {
     const units = leased
-      .filter((row) => tierOf(row) === tier)
+      .filter((row) => tierOf(row, tiers.length) === tier)
       .reduce<QuotaUnits>((sum, row) => addUnits(sum, unitsInUse(row)), {});
     return !isWithin(units, tiers[tier] ?? {});
   };
-  return [...new Set(unconfirmed.map(tierOf))]
+  return [...new Set(unconfirmed.map((row) => tierOf(row, tiers.length)))]
     .filter(isFull)
-    .flatMap((tier) => unconfirmed.filter((row) => tierOf(row) === tier));
+    .flatMap((tier) => unconfirmed.filter((row) => tierOf(row, tiers.length) === tier));
 }
