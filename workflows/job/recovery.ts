@@ -96,12 +96,12 @@ export class Recovery {
 
   /** While the gang was brought up, or waited for. Undefined: the job goes on. */
   async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
-    const { gang, lease } = this.#parts;
+    const { gang, lease, slices } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
-    const because = lossFact(loss, this.#zones.length);
+    const because = lossFact(loss, this.#zones.length, slices.ready.length);
     const decision = decide('not ready', { because, ...this.#refusalFacts, ...this.#budgets });
     const what = lossText(loss, {
-      whose: this.#parts.slices.textOf(loss.index),
+      whose: slices.textOf(loss.index),
       zone: gang.zone,
       provider: providerOf(this.#parts.file.spec),
     });
@@ -121,7 +121,7 @@ export class Recovery {
         return this.#nextZone(what, loss.cause === 'refused');
       case 'ask again':
         this.#parts.story.setBack(what);
-        await gang.evict(what, this.#parts.slices.refused);
+        await gang.evict(what, slices.refused);
         return this.#pause(what, this.#refusals.pauseHereMs);
       case 'ask for lease':
         this.#parts.story.move(JobPhase.Evicting, what);
