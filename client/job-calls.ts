@@ -2,7 +2,9 @@ import {
   type CancelNote,
   cancelNoteSignal,
   type EditCall,
+  type RequeueCall,
   requeueUpdate,
+  type RestartCall,
   restartUpdate,
   resumeUpdate,
   type SetUpCall,
@@ -33,6 +35,11 @@ export interface JobEdit {
   /** As of `Submission`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
+
+/** `zone`: the one of the job's zones that is asked first. */
+export type RequeuePlace = Pick<RequeueCall, 'zone'>;
+/** `replace`: slices in place of which other machines are asked for. */
+export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
 
 export interface JobCallsOptions extends TemporalAccess {
   readonly upload: UploadFiles;
@@ -72,12 +79,12 @@ export class JobCalls {
     return this.#answer(id, () => this.#handle(id).executeUpdate(resumeUpdate, { args: [call] }));
   }
 
-  requeue(id: string, by: string): Promise<string> {
-    return this.#answer(id, () => this.#handle(id).executeUpdate(requeueUpdate, { args: [{ v: 1, by }] }));
+  requeue(id: string, by: string, place: RequeuePlace): Promise<string> {
+    return this.#answer(id, () => this.#handle(id).executeUpdate(requeueUpdate, { args: [{ v: 1, by, ...place }] }));
   }
 
-  async restart(id: string, by: string, edit: JobEdit): Promise<string> {
-    const call = await this.#editCall(by, edit);
+  async restart(id: string, by: string, { replace, ...edit }: JobRestart): Promise<string> {
+    const call = { ...(await this.#editCall(by, edit)), ...(replace === undefined ? {} : { replace }) };
     return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
   }
 

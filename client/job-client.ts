@@ -3,7 +3,7 @@ import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import { HttpJobs } from './http/http-jobs.js';
 import type { ServerOptions } from './http/server-options.js';
-import type { JobEdit } from './job-calls.js';
+import type { JobEdit, JobRestart, RequeuePlace } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
 import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobFilter } from './job-query.js';
@@ -127,12 +127,12 @@ export class JobClient {
   }
 
   /** Slices and lease go back, and the job asks again, with its first submit time. */
-  requeue(id: string, by: string): Promise<string> {
-    return this.#jobs.requeue(id, by);
+  requeue(id: string, by: string, place: RequeuePlace = {}): Promise<string> {
+    return this.#jobs.requeue(id, by, place);
   }
 
-  /** The command ends and begins again on the same slices, by the same or a changed job file. */
-  restart(id: string, by: string, edit: JobEdit = {}): Promise<string> {
+  /** The command ends and begins again on the same slices, by the same or a changed job file; some may be replaced. */
+  restart(id: string, by: string, edit: JobRestart = {}): Promise<string> {
     return this.#jobs.restart(id, by, edit);
   }
 

@@ -9,7 +9,7 @@ import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../co
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
-import { JobCalls, type JobEdit } from './job-calls.js';
+import { JobCalls, type JobEdit, type JobRestart, type RequeuePlace } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
 import { describeJob, isAttended, readable } from './job-executions.js';
 import { countJobs, findJobs, type JobCounts } from './job-finding.js';
@@ -142,12 +142,12 @@ export class TemporalJobs implements JobPort {
     return this.#people.setUp(id, by, wish);
   }
 
-  async requeue(id: string, by: string): Promise<string> {
+  async requeue(id: string, by: string, place: RequeuePlace): Promise<string> {
     await this.#mustBeOpen(id);
-    return this.#people.requeue(id, by);
+    return this.#people.requeue(id, by, place);
   }
 
-  async restart(id: string, by: string, edit: JobEdit): Promise<string> {
+  async restart(id: string, by: string, edit: JobRestart): Promise<string> {
     await this.#mustBeOpen(id);
     return this.#people.restart(id, by, edit);
   }

@@ -7,6 +7,8 @@ import type {
   AttemptTrouble,
   CancelNote,
   EditCall,
+  RequeueCall,
+  RestartCall,
   LeaseGrant,
   LeaseRevocation,
   PriorityNews,
@@ -123,9 +125,13 @@ const edit = {
 };
 export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
 export const stopForm: Form<StopCall> = form(z.object({ ...humanCall(), release: z.boolean().exactOptional() }));
-export const requeueForm: Form<HumanCall> = form(z.object(humanCall()));
-/** Of `resume` and `restart`. */
+export const requeueForm: Form<RequeueCall> = form(z.object({ ...humanCall(), zone: text().exactOptional() }));
 export const editForm: Form<EditCall> = form(z.object({ ...humanCall(), ...edit }), MOST_OF_AN_EDIT);
+const replaced = z.union([z.literal('all'), z.array(z.int().min(0)).min(1).max(MOST_SLICES)]);
+export const restartForm: Form<RestartCall> = form(
+  z.object({ ...humanCall(), ...edit, replace: replaced.exactOptional() }),
+  MOST_OF_AN_EDIT,
+);
 export const setUpForm: Form<SetUpCall> = form(
   z.object({ ...humanCall(), modules: z.array(text()).min(1).exactOptional(), force: z.boolean().exactOptional() }),
 );

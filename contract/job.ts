@@ -265,14 +265,23 @@ export const cancelNoteSignal = signal<[CancelNote]>('cancelNote');
 export interface StopCall extends HumanCall {
   readonly release?: boolean;
 }
+/** `zone`: the first that is asked then, one of the job's own. */
+export interface RequeueCall extends HumanCall {
+  readonly zone?: string;
+}
+/** `replace`: the next attempt starts on other machines in place of all slices, or of these (from 0). */
+export interface RestartCall extends EditCall {
+  readonly replace?: Replaced;
+}
+export type Replaced = 'all' | readonly number[];
 /**
  * To a job, by people (docs/adr/0022). Each is refused by its validator where the job's state makes no sense of it, or noted; the
  * answer is a sentence. What was noted is done when the job comes by.
  */
 export const stopUpdate = update<StopCall>('stop');
 export const resumeUpdate = update<EditCall>('resume');
-export const requeueUpdate = update<HumanCall>('requeue');
-export const restartUpdate = update<EditCall>('restart');
+export const requeueUpdate = update<RequeueCall>('requeue');
+export const restartUpdate = update<RestartCall>('restart');
 /** Without modules: all of the job's. `force`: also what is found unchanged. */
 export interface SetUpCall extends HumanCall {
   readonly modules?: readonly string[];

@@ -23,7 +23,7 @@ export interface LedHosts {
 }
 
 /** Of two hosts of which one ended because of the other, either may be heard of first: `ray start --block` looks once a second. */
-const CONSEQUENCE_MS = 5_000;
+export const CONSEQUENCE_MS = 5_000;
 /** For an end that a host was told to make. */
 const LATE_MS = 10_000;
 
@@ -50,7 +50,7 @@ export async function untilLeaderEnded(led: LedHosts): Promise<readonly HostEnd[
   return [asLoss(first), ...(late === undefined ? [] : [late])];
 }
 
-const wasStopped = (end: HostEnd): boolean => 'isStopped' in end && end.isStopped;
+export const wasStopped = (end: HostEnd): boolean => 'isStopped' in end && end.isStopped;
 
 /** A host that ended well, and by itself, no longer serves a command that runs. */
 function asLoss(end: HostEnd): HostEnd {

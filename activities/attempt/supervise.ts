@@ -18,6 +18,7 @@ import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
+import { decidingHosts, decisiveEnds, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
@@ -30,7 +31,7 @@ import { pause } from './pause.js';
 import { attend } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
-import { endOf, isGood, isShutDown, isUnrecorded } from './run-end.js';
+import { endOf, isUnrecorded } from './run-end.js';
 import { runRequest, startRun } from './run-request.js';
 import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
@@ -134,8 +135,7 @@ class Supervision {
       ...{ ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) },
       ...logLimitOf(input, this.#hosts.length),
     };
-    const leader = leadingHost(input.spec, this.#hosts);
-    this.#deciding = leader === undefined ? this.#hosts : [leader];
+    this.#deciding = decidingHosts(input.spec, this.#hosts);
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
     const limitSeconds = input.spec.timeouts?.noOutput;
     if (limitSeconds === undefined) return;
@@ -200,9 +200,10 @@ class Supervision {
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const stored = await this.#storedEnds(this.#unheard);
-    const ends = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
+    const known = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
+    const ends = decisiveEnds(this.#input.spec, known);
     this.#decidedBy = { by: 'loss', ends };
-    return endBeforeLoss(ends, this.#deciding.length) ?? this.#endWithout(slices);
+    return endBeforeLoss(ends, this.#most(ends)) ?? this.#endWithout(slices);
   }
 
   get #unheard(): readonly AttemptHost[] {
@@ -221,8 +222,14 @@ class Supervision {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
     return {
       ...end,
-      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#deciding.length, ...this.#guard.evidence }),
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#most(this.#decidedBy.ends), ...this.#guard.evidence }),
     };
+  }
+
+  /** How many ends decide the attempt, if these are what is known. */
+  #most(ends: readonly HostEnd[]): number {
+    const isEnough = ends.length > 0 && decisiveEnds(this.#input.spec, ends) !== ends;
+    return isEnough ? 1 : this.#deciding.length;
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
@@ -262,24 +269,29 @@ class Supervision {
     await Promise.race([Promise.allSettled(said), patience]);
   }
 
-  /** All hosts done, or one that failed and then all others stopped; of a slice whose hosts shut down, as far as they came. */
-  async #untilDecided(): Promise<readonly HostEnd[]> {
-    if (this.#deciding.length < this.#hosts.length) return this.#untilLeaderEnded();
-    const all = [...this.#running.values()];
-    const bad = Promise.race(all.map(async (end) => (isGood(await end) ? new Promise<never>(() => undefined) : end)));
-    const first = await Promise.race([Promise.all(all), bad]);
-    if (Array.isArray(first)) return first;
-    if (isShutDown(first)) return this.#untilSaved(first);
-    log.info('a host failed: stopping the others');
-    await this.#stopWhere(() => true, 'the command failed on another host');
-    return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first])]);
+  #untilDecided(): Promise<readonly HostEnd[]> {
+    const { spec } = this.#input;
+    if (leadingHost(spec, this.#hosts) !== undefined && this.#hosts.length > 1) return this.#untilLeaderEnded();
+    const enough = spec.command?.success === undefined ? [] : this.#deciding;
+    return untilEnded({
+      ends: [...this.#running.values()],
+      enough: enough.map((host) => this.#running.get(host) as Promise<HostEnd>),
+      stop: (reason) => this.#stopAll(reason),
+      untilSaved: (first) => this.#untilSaved(first),
+      wait: (ms) => pause(ms, this.#signal).then(() => undefined),
+    });
+  }
+
+  #stopAll(reason: string): Promise<void> {
+    log.info(`stopping the hosts: ${reason}`);
+    return this.#stopWhere(() => true, reason);
   }
 
   #untilLeaderEnded(): Promise<readonly HostEnd[]> {
     const [leader, ...others] = this.#running.values();
     return untilLeaderEnded({
       ...{ leader: leader as Promise<HostEnd>, others },
-      stop: (reason) => this.#stopWhere(() => true, reason),
+      stop: (reason) => this.#stopAll(reason),
       storedEnd: async () => (await this.#storedEnds(this.#unheard))[0],
       untilSaved: (first) => this.#untilSaved(first),
       wait: (ms) => pause(ms, this.#signal).then(() => undefined),
@@ -400,6 +412,4 @@ const STORED_ENDS_MS = 10_000;
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
 const SHUTDOWN_GRACE_MS = 30_000;
 
-/** For the last lines of hosts that were stopped. */
-const LAST_LINES_MS = 10_000;
 const LAST_FLUSH_MS = 10_000;

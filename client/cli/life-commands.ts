@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { AskFlags } from './ask-job.js';
 import { byOption, changingMany } from './job-filter.js';
 import { buildOptions, collect, durationOption, type Invocation, outputOption, withConnection } from './options.js';
 import type { EditFlags } from './job-edit.js';
 import type { DeleteFlags } from './verbs/delete.js';
-import type { StopFlags } from './verbs/life.js';
+import type { RequeueFlags, RestartFlags, StopFlags } from './verbs/life.js';
 
 /** The verbs that move an open job on: pause it, let it go on, begin again, end it. docs/job-states.md draws what they do. */
 export function registerLifeVerbs(program: Command, invocation: Invocation): void {
@@ -67,17 +66,19 @@ Examples:
   jobctl restart train-7f3k
   jobctl restart train-7f3k --file train.yaml
   jobctl restart train-7f3k --bundle .
+  jobctl restart train-7f3k --replace 1
   jobctl restart train-7f3k --set 'command.run=python3 train.py --lr 0.1'
 `;
 
 function registerRestart(program: Command, invocation: Invocation): void {
   const command = editing(asking(program.command('restart')))
+    .option('--replace [slices]', 'with other machines in place of all slices, or of these: 0,3')
     .summary('start the command again on the same slices')
     .description(
       'Ends the command, with grace, and starts it again on the same slices, with the same or a changed job file.',
     )
     .addHelpText('after', RESTART_NOTES);
-  withConnection(command).action(async (job: string, flags: EditFlags) => {
+  withConnection(command).action(async (job: string, flags: RestartFlags) => {
     const { restart } = await import('./verbs/life.js');
     invocation.exitCode = await restart(job, flags);
   });
@@ -89,8 +90,9 @@ function registerRequeue(program: Command, invocation: Invocation): void {
     .description(
       'Ends the command, with grace, gives slices and lease back, and asks for chips again, with the first submit time.',
     )
-    .addHelpText('after', '\nExample:\n  jobctl requeue train-7f3k\n');
-  withConnection(command).action(async (job: string, flags: AskFlags) => {
+    .option('--zone <zone>', "ask in this one of the job's zones first")
+    .addHelpText('after', '\nExamples:\n  jobctl requeue train-7f3k\n  jobctl requeue train-7f3k --zone us-east5-a\n');
+  withConnection(command).action(async (job: string, flags: RequeueFlags) => {
     const { requeue } = await import('./verbs/life.js');
     invocation.exitCode = await requeue(job, flags);
   });

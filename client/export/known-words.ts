@@ -64,207 +64,208 @@ createqueuedresource creates createsettlems createslice createtime creating crea
 credential credentials credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl cuda curl curlrc curls
 current currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
 daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
-deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions declare
-decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define
-defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation
-deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
-deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands denied
-deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants
-describe description descriptor destination destroyonreturn detached detail details dev devconsole developer developers
-device devicename devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits
-dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
-disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
-disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
-document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
-drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual
-due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
-east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
-elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
-enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
-ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent
-enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate
-enums env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq
-equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode
-errorinfo errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events
-eventtime ever every everybody everyms everyseconds everything evicting eviction evictionbyevictionapi evidence exact
-exactly example exceeded exceeds except excess exclude exec executable executionstatus exhausted exist existing exists
-exit exitcode exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in
-expiresat explain explained explanation export expression expressions extensions external external_ips externalip
-externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed
-failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails
-failure failures failuretarget failurethreshold fallbacktologsonerror fallen false family far fast fastify fatal fault
-faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file
-file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers
-finally find findbuild findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall
-firewalllist firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat
-flags flatnamespace flavor fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput
-followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
-foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
-formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
-frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
-fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangseconds gap garbage
-gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
-gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
-generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken geteffectivepolicy
-getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource
-getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr gi gib git git_secret gitcommit github
-gitignore gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally
-globoff globs globstar gnu go goes going gone good goog google google_application_credentials
-google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
-googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
-granted grantedat grantedonbucket grantedonserviceaccount grants greater greatest grep group grouped groupname groups
-groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards
-guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gz gzip h100 h200
-had half handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs
-hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone
-hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers
-hastrailing hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap
-hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper
-helpful here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high
-highcpu higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds
-holdslices home homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip
-hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent
-hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode
-httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea
-idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
-idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored ignores illegal
-image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
-impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
-increase indent indentation indented index indexed indexes info inforce infrastructure ingress inherited init initial
-initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
-inline inner inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
-inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
-installer installing instance instance_type instanceadmin instanceaggregatedlist instancelist instances
-instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
-internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid
-invalid_argument invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
-invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted
-isafterblank isalive isalldenied isallowed isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing
-isbusy ischanged iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced
-isfinal isfolder isforced isforit isforray isfromreservation isfrozen isfull isheld ishere isimplied isinall isincloud
-isincomplete isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail
-ismaintained ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover
-isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable
-isreadonly isready isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isrestarted
-isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs
-isstrict issuer issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified
-isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address
-jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl
-jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook
-jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts
-jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token
-jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys
-jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
-jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq
-js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper
-keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
-keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
-known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
-l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
-largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid
-lastprobetime lastproblem lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
-launch lavor layout lazy lc le leader leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer
-leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
-legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
-letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
-lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
-listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
-listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
-lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
-locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
-log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
-loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
-look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
-mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
-maintenance maintenanceevent maintenancestatus major make makeone maker makes making malformed malformedxml manage
-managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
-many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob matching
-matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall
-maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults
-maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant
-meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
-megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
-mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
-metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
-micro migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor
-minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
-missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified modifiedat module modules moduluslength moment
-moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo mountpath
-mounts mountvolume move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
-multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice multislicenode multisliceparams
-multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing namematches nameof names namespace
-namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip nbconvert nconnect nd ndjson ne nearest
-need needed needs needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints
-networkinterface networkinterfaces networkip networks networktier never new newer newest newline newlines news next
-nextat nextdue nextgeneration nextpagetoken nextzone ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
-noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount
-nodeid nodeidprefix nodeinfo nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute nolivemigration
-nominal nominated non non_string_key nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode
-noobject nooutput noprofile noproxy nor norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2
-northeast3 noschedule noserver nosuchbucket nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed
-notbefore notbeforedate notebook notes notfound notfoundapartms notgeneration nothing notice noticeat noticems notify
-notimplemented notinpods notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now
-nowhere npx nr ns nsenter nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices
-num_tpu_slices number numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth
-oauthtoken object object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong
-objecturl objectuser objectviewer observation observe oc occurred oci octet of off offat offered offline offset ofkey
-oflag ofnode often ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onfailure
-onfiles ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep
-onunknownkey oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens
-openshift openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype
-operator operators opt option options optionsrequestedpolicyversion or order org organization orgpolicy origin orphan
-orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours
-out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs
-outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences
-ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism
-parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
-partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path pathname paths
-patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
-percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
-permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
-plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod
-podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
-podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
-points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base
-portbase ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
-preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife
-preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule
-preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri
-price prices pricing primary principal principals print print0 printed printf prints prio priorities priority
-priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname priorityfloors
-prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem
-problems proc process processes profile program programs progress project project_id project_membership
-project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
-projects projectviewer promisemiddleware promises proof proofof propagate propagation propagationpolicy properties
-propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider providers
-provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand
-prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish published
-publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret
-put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries
-query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
-queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
-quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
-quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw
-ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js
-reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
-readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
-readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
-rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
-recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
-recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
-refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
-regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
-rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
-rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
-rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
-remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated
-repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report
-reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive
+declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
+define defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode
+deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata
+deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands
+denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
+descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
+developers device devicename devices devstorage df did didn die died differ different diffie digest digit
+digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
+discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
+disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
+dockerconfigjson dockerfile docs document does doesn domain done dot dots dotted double doubled down download downloads
+downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped
+drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai
+eai_again earlier early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit
+edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir
+either element elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator
+enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads
+enableservicelinks enametoolong encode encodecommonattributes encoding encountered encrypted encryptedwith encryption
+end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach
+enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries
+entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs
+enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
+error_uri errorcode errorinfo errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event
+eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
+evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exclude exec executable
+executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
+expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
+extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
+extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition
+failedscheduling failing failjob fails failure failures failuretarget failurethreshold fallbacktologsonerror fallen
+false family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask
+fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill
+filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays findutils fingerprint
+finish finished finishedat finishing firewall firewalllist firewallrules firewalls first firstexecutionrunid
+firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused float
+flock flood floor flush folder folders follow followoutput followpollseconds follows followwithinotify for forbidden
+force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules
+forgot forgotten fork forked form format formatting formed former formerjobkeysecrets forms forward forwarded forwarding
+found four fproject fraction frame frames free freed freedaddresses freedat freeze fresh from frompayload front frontend
+frozen fs fsgroup fss fssl fstype fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang
+gang_timeout gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
+gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge
+gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
+getacceleratortype getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode
+getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr
+gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives giveup
+giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
+google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
+googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
+graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants greater greatest
+grep group grouped groupname groups groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow
+gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems
+gunzipped guploader gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler handlers
+handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash
+hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr
+hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec health
+healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms
+heldsince hellman help helper helpful here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical
+hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder
+holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount
+hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames
+hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage
+httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration
+icmp id idea idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout
+idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored
+ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib
+importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
+incompatible incompletems increase indent indentation indented index indexed indexes info inforce infrastructure ingress
+inherited init initial initialinterval initialization initialized initializeparams initializing
+initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes inputbytes inputs inputsha256
+inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed inspection inspectslice
+install installation installations installed installer installing instance instance_type instanceadmin
+instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient int integer interface
+interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
+interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
+invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
+ipprotocol ips ipynb is isactive isadopted isafterblank isalive isalldenied isallowed isapplied isattended isbeingmade
+isbeside isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdeleting isdisabled isdone isdraining isdue
+isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray isfromreservation isfrozen isfull
+isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinquota isjobopen isknown islasting islate
+isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced isneveraccepted
+isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible
+isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefusing isrelease
+isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed
+isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere istogo istold
+isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its itself
+janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient
+jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
+jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
+jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host
+jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed
+jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone
+jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins
+joinseconds journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval
+keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings
+keys keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
+kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
+kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
+language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood
+lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate lasttimestamp lasttoken
+lasttransitiontime late lately later latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaks
+leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave
+leaves leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending
+lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries
+library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes limited
+limitms limits line linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics
+listed listedzones listen listened listens lister listhistory listing listlag listlocations listnodes listoperations
+listowned listqueuedresources listreservations listruntimeversions lists lite litepod literal live lived livenessprobe
+lives ln lname load loadpool local localaddress localfiles localhost locally localport located location locationid
+locations locationtype lock locked lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt
+logend logged logging login loginname loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname
+logout logs logstretch long longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops
+loss lost lostslices low lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator
+machinetype machinetypes made madeat mail main maintained maintenance maintenanceevent maintenancestatus major make
+makeone maker makes making malformed malformedxml manage managed managedby managedfolders management manager manages
+manifest manifests manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr
+master_port match matched matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries
+max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts
+maximuminterval maxlength maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready
+maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype medium meet megabytes
+megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
+membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
+metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
+methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
+mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
+missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified
+modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
+mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves ms mtime mtu much multi
+multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
+namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
+narrow nat natip nbconvert nconnect nd ndjson ne nearest need needed needs needsqueuedresources negative neighbours
+neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
+networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone ng
+ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node
+node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodemanageraddress
+nodename nodenames nodes nodeselector nodespec noexecute nolivemigration nominal nominated non non_string_key nonce none
+noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc
+noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket
+nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate notebook notes
+notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods notjson notletin
+notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter nshow nsilent nspeed
+nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number numbered numberepoch
+numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object object_store_memory
+objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser objectviewer
+observation observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes
+older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only
+onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open
+open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines
+operatingsystem operation operationlist operationmetadata operations operationtype operator operators opt option options
+optionsrequestedpolicyversion or order org organization orgpolicy origin orphan orphaned os osadminlogin osimage oslogin
+other others othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes
+outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay override overrides
+overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownmodules owns package packages
+packed packet packing page pages pagesize pagetoken pair parallel parallelism parameter parameters params parent
+parentclosepolicy parents parked parse parseas parseerror parser part partial partialobjectmetadata partnumber parts
+pass passed passphrase passwd password past paste patch path pathname paths patience patiencems pattern patterns pause
+paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
+performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permessagedeflate permission
+permission_denied permissiondenied permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims
+persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank phase phasesince pi pid pids pieces pin pino
+pins pip pipe pipes pk place placed placeof places placetext plain plan plandetails planform plannedgrant
+plannedpreemption plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions
+podfailed podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi
+podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point points policies policy
+policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base portbase ports position
+posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts preconditions preempt
+preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
+prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
+primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
+priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
+private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
+profile program programs progress project project_id project_membership project_resources projectadmins
+projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
+promisemiddleware promises proof proofof propagate propagation propagationpolicy properties propertynames protected
+protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
+provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
+public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
+publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put putat
+putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries query
+querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems
+queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes
+quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
+quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster
+ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable
+reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes
+readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready
+readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
+rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
+reconnect record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses
+recycledip redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof
+refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry
+regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname
+rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
+rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
+rejectunauthorized related relationships relative release released releases remainder remainingcputime
+remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
+removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating repeats
+repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
+reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin

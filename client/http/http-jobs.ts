@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { whoSchema } from '../../contract/api/callers.js';
-import type { ApiEdit, cancelledSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
+import type { ApiRestart, cancelledSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
 import type {
   ApiSubmission,
   jobCountsSchema,
@@ -15,7 +15,7 @@ import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
 import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated, ServerRefused } from '../errors.js';
-import type { JobEdit } from '../job-calls.js';
+import type { JobEdit, JobRestart, RequeuePlace } from '../job-calls.js';
 import type { JobCounts } from '../job-finding.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobFilter } from '../job-query.js';
@@ -167,7 +167,7 @@ export class HttpJobs implements JobPort {
     return this.#edit(id, 'resume', edit);
   }
 
-  restart(id: string, _by: string, edit: JobEdit): Promise<string> {
+  restart(id: string, _by: string, edit: JobRestart): Promise<string> {
     return this.#edit(id, 'restart', edit);
   }
 
@@ -178,8 +178,8 @@ export class HttpJobs implements JobPort {
     });
   }
 
-  requeue(id: string): Promise<string> {
-    return this.#tell(id, 'requeue', {});
+  requeue(id: string, _by: string, { zone }: RequeuePlace): Promise<string> {
+    return this.#tell(id, 'requeue', zone === undefined ? {} : { zone });
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
@@ -211,14 +211,16 @@ export class HttpJobs implements JobPort {
   async #edit(
     id: string,
     verb: 'resume' | 'restart',
-    { files = {}, uploaded: before, ...edit }: JobEdit,
+    { files = {}, uploaded: before, ...edit }: JobRestart,
   ): Promise<string> {
     const uploaded = { ...before, ...(await this.#upload(files)) };
-    const { identityKeys, set, ...others } = edit;
-    const body: ApiEdit = {
+    const { identityKeys, set, replace, ...others } = edit;
+    const body: ApiRestart = {
       ...others,
       ...(set === undefined ? {} : { set: set.map(({ path, value }) => ({ path: [...path], value })) }),
       ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
+      ...(replace === undefined ? {} : { replace: replace === 'all' ? replace : [...replace] }),
+      ...(replace === undefined ? {} : { replace: replace === 'all' ? replace : [...replace] }),
       ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
     return this.#tell(id, verb, body);

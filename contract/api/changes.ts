@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { filesSchema, identityKeys } from './jobs.js';
 import { MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/job-input-size.js';
+import { MOST_SLICES } from '../../domain/slice.js';
 import { fileText, json } from './values.js';
 
 export const askerBody = z.strictObject({
@@ -25,6 +26,16 @@ export const editBody = z.strictObject({
   identityKeys: identityKeys.optional(),
 });
 export type ApiEdit = z.infer<typeof editBody>;
+export const restartBody = editBody.extend({
+  replace: z
+    .union([z.literal('all'), z.array(z.int().min(0)).min(1).max(MOST_SLICES)])
+    .optional()
+    .describe('Slices in place of which other machines are asked for.'),
+});
+export type ApiRestart = z.infer<typeof restartBody>;
+export const requeueBody = askerBody.extend({
+  zone: z.string().max(100).optional().describe("The one of the job's zones that is asked first."),
+});
 export const setUpBody = z.strictObject({
   modules: z.array(z.string().max(100)).max(100).optional(),
   force: z.boolean().optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SliceType } from '../machine-kinds/kind.js';
-import { section, text, wholeNumber } from '../job-file/fields.js';
+import { oneOf, section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
 import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
@@ -16,7 +16,13 @@ export interface CommandSpec {
   readonly hosts: 'all' | readonly number[];
   /** Exit codes with which the command asks to be started again, 1 to 255. Absent: none. */
   readonly restartOn?: readonly number[];
+  /** Whose success ends it: that of the first host, or of any one. Absent: all have to succeed. */
+  readonly success?: Exclude<Success, 'all'>;
 }
+
+/** As the operators of JobSet's successPolicy, with `first` for a program whose first host leads the others. */
+const SUCCESS = ['all', 'first', 'any'] as const;
+type Success = (typeof SUCCESS)[number];
 
 export const commandForm = () =>
   section({
@@ -27,6 +33,11 @@ export const commandForm = () =>
       .union([exitCode(), z.array(exitCode())], { error: 'an exit code from 1 to 255, or a list of such' })
       .nullish()
       .describe('Exit codes that mean "start me again"; retries.requested says how often.'),
+    success: oneOf(SUCCESS)
+      .nullish()
+      .describe(
+        'Whose exit code 0 is the success: of all hosts, of the first alone, or of any one; the others are told to end.',
+      ),
   });
 
 const exitCode = () => wholeNumber(1, 255);
@@ -53,9 +64,20 @@ export function resolveCommand(
     const hint = 'leave it out: Ray is on all hosts, and its tasks run where it puts them';
     report.problem(['command', 'workers'], section.workers, 'is not for Ray: the command runs on the first host', hint);
   }
+  if (modules.includes('ray') && section.success)
+    report.problem(
+      ['command', 'success'],
+      section.success,
+      'is not for Ray: its command runs on the first host',
+      'leave it out',
+    );
   const restartOn = [section.restart_on ?? []].flat();
   return run && modules.includes('command')
-    ? { run, hosts, ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }) }
+    ? {
+        ...{ run, hosts },
+        ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }),
+        ...(section.success && section.success !== 'all' ? { success: section.success } : {}),
+      }
     : undefined;
 }
 

@@ -236,10 +236,12 @@ def test_this_computer_and_https_are_not(make: Any, url: str) -> None:
 
 def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
     call = make(server.url, host_name="wks-12")
-    server.will(*[answer({**MESSAGE, "state": "done"})] * 7)
+    server.will(*[answer({**MESSAGE, "state": "done"})] * 9)
     assert call("cancel", "a").state == "done"
     call("stop", "a", release=True)
     call("restart", "a", set={"command.run": "x", ("slices", 0): 1})
+    call("restart", "a", replace=[0, 3])
+    call("requeue", "a", zone="us-east5-a")
     call("setup", "a", modules=["venv"], force=True)
     call("priority", "a", 2)
     call("admission", "big", state="frozen", reason="tonight")
@@ -255,6 +257,8 @@ def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
                 "set": [{"path": ["command", "run"], "value": "x"}, {"path": ["slices", 0], "value": 1}],
             },
         ),
+        ("/v1/jobs/a/restart", {"from": "wks-12", "replace": [0, 3]}),
+        ("/v1/jobs/a/requeue", {"from": "wks-12", "zone": "us-east5-a"}),
         ("/v1/jobs/a/setup", {"modules": ["venv"], "force": True}),
         ("/v1/jobs/a/priority", {"priority": 2}),
         ("/v1/pools/big/admission", {"admission": "frozen", "reason": "tonight"}),

@@ -7,6 +7,8 @@ import {
   type ApiEdit,
   messageSchema,
   priorityBody,
+  requeueBody,
+  restartBody,
   setUpBody,
   stopBody,
 } from '../../contract/api/changes.js';
@@ -63,10 +65,10 @@ export function registerJobChanges(
     },
   );
 
-  const edited = (verb: 'resume' | 'restart', summary: string): void => {
+  const edited = (verb: 'resume' | 'restart', summary: string, body: typeof editBody | typeof restartBody): void => {
     app.post(
       `/v1/jobs/:id/${verb}`,
-      editRoute(verb, { ...changed(summary), body: editBody.nullish() }, limits),
+      editRoute(verb, { ...changed(summary), body: body.nullish() }, limits),
       async (request) => {
         const call = callOf(request);
         const edit = request.body ?? {};
@@ -82,16 +84,18 @@ export function registerJobChanges(
       },
     );
   };
-  edited('resume', 'Let a stopped job go on');
-  edited('restart', 'Start the command again on the same slices');
+  edited('resume', 'Let a stopped job go on', editBody);
+  edited('restart', 'Start the command again on the same slices, or with other machines', restartBody);
 
   app.post(
     '/v1/jobs/:id/requeue',
-    route('requeue', { ...changed('Give slices and lease back, and ask again'), body: askerBody.nullish() }),
+    route('requeue', { ...changed('Give slices and lease back, and ask again'), body: requeueBody.nullish() }),
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'requeue', request.params.id);
-      return { message: await client.requeue(request.params.id, call.caller.id) };
+      const { zone } = request.body ?? {};
+      const place = zone === undefined ? {} : { zone };
+      return { message: await client.requeue(request.params.id, call.caller.id, place) };
     },
   );
 

@@ -79,6 +79,17 @@ describe('exit codes that ask for another start', () => {
   });
 });
 
+describe('whose success ends a command', () => {
+  it('is that of all hosts, unless the file says otherwise', () => {
+    assert.equal(specOf({ command: { run: 'x', success: 'any' } }).command?.success, 'any');
+    assert.equal('success' in (specOf({ command: { run: 'x', success: 'all' } }).command ?? {}), false);
+  });
+  it('is one of three words, and not for Ray', () => {
+    assert.match(problemsOf({ command: { run: 'x', success: 'last' } }), /all, first or any/);
+    assert.match(problemsOf({ ray: {}, command: { run: 'x', success: 'first' } }), /is not for Ray/);
+  });
+});
+
 describe('what a host does by itself with a command', () => {
   const LIMITS = { graceMs: 30_000, maxUnattendedMs: 72 * 3_600_000 };
   it('ends it after three days without a worker, which speaks to it every hour', () => {

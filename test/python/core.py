@@ -128,7 +128,7 @@ def requests():
     yield changes.stop(CALLS, "a", True, "wks"), []
     yield changes.go_on(CALLS, "a", "resume", EDIT, "wks"), [PLAN]
     yield changes.go_on(CALLS, "a", "restart", changes.Edit(), None), []
-    yield changes.requeue(CALLS, "a", "wks"), []
+    yield changes.requeue(CALLS, "a", "us-east5-a", "wks"), []
     yield changes.set_up(CALLS, "a", ["venv"], True), []
     yield changes.priority(CALLS, "a", 1), []
     yield outputs.outputs(CALLS, "a", (None, None)), []

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { auditQuery, explainQuery } from '../../contract/api/callers.js';
-import { askerBody, editBody, priorityBody, setUpBody, stopBody } from '../../contract/api/changes.js';
+import {
+  editBody,
+  askerBody,
+  priorityBody,
+  requeueBody,
+  restartBody,
+  setUpBody,
+  stopBody,
+} from '../../contract/api/changes.js';
 import { idempotencyHeaders, jobFilterSchema, submissionSchema, waitQuery } from '../../contract/api/jobs.js';
 import { admissionBody, applyBody, releaseBody, poolParams } from '../../contract/api/pools.js';
 import {
@@ -39,8 +47,8 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/jobs/{id}/cancel': { body: askerBody, unsent: ['verb'] },
   'POST /v1/jobs/{id}/stop': { body: stopBody, unsent: ['verb'] },
   'POST /v1/jobs/{id}/resume': { body: editBody },
-  'POST /v1/jobs/{id}/restart': { body: editBody, unsent: Object.keys(editBody.shape) },
-  'POST /v1/jobs/{id}/requeue': { body: askerBody, unsent: ['verb'] },
+  'POST /v1/jobs/{id}/restart': { body: restartBody, unsent: Object.keys(restartBody.shape) },
+  'POST /v1/jobs/{id}/requeue': { body: requeueBody, unsent: ['verb'] },
   'POST /v1/jobs/{id}/setup': { body: setUpBody },
   'POST /v1/jobs/{id}/priority': { body: priorityBody },
   'GET /v1/objects': { query: objectsQuery, unsent: ['startOffset'] },

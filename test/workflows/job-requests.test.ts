@@ -19,8 +19,8 @@ const kindOf = (request: Request | undefined): string =>
 const VERBS: Record<string, (requests: Requests) => void> = {
   stop: (requests) => requests.stop({ by: 'a' }, false),
   release: (requests) => requests.stop({ by: 'a' }, true),
-  requeue: (requests) => requests.requeue({ by: 'a' }),
-  restart: (requests) => requests.restart({ by: 'a' }, undefined),
+  requeue: (requests) => requests.requeue({ by: 'a' }, 'us-east5-a'),
+  restart: (requests) => requests.restart({ by: 'a' }, undefined, [1]),
   resume: (requests) => requests.resume(undefined),
 };
 const after = (...verbs: readonly string[]): string => {
@@ -65,6 +65,11 @@ describe('what people asked of a job, when they asked for more than one thing', 
       'cancelled while running by bob on login-1 (jobctl delete)',
     );
     assert.equal(cancelText('queued', undefined), 'cancelled while queued');
+    requests.requeue({ by: 'bob' }, 'us-east5-a');
+    assert.equal(requestText(requests.current as Request), 'bob requeued it, us-east5-a first');
+    const again = new Requests();
+    again.restart({ by: 'bob' }, undefined, [0, 3]);
+    assert.equal(requestText(again.current as Request), 'bob restarted it with other machines for slice 0, slice 3');
   });
 
   it('a cancel is by whoever announced it, and by nobody when that is more than a minute ago', () => {
@@ -77,7 +82,7 @@ describe('what people asked of a job, when they asked for more than one thing', 
 
   it('is done once: what was asked meanwhile stays', () => {
     const requests = new Requests();
-    requests.restart({ by: 'a' }, undefined);
+    requests.restart({ by: 'a' }, undefined, undefined);
     const first = requests.current;
     assert.ok(first);
     requests.stop({ by: 'b' }, false);

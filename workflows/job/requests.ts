@@ -1,4 +1,4 @@
-import type { CancelNote } from '../../contract/job.js';
+import type { CancelNote, Replaced } from '../../contract/job.js';
 import { type Asker, askerText } from '../../domain/job-state.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEdit } from './job-file.js';
@@ -8,10 +8,10 @@ export type Request = Asker & Wanted;
 type Wanted =
   /** The command ends; the slices stay, or go (`isRelease`), until somebody says `resume`. */
   | { readonly kind: 'stop'; readonly isRelease: boolean }
-  /** Slices and lease go, and the job asks again. */
-  | { readonly kind: 'requeue' }
-  /** A new attempt on the same slices. */
-  | { readonly kind: 'restart' };
+  /** Slices and lease go, and the job asks again, in `zone` first. */
+  | { readonly kind: 'requeue'; readonly zone?: string }
+  /** A new attempt on the same slices, but those that are to be replaced. */
+  | { readonly kind: 'restart'; readonly replace?: Replaced };
 
 export interface RequestsCarry {
   readonly request?: Request;
@@ -43,12 +43,13 @@ export class Requests {
     this.#request = { kind: 'stop', ...personOf(asker), isRelease: isRelease || isGivenBack };
   }
 
-  requeue(asker: Asker): void {
-    this.#request = { kind: 'requeue', ...personOf(asker) };
+  requeue(asker: Asker, zone: string | undefined): void {
+    this.#request = { kind: 'requeue', ...personOf(asker), ...(zone === undefined ? {} : { zone }) };
   }
 
-  restart(asker: Asker, edit: JobEdit | undefined): void {
-    if (this.#request?.kind !== 'requeue') this.#request = { kind: 'restart', ...personOf(asker) };
+  restart(asker: Asker, edit: JobEdit | undefined, replace: Replaced | undefined): void {
+    if (this.#request?.kind !== 'requeue')
+      this.#request = { kind: 'restart', ...personOf(asker), ...(replace === undefined ? {} : { replace }) };
     this.#edit = edit ?? this.#edit;
   }
 
@@ -118,8 +119,12 @@ export function requestText(request: Request): string {
     case 'stop':
       return `${askerText(request)} stopped it${request.isRelease ? ' and gives its slices back' : ''}`;
     case 'requeue':
-      return `${askerText(request)} requeued it`;
+      return `${askerText(request)} requeued it${request.zone === undefined ? '' : `, ${request.zone} first`}`;
     case 'restart':
-      return `${askerText(request)} restarted it`;
+      return `${askerText(request)} restarted it${request.replace === undefined ? '' : ` with ${replacedText(request.replace)}`}`;
   }
 }
+
+/** What is replaced, as people read it. */
+export const replacedText = (replace: Replaced): string =>
+  replace === 'all' ? 'other machines' : `other machines for ${replace.map((index) => `slice ${index}`).join(', ')}`;

@@ -5,6 +5,7 @@ import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
+import type { Replaced } from '../../contract/job.js';
 import { NO_PROJECT } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { type InterruptedEnd, isPreemptionByQuota, revocationText } from './interruption.js';
@@ -46,7 +47,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       if (request) await keeper.rest(request);
       return undefined;
     case 'start anew':
-      if (request) requests.fulfilled(request);
+      if (request) await startAnew(job, request);
       return undefined;
   }
 }
@@ -165,13 +166,28 @@ async function giveBackFor(job: Job, request: Request | undefined, isResting: bo
   if (request === undefined) throw new TypeError('nobody asked for the slices to be given back');
   await letSlicesGo(job, requestText(request), isResting ? 'stopped' : 'requeued');
   await job.lease.giveBack(isResting);
-  if (!isResting) job.requests.fulfilled(request);
+  if (isResting) return;
+  if (request.kind === 'requeue' && request.zone !== undefined) job.race.begin(request.zone);
+  job.requests.fulfilled(request);
 }
 
-async function letSlicesGo({ attempt, slices, story, gang }: Job, why: string, end: InterruptedEnd): Promise<void> {
+async function startAnew(job: Job, request: Request): Promise<void> {
+  const { race, requests } = job;
+  if (request.kind === 'requeue' && request.zone !== undefined) race.begin(request.zone);
+  const { replace } = request.kind === 'restart' ? request : {};
+  if (replace !== undefined) await letSlicesGo(job, requestText(request), 'restarted', replace);
+  requests.fulfilled(request);
+}
+
+async function letSlicesGo(
+  { attempt, slices, story, gang }: Job,
+  why: string,
+  end: InterruptedEnd,
+  which: Replaced = 'all',
+): Promise<void> {
   if (attempt.isOpen) attempt.close(end);
   if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
-    await gang.evict(why);
+    await gang.evict(why, which === 'all' ? undefined : which);
   } else story.note(why);
 }

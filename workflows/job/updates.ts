@@ -3,15 +3,17 @@ import { filesNotGiven } from '../../domain/modules/set-up.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { askedMachines } from '../../domain/machines.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
 import { formatPath } from '../../domain/problem.js';
-import { editForm, requeueForm, setUpForm, stopForm } from '../../contract/job-forms.js';
+import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
 import { mustBeForm, refusal } from '../human-call.js';
-import type { HumanCall } from '../../contract/define.js';
 import {
   type EditCall,
+  type RequeueCall,
   requeueUpdate,
+  type RestartCall,
   restartUpdate,
   resumeUpdate,
   type SetUpCall,
@@ -24,7 +26,7 @@ import { attemptInput, type AttemptParts } from './attempt.js';
 import { mustBeUnderRules } from './edit-rules.js';
 import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import type { Requests } from './requests.js';
+import { replacedText, type Requests } from './requests.js';
 import type { RequestedSetUp } from './set-up.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
@@ -63,10 +65,11 @@ export function takeUpdates(job: UpdatedParts): void {
     },
   });
   setHandler(requeueUpdate, (call) => requeue(job, call), {
-    validator: (call: HumanCall) => {
+    validator: (call: RequeueCall) => {
       mustBeForm(requeueForm, call);
       mustBeOpen(job);
-      mustHaveSomething(job);
+      mustHaveSomething(job, call);
+      mustBeZone(job, call);
     },
   });
   setHandler(setUpUpdate, (call) => setUp(job, call), {
@@ -77,10 +80,11 @@ export function takeUpdates(job: UpdatedParts): void {
     },
   });
   setHandler(restartUpdate, (call) => restart(job, call), {
-    validator: (call: EditCall) => {
-      mustBeForm(editForm, call);
+    validator: (call: RestartCall) => {
+      mustBeForm(restartForm, call);
       mustBeOpen(job);
       mustBeRestartable(job, call);
+      mustHaveSlices(job, call);
       mustBeUnderRules(editOf(job, call), job.settings);
     },
   });
@@ -113,20 +117,24 @@ function resume(job: UpdatedParts, call: EditCall): Answer {
   return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
 }
 
-function requeue({ job: { id }, requests }: UpdatedParts, call: HumanCall): Answer {
-  if (requests.current?.kind === 'requeue') return { message: `job ${id} is being requeued already` };
-  requests.requeue(call);
-  return { message: `job ${id} gives slices and lease back and asks again, with its first submit time` };
+function requeue({ job: { id }, requests }: UpdatedParts, call: RequeueCall): Answer {
+  const { current } = requests;
+  if (current?.kind === 'requeue' && (call.zone === undefined || call.zone === current.zone))
+    return { message: `job ${id} is being requeued already` };
+  requests.requeue(call, call.zone);
+  const where = call.zone === undefined ? '' : `, in ${call.zone} first`;
+  return { message: `job ${id} gives slices and lease back and asks again${where}, with its first submit time` };
 }
 
-function restart(job: UpdatedParts, call: EditCall): Answer {
+function restart(job: UpdatedParts, call: RestartCall): Answer {
   const edit = editOf(job, call);
-  job.requests.restart(call, edit);
+  job.requests.restart(call, edit, call.replace);
   const { graceSeconds, command } = job.file.spec;
+  const where = call.replace === undefined ? 'on the same slices' : `with ${replacedText(call.replace)}`;
   const how =
     job.attempt.isRunning && command !== undefined
-      ? `${job.attempt.saveText(graceSeconds)}, then it starts again on the same slices`
-      : 'its next attempt starts anew';
+      ? `${job.attempt.saveText(graceSeconds)}, then it starts again ${where}`
+      : `its next attempt starts anew${call.replace === undefined ? '' : ` ${where}`}`;
   return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
@@ -182,10 +190,10 @@ function mustBeStopped({ job: { id }, requests, story }: UpdatedParts): void {
   throw refusal(`job ${id} is ${story.phase}, and nobody stopped it: there is nothing to resume`);
 }
 
-function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts): void {
+function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts, { zone }: RequeueCall): void {
   if (story.phase === JobPhase.Released)
     throw refusal(`job ${id} holds nothing and asks for nothing: \`jobctl resume ${id}\` lets it ask again`);
-  if (story.phase === JobPhase.Queued && requests.current === undefined)
+  if (story.phase === JobPhase.Queued && requests.current === undefined && zone === undefined)
     throw refusal(`job ${id} waits in line already; \`jobctl why ${id}\` says for what`);
 }
 
@@ -196,6 +204,22 @@ function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts,
     );
   if ((now === JobPhase.Queued || now === JobPhase.Provisioning) && !isEdit(call))
     throw refusal(`job ${id} is ${now}: nothing of it runs yet that could be started again`);
+}
+
+function mustBeZone({ job: { id }, file }: UpdatedParts, { zone }: RequeueCall): void {
+  const { zones } = askedMachines(file.spec);
+  if (zone === undefined || zones.includes(zone)) return;
+  const known = zones.length === 0 ? 'it names no zone' : `its job file names ${zones.join(', ')}`;
+  throw refusal(`job ${id} is not asked for in '${zone}': ${known}`);
+}
+
+function mustHaveSlices({ job: { id }, file }: UpdatedParts, { replace }: RestartCall): void {
+  if (replace === undefined || replace === 'all') return;
+  const unknown = replace.find((index) => index >= file.spec.slices);
+  if (unknown === undefined) return;
+  throw refusal(
+    `job ${id} has no slice ${unknown}: its slices are ${file.spec.slices === 1 ? '0 alone' : `0 to ${file.spec.slices - 1}`}`,
+  );
 }
 
 const isEdit = ({ job, set }: EditCall): boolean => (job ?? undefined) !== undefined || (set?.length ?? 0) > 0;

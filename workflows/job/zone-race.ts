@@ -85,6 +85,14 @@ export class ZoneRace {
     this.#aloneSince = Date.now();
   }
 
+  /** The next slices are asked for in this zone of the job. */
+  begin(zone: string): void {
+    this.#zones.begin(zone);
+    this.#hedge.leftZone();
+    this.#movedAlone = 0;
+    this.#aloneSince = Date.now();
+  }
+
   /**
    * Starts the slices that are missing. Resolves when all are ready, in whichever zone, with the first loss, when it is no longer
    * wanted, or when the history is long.

@@ -35,6 +35,13 @@ export class Zones {
     this.#current = zoneTry;
   }
 
+  /** @throws RangeError for a zone that the job does not name */
+  begin(zone: string): void {
+    const next = [this.#current, ...this.others].find((each) => this.of(each) === zone);
+    if (next === undefined) throw new RangeError(`'${zone}' is none of the job's zones`);
+    this.#current = next;
+  }
+
   /** The next slices are asked for in the next zone. */
   leave(): void {
     this.#current += 1;

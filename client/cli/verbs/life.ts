@@ -3,6 +3,7 @@ import type { EditFlags } from '../job-edit.js';
 import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { CliError } from '../cli-error.js';
+import type { Replaced } from '../../../contract/job.js';
 import { asTyped } from '../typed-command.js';
 
 /** The verbs that ask open jobs for something. Each prints the job's answer and returns at once. */
@@ -37,13 +38,37 @@ export async function resume(job: string, flags: EditFlags): Promise<number> {
   return askWithEdit(job, flags, (client, by, edit) => client.resume(job, by, edit));
 }
 
-export async function restart(job: string, flags: EditFlags): Promise<number> {
-  const { askWithEdit } = await import('../job-edit.js');
-  return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, edit));
+export interface RestartFlags extends EditFlags {
+  /** True: all slices. */
+  readonly replace?: true | string;
 }
 
-export const requeue = (job: string, flags: AskFlags): Promise<number> =>
-  askJob(job, flags, (client, by) => client.requeue(job, by));
+export async function restart(job: string, { replace, ...flags }: RestartFlags): Promise<number> {
+  const { askWithEdit } = await import('../job-edit.js');
+  const also = replace === undefined ? {} : { replace: replacedOf(replace) };
+  return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also }));
+}
+
+/** @throws CliError for what is no list of slices */
+function replacedOf(written: true | string): Replaced {
+  if (written === true || written === 'all') return 'all';
+  const parts = written.split(',').map((part) => part.trim());
+  const wrong = parts.find((part) => !/^\d{1,4}$/.test(part));
+  if (wrong !== undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      `--replace: '${wrong}' is no slice`,
+      'numbers from 0, such as --replace 0,3; without any: all',
+    );
+  return [...new Set(parts.map(Number))];
+}
+
+export interface RequeueFlags extends AskFlags {
+  readonly zone?: string;
+}
+
+export const requeue = (job: string, { zone, ...flags }: RequeueFlags): Promise<number> =>
+  askJob(job, flags, (client, by) => client.requeue(job, by, zone === undefined ? {} : { zone }));
 
 export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;

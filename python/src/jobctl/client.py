@@ -284,14 +284,18 @@ class Client:
         set: Optional[Setting] = None,
         files: Optional[Files] = None,
         identity_keys: Optional[Mapping[str, str]] = None,
+        replace: Optional[changes.Replaced] = None,
     ) -> Message:
-        """The command ends and begins again on the same slices. `edit` and `set` as of `resume`."""
+        """
+        The command ends and begins again on the same slices. `edit` and `set` as of `resume`. `replace`: "all", or numbers of slices from
+        0, in place of which other machines are asked for.
+        """
         change = self._run(do(lambda: _edit(edit, set, files, identity_keys)))
-        return self._run(changes.go_on(self._calls, job, "restart", change, self._host_name))
+        return self._run(changes.go_on(self._calls, job, "restart", change, self._host_name, replace))
 
-    def requeue(self, job: str) -> Message:
-        """Slices and lease go back, and the job asks for them again, with its first submit time."""
-        return self._run(changes.requeue(self._calls, job, self._host_name))
+    def requeue(self, job: str, *, zone: Optional[str] = None) -> Message:
+        """Slices and lease go back, and the job asks for them again, with its first submit time. `zone`: that one of its zones first."""
+        return self._run(changes.requeue(self._calls, job, zone, self._host_name))
 
     def setup(self, job: str, *, modules: Optional[Sequence[str]] = None, force: bool = False) -> Message:
         """Makes modules ready once more on the hosts that it holds; None: all of them. `force`: unchanged ones too."""

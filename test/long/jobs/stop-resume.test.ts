@@ -76,6 +76,46 @@ describe('a job that people stop, resume, requeue and restart', function () {
     await assert.rejects(stack.jobs.stop(id, 'bob'), /has ended: its outcome is final/);
   });
 
+  it('restart --replace gives up the slices that it names alone, on nobody’s account', async () => {
+    const more = { slices: 2, retries: { infrastructure: 0, preemption: 0, task: 0 } };
+    const id = await submit(SAVES, more);
+    await prints(id, 1, 'began after nothing');
+    const before = await nodes();
+    await assert.rejects(stack.jobs.restart(id, 'alice', { replace: [0, 2] }), /has no slice 2: its slices are 0 to 1/);
+    const told = await stack.jobs.restart(id, 'alice', { replace: [1] });
+    assert.match(told, /then it starts again with other machines for slice 1$/);
+    await prints(id, 2, 'began after restarted');
+    const after = await nodes();
+    assert.deepEqual([after.filter((name) => before.includes(name)).length, after.length], [1, 2]);
+    const { slices } = await stack.jobs.describe(id);
+    assert.deepEqual(slices.map(({ generation }) => generation).toSorted(), [1, 2]);
+    await stack.jobs.cancel(id);
+    await stack.jobs.wait(id);
+    await cloudIsEmpty(admin);
+  });
+
+  it('requeue --zone asks in that one of its zones first', async () => {
+    const zones = ['us-central1-a', 'us-west4-a', 'us-south1-a'];
+    const tpu = { accelerator: 'v5litepod-8', zone: undefined, zones };
+    const id = await submit(SAVES, { tpu });
+    await prints(id, 1, 'began after nothing');
+    await assert.rejects(
+      stack.jobs.requeue(id, 'alice', { zone: 'us-east5-a' }),
+      /is not asked for in 'us-east5-a': its job file names us-central1-a, us-west4-a, us-south1-a/,
+    );
+    const told = await stack.jobs.requeue(id, 'alice', { zone: 'us-south1-a' });
+    assert.match(told, /asks again, in us-south1-a first, with its first submit time/);
+    await prints(id, 2, 'began after requeued');
+    const { slices } = await stack.jobs.describe(id);
+    assert.deepEqual(
+      slices.map(({ ref }) => ref.zone),
+      ['us-south1-a'],
+    );
+    await stack.jobs.cancel(id);
+    await stack.jobs.wait(id);
+    await cloudIsEmpty(admin);
+  });
+
   it('restart takes another command to the same slice, and refuses another slice with both values', async () => {
     const id = await submit(SAVES);
     await prints(id, 1, 'began');

@@ -12,6 +12,8 @@ from .jobs import job_path
 from .uploads import Files, upload
 
 Place = Sequence[Union[str, int]]
+# "all", or numbers of slices from 0.
+Replaced = Union[str, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,21 @@ def stop(calls: Calls, job: str, release: bool, host_name: Optional[str]) -> Ope
     return calls.post(job_path(job, "/stop"), body, Message, is_repeatable=False)
 
 
-def go_on(calls: Calls, job: str, verb: str, edit: Edit, host_name: Optional[str]) -> Operation[Message]:
+def go_on(
+    calls: Calls, job: str, verb: str, edit: Edit, host_name: Optional[str], replace: Optional[Replaced] = None
+) -> Operation[Message]:
     """`resume` or `restart`: a second restart would end the command again, so it is not repeated after doubt."""
     files = (yield from upload(calls, edit.files)) if edit.files else None
     changes: List[Mapping[str, Any]] = [{"path": _parts(path), "value": value} for path, value in edit.set.items()]
     keys = present(job=edit.job, source=edit.source, files=files, identityKeys=edit.identity_keys, set=changes or None)
-    body = {**_from(host_name), **keys}
+    replaced = present(replace=replace if replace is None or isinstance(replace, str) else [*replace])
+    body = {**_from(host_name), **keys, **replaced}
     return (yield from calls.post(job_path(job, f"/{verb}"), body, Message, is_repeatable=False))
 
 
-def requeue(calls: Calls, job: str, host_name: Optional[str]) -> Operation[Message]:
-    return calls.post(job_path(job, "/requeue"), _from(host_name), Message, is_repeatable=False)
+def requeue(calls: Calls, job: str, zone: Optional[str], host_name: Optional[str]) -> Operation[Message]:
+    body = {**_from(host_name), **present(zone=zone)}
+    return calls.post(job_path(job, "/requeue"), body, Message, is_repeatable=False)
 
 
 def set_up(calls: Calls, job: str, modules: Optional[Sequence[str]], force: bool) -> Operation[Message]:

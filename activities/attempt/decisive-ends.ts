@@ -1,0 +1,61 @@
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
+import type { AttemptHost } from './attempt-hosts.js';
+import { CONSEQUENCE_MS, leadingHost, wasStopped } from './leading-host.js';
+import { isGood, isShutDown } from './run-end.js';
+
+type Command = Pick<JobSpec, 'command'>;
+
+/** Whose end is the attempt's: all hosts', unless one leads the others or decides alone. */
+export function decidingHosts(spec: JobSpec, hosts: readonly AttemptHost[]): readonly AttemptHost[] {
+  const leader = spec.command?.success === 'first' ? hosts[0] : leadingHost(spec, hosts);
+  return leader === undefined ? hosts : [leader];
+}
+
+/** Of these ends those that decide: one alone if `command.success` says that one is enough. */
+export function decisiveEnds({ command }: Command, ends: readonly HostEnd[]): readonly HostEnd[] {
+  const one = command?.success === 'any' ? ends.find(hasSucceeded) : undefined;
+  return one === undefined ? ends : [one];
+}
+
+/** The hosts of an attempt that none of them leads, as their ends are waited for. */
+export interface EqualHosts {
+  readonly ends: readonly Promise<HostEnd>[];
+  /** Of hosts of which one that succeeds is enough. Empty: all have to. */
+  readonly enough: readonly Promise<HostEnd>[];
+  /** Tells all hosts to end. Resolves when they have, or when they had their time for it. */
+  stop(reason: string): Promise<void>;
+  /** Ends of the slice of a host that shuts down, as far as they come. */
+  untilSaved(first: HostEnd & { readonly at: HostPlace }): Promise<readonly HostEnd[]>;
+  wait(ms: number): Promise<undefined>;
+}
+
+/**
+ * All hosts done, or one whose success is enough, or one that failed; the others are stopped then. Of a slice whose hosts shut down:
+ * as far as they came. Of a success and a failure that is its consequence, either may be heard of first.
+ */
+export async function untilEnded({ ends, enough, stop, untilSaved, wait }: EqualHosts): Promise<readonly HostEnd[]> {
+  const all = Promise.all(ends);
+  const success = firstOf(enough, hasSucceeded);
+  const bad = firstOf(ends, (end) => !isGood(end));
+  const first = await Promise.race([success, all, bad]);
+  if (!('kind' in first)) return first;
+  const isAlone = enough.length === 0 || first.kind === 'fenced';
+  const enoughOne = isAlone ? undefined : await Promise.race([success, wait(CONSEQUENCE_MS)]);
+  if (enoughOne !== undefined) {
+    await stop('the command has succeeded where command.success asks for it');
+    return [enoughOne];
+  }
+  if (isShutDown(first)) return untilSaved(first);
+  await stop('the command failed on another host');
+  return Promise.race([all, wait(LAST_LINES_MS).then(() => [first])]);
+}
+
+/** Ended well, and by itself. */
+const hasSucceeded = (end: HostEnd): boolean => isGood(end) && !wasStopped(end);
+
+const firstOf = (ends: readonly Promise<HostEnd>[], isMeant: (end: HostEnd) => boolean): Promise<HostEnd> =>
+  Promise.race(ends.map(async (end) => (isMeant(await end) ? end : new Promise<never>(() => undefined))));
+
+/** For the last lines of hosts that were stopped. */
+export const LAST_LINES_MS = 10_000;
