@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/job-input-size.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
-import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import type {
   AttemptTrouble,

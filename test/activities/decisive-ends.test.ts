@@ -87,7 +87,7 @@ describe('the ends that decide an attempt', () => {
     it(name, async () => assert.deepEqual(await play(story), { ends: want, stops }));
 
   it('are of a host that lost its place at once, whoever succeeds', async () => {
-    const fenced: HostEnd = { kind: 'fenced', at: at(0), epoch: 3 } as HostEnd;
+    const fenced = { kind: 'fenced', at: at(0), epoch: 3 } as const;
     const { ends } = await play({ success: 'any', hosts: 2, heard: [fenced, done(1)] });
     assert.deepEqual(ends[0], fenced);
   });

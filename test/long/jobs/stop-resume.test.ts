@@ -88,7 +88,10 @@ describe('a job that people stop, resume, requeue and restart', function () {
     const after = await nodes();
     assert.deepEqual([after.filter((name) => before.includes(name)).length, after.length], [1, 2]);
     const { slices } = await stack.jobs.describe(id);
-    assert.deepEqual(slices.map(({ generation }) => generation).toSorted(), [1, 2]);
+    assert.deepEqual(
+      slices.map(({ generation }) => generation).toSorted((a, b) => a - b),
+      [1, 2],
+    );
     await stack.jobs.cancel(id);
     await stack.jobs.wait(id);
     await cloudIsEmpty(admin);
