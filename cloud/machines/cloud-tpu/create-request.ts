@@ -27,8 +27,8 @@ export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
 
 /**
  * The request for a queued resource with one node of the same name, or with several that are called by it and their number. Google's
- * other name for those is a multislice; it is granted whole or not at all. The API's tiers are spot and guaranteed; `preemptible`
- * has no tier in v2 and stays a property of the node, as for `tpu-vm`.
+ * other name for those is a multislice; it is granted whole or not at all. `preemptible` has no tier in v2
+ * and stays a property of the node, as for `tpu-vm`.
  * @throws RangeError for ownership that fits no label.
  */
 export function createQueuedResourceRequest(plan: CloudTpuPlan): CreateQueuedResourceRequest {
@@ -47,15 +47,14 @@ function nodeIdsOf({ name, slices }: CloudTpuRef): protos.google.cloud.tpu.v2.Qu
   return slices === undefined ? { nodeId: name } : { multisliceParams: { nodeCount: slices, nodeIdPrefix: name } };
 }
 
-/** A reservation that is not named is `-`: any of the project's (gcloud's `--reserved`). */
+/** As gcloud asks: on demand is no tier. A reservation that is not named is `-`: any of the project's (its `--reserved`). */
 function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.IQueuedResource {
   switch (plan.pricing) {
     case 'spot':
       return { spot: {} };
-    case 'ondemand':
-      return { guaranteed: {} };
     case 'reserved':
-      return { guaranteed: {}, reservationName: reservationPath(plan.reservation ?? '-', parent) };
+      return { reservationName: reservationPath(plan.reservation ?? '-', parent) };
+    case 'ondemand':
     case 'preemptible':
       return {};
   }
