@@ -239,6 +239,17 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
     });
   }
 
+  it("a tier's flex-start is asked for through a queued resource, also for a job that asks for a node, for as long as Google sells", async () => {
+    const { name, mode } = await ask('tpu-vm', {}, { pricing: 'flex-start' });
+    assert.equal(mode, 'queued-resources');
+    const seen = await get(`projects/tpu-project/locations/us-west4-a/queuedResources/${name}`);
+    const { provisioningModel, runDuration } = seen;
+    assert.deepEqual([provisioningModel, runDuration], ['FLEX_START', { maxRunDuration: '604800s' }]);
+    const ordinary = await ask('queued-resources', { run_duration: '2h' }, { pricing: 'spot' });
+    const spot = await get(`projects/tpu-project/locations/us-west4-a/queuedResources/${ordinary.name}`);
+    assert.deepEqual([spot['provisioningModel'], spot['spot']], [undefined, {}]);
+  });
+
   it("a tier's reservation is named through a queued resource, also for a job that asks for a node", async () => {
     const { name, mode } = await ask('tpu-vm', {}, { pricing: 'reserved', reservation: 'r1' });
     assert.equal(mode, 'queued-resources');

@@ -61,9 +61,9 @@ describe('the request for a queued resource', () => {
       over: { pricing: 'reserved', reservation: 'projects/q/reservations/r' },
       want: { reservationName: 'projects/q/locations/us-west4-a/reservations/r' },
     },
-    'reserved by a name of another shape is that one': {
-      over: { pricing: 'reserved', reservation: 'folders/q/reservations/r' },
-      want: { reservationName: 'folders/q/reservations/r' },
+    'any of a folder is of the own zone': {
+      over: { pricing: 'reserved', reservation: 'folders/7/reservations/-' },
+      want: { reservationName: 'folders/7/locations/us-west4-a/reservations/-' },
     },
     'preemptible has no tier': { over: { pricing: 'preemptible' }, want: {} },
   };

@@ -59,6 +59,10 @@ const TWISTED = {
   flags: ['--type=v4', '--topology=4x4x8_twisted'],
   tpu: { accelerator: 'v4-256', topology: '4x4x8_twisted' },
 } as const;
+const alpha = { track: 'alpha' } as const;
+const MODEL = { provisioningModel: 'v2, by which we ask, does not have it: the tier says the same' };
+const STANDARD = { provisioningModel: 'v2, by which we ask, does not have it: STANDARD is what is meant without it' };
+const REFUSED_MODEL = { provisioningModel: 'STANDARD beside spot, which Google refuses: a fault of gcloud 528' };
 const TIER = {
   guaranteed: 'ondemand is what gcloud asks for without a flag; the tier is named by --guaranteed alone',
 };
@@ -69,11 +73,59 @@ export const CASES: Readonly<Record<string, GcloudCase>> = {
   'queued: on demand': queued([], { pricing: 'ondemand' }),
   'queued: guaranteed': queued(['--guaranteed'], { pricing: 'ondemand' }, { differs: TIER }),
   'queued: reserved, any': queued(['--reserved'], { pricing: 'reserved' }),
+  'queued: reserved, any of another project': queued(['--reservation-host-project=owner-project'], {
+    reservation: 'projects/owner-project/reservations/-',
+  }),
+  'queued: reserved, any of a folder': queued(['--reservation-host-folder=7'], {
+    reservation: 'folders/7/reservations/-',
+  }),
+  'queued: reserved, any of an organization': queued(['--reservation-host-organization=8'], {
+    reservation: 'organizations/8/reservations/-',
+  }),
+  'queued: reserved, by name': queued(['--reservation=r1'], { reservation: 'r1' }, { ...alpha, differs: STANDARD }),
+  'queued: reserved, by the path that gcloud names': queued(
+    ['--reservation=projects/owner-project/reservations/r2'],
+    { reservation: 'projects/owner-project/reservations/r2' },
+    {
+      ...alpha,
+      differs: { ...STANDARD, reservationName: "gcloud passes the path on; the API's own form of it has the zone" },
+    },
+  ),
+  "queued: reserved, by the API's path": queued(
+    [`--reservation=projects/owner-project/locations/${ZONE}/reservations/r3`],
+    { reservation: `projects/owner-project/locations/${ZONE}/reservations/r3` },
+    { ...alpha, differs: STANDARD },
+  ),
+  'queued: reserved, in calendar mode': queued(
+    ['--reservation=r4', '--provisioning-model=reservation-bound'],
+    { reservation: 'r4', reservation_bound: true },
+    alpha,
+  ),
   'queued: several nodes in one': queued(
     ['--node-count=3', `--node-prefix=${NAME}`, '--spot'],
     { pricing: 'spot' },
     { slices: 3 },
   ),
+  'queued: flex-start': queued(
+    ['--provisioning-model=flex-start', '--max-run-duration=2h'],
+    { pricing: 'flex-start', run_duration: '2h' },
+    alpha,
+  ),
+  'queued: flex-start, several nodes, a deadline': queued(
+    [
+      ...['--node-count=2', `--node-prefix=${NAME}`],
+      ...['--provisioning-model=flex-start', '--max-run-duration=168h', '--valid-until-duration=90m'],
+    ],
+    { pricing: 'flex-start', valid_until: '90m' },
+    { ...alpha, slices: 2 },
+  ),
+  'queued: a deadline': queued(['--spot', '--valid-until-duration=2h'], { pricing: 'spot', valid_until: '2h' }),
+  'queued: alpha, spot by its provisioning model': queued(
+    ['--provisioning-model=spot'],
+    { pricing: 'spot' },
+    { ...alpha, differs: { ...MODEL, spot: 'gcloud 528 compares a word with an enum here, and leaves the tier out' } },
+  ),
+  'queued: alpha, spot by its flag': queued(['--spot'], { pricing: 'spot' }, { ...alpha, differs: REFUSED_MODEL }),
   'queued: type and topology': {
     ...queued(['--spot'], {}),
     ...SHAPE,
@@ -140,5 +192,6 @@ export const WITHOUT_KEY: Readonly<Record<string, string>> = {
   '--shielded-secure-boot': 'secure boot, which nobody has asked for',
   '--valid-after-duration': 'a job is submitted when it may start',
   '--valid-after-time': 'as above',
+  '--valid-until-time': 'as --valid-until-duration: a job asks again, for which a time by the clock would be over',
   '--workload-type': 'v2alpha1 alone: slices for serving',
 };

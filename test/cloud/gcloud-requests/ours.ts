@@ -1,4 +1,8 @@
-import { createNodeRequest, createQueuedResourceRequest } from '../../../cloud/machines/cloud-tpu/create-request.js';
+import {
+  createAlphaRequest,
+  createNodeRequest,
+  createQueuedResourceRequest,
+} from '../../../cloud/machines/cloud-tpu/create-request.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { slicePlan } from '../../../domain/machine-kinds/cloud-tpu/plan.js';
 import { formatProblems } from '../../../domain/problem.js';
@@ -26,6 +30,8 @@ export function ourBody({ command, tpu, slices }: GcloudCase): JsonObject {
     },
     ...{ googleProject: PROJECT, zone: ZONE, name: NAME, bought: {} },
   });
+  const alpha = createAlphaRequest(plan);
+  if (alpha !== undefined) return JSON.parse(JSON.stringify(alpha.queuedResource)) as JsonObject;
   return command === 'tpu-vm'
     ? asDecoded('Node', createNodeRequest(plan).node)
     : asDecoded('QueuedResource', createQueuedResourceRequest(plan).queuedResource);
