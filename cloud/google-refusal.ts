@@ -6,6 +6,8 @@ export interface GoogleError {
   /** google.rpc.Code. */
   readonly code?: number;
   readonly httpStatus?: number;
+  /** The name of `code`, as REST says it: one HTTP status is several codes. */
+  readonly status?: string;
   /** ErrorInfo's, such as `SERVICE_DISABLED`. */
   readonly reason?: string;
   /** ErrorInfo's: `service`, `consumer`, `permission`, `resource`. */

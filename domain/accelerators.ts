@@ -35,6 +35,24 @@ export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
   v6e: { nameCounts: 'chips', defaultRuntime: 'v2-alpha-tpuv6e', apiEnum: 'V6E' },
 };
 
+/** What v5p is made of, from 64 chips on: cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
+const CUBE_SIDE = 4;
+/** Cubes. Up to 96 whichever fit; then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
+const V5P_CUBES = [...Array.from({ length: 96 }, (_, index) => index + 1), 108, 140];
+/** Cubes along one axis at most: v5p-8576 would be 4x4x268, and Google has none (ibid.). */
+const LONGEST_AXIS = 64;
+
+/** The shape of so many cubes with A <= B <= C whose axes have the smallest sum: Google's own of each size. */
+function nearestToCube(cubes: number): readonly [number, number, number] {
+  let best: readonly [number, number, number] = [1, 1, cubes];
+  for (let a = 1; a ** 3 <= cubes; a += 1)
+    for (let b = a; a * b ** 2 <= cubes; b += 1) {
+      const c = cubes / (a * b);
+      if (Number.isInteger(c) && a + b + c < best[0] + best[1] + best[2]) best = [a, b, c];
+    }
+  return best;
+}
+
 /** [type, chips, hosts, topology], by generation and size. */
 const SIZES: Readonly<Record<Generation, readonly (readonly [string, number, number, string])[]>> = {
   v2: [
@@ -82,18 +100,14 @@ const SIZES: Readonly<Record<Generation, readonly (readonly [string, number, num
     ['v5p-16', 8, 2, '2x2x2'],
     ['v5p-32', 16, 4, '2x2x4'],
     ['v5p-64', 32, 8, '2x4x4'],
-    ['v5p-128', 64, 16, '4x4x4'],
-    ['v5p-256', 128, 32, '4x4x8'],
-    ['v5p-384', 192, 48, '4x4x12'],
-    ['v5p-512', 256, 64, '4x8x8'],
-    ['v5p-640', 320, 80, '4x4x20'],
-    ['v5p-768', 384, 96, '4x8x12'],
-    ['v5p-896', 448, 112, '4x4x28'],
-    ['v5p-1024', 512, 128, '8x8x8'],
-    ['v5p-2048', 1024, 256, '8x8x16'],
-    ['v5p-4096', 2048, 512, '8x16x16'],
-    ['v5p-8192', 4096, 1024, '16x16x16'],
-    ['v5p-12288', 6144, 1536, '16x16x24'],
+    ...V5P_CUBES.map((cubes) => ({ cubes, shape: nearestToCube(cubes) }))
+      .filter(({ shape }) => shape[2] <= LONGEST_AXIS)
+      .map(({ cubes, shape }): readonly [string, number, number, string] => [
+        `v5p-${cubes * 128}`,
+        cubes * 64,
+        cubes * 16,
+        shape.map((side) => side * CUBE_SIDE).join('x'),
+      ]),
   ],
   v6e: [
     ['v6e-1', 1, 1, '1x1'],

@@ -104,8 +104,10 @@ const LABELS = {
   generation: 'jobctl-generation',
   spec: 'jobctl-spec',
 } as const;
+/** Seconds that a flex-start slice lives: so whoever sees it end knows why. */
+const RUN_LABEL = 'jobctl-run-seconds';
 /** How many labels we put on a resource. */
-export const OWN_LABELS = Object.keys(LABELS).length;
+export const OWN_LABELS = Object.keys(LABELS).length + 1;
 /** No label of a user's may start with it. */
 export const OWN_LABEL_PREFIX = 'jobctl-';
 
@@ -134,6 +136,14 @@ export function labelsOf(ownership: Ownership): Record<string, string> {
     }
   }
   return labels;
+}
+
+export const runLabel = (seconds: number): Record<string, string> => ({ [RUN_LABEL]: String(seconds) });
+
+/** Undefined for a slice that has no end of its own. */
+export function runSecondsFrom(labels: Readonly<Record<string, string>> | null | undefined): number | undefined {
+  const seconds = labels?.[RUN_LABEL];
+  return seconds === undefined || !/^\d{1,9}$/.test(seconds) ? undefined : Number(seconds);
 }
 
 /** Whose a resource is by its labels; undefined unless all of ours are there and well-formed. */

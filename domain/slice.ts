@@ -4,8 +4,11 @@ export const MOST_SLICES = 256;
 /** Hosts of one job, as far as a number that came from outside is believed: the largest has some thousands. */
 export const MOST_HOSTS = 100_000;
 
-/** How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. */
-export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const;
+/**
+ * How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. `flex-start` waits in a queue of
+ * Google's and lives as long as was asked, 7 days at most (docs/adr/0117).
+ */
+export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved', 'flex-start'] as const;
 export type Pricing = (typeof PRICINGS)[number];
 
 /** What the tier of a lease buys, as the grant says it. A tier without a pricing leaves the pricing to the job. */

@@ -19,6 +19,7 @@ export function openMachines(
 } {
   const { accessTokenFile } = cloud;
   const token = accessTokenFile === undefined ? {} : { accessTokenFile };
+  const rest = cloud.tpuRestEndpoint === undefined ? {} : { rest: cloud.tpuRestEndpoint };
   const pods = {
     cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
     ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
@@ -32,7 +33,7 @@ export function openMachines(
       onCall: meter.cloudCalls('tpu'),
       ...(cloud.tpuEndpoint === undefined
         ? {}
-        : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...token } }),
+        : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...rest, ...token } }),
       ...rates,
     }),
     'compute-engine': createComputeEngine({

@@ -88,7 +88,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)')
     .option('--zone <zone>', 'its zone (tpu.zone)')
     .addOption(new Option('--slices <number>', 'number of slices (slices)').argParser(wholeNumber(1, 256)))
-    .option('--pricing <pricing>', 'spot, ondemand, preemptible, reserved or any (tpu.pricing)')
+    .option('--pricing <pricing>', 'spot, ondemand, preemptible, reserved, flex-start or any (tpu.pricing)')
     .addOption(new Option('--spot', 'the same as --pricing spot').conflicts('pricing'))
     .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
     .option('--local', 'submit to the local stack, and start it if it is not up')

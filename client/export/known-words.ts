@@ -29,65 +29,66 @@ beginparts beginresumable begins begun behind being believe believed belong belo
 beyond big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block block_as_implicit_key
 block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure bootfailures bootid
 booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits borrowinglimits borrows both
-bought boundaries boundary bounds braces bracket brackets break brevo_email bring brings broke broken brought browser bs
-bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered
-build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds buildwanted built builtin
-builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte bytes ca
-cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called caller
-callers callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel cancellable cancellation
-cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates cannot canreschedule
-capacity capacityunits capitals carried carries carry case cat categories cause causes cd cell cells central1 central2
-cert cert_chain certificate certificates cgroup chain chance change changed changes channel channelrefused character
-characters charset chdir check checked checks child children chip chiphours chips chips_per_host_bounds chipsin
-chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum claim claimed claimedqueue
-claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command clear clearafter
-clearafterms clearat client client_email client_id client_secret clientcertpair clientid clientoperationid clients
-clientsecret clock close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused
-cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config
-cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl code codec
-codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column columndefinitions columns
-com come comes coming comm comma command commands commas comment commit common commoninstancemetadata commonname compact
-compare compared comparison compile compiler complete completed completedindexes completemultipartuploadresult
-completeparts completion completionmode completions completionsreached completiontime component componentcount
-components compose compute compute_engine computemetadata computer computers conda condition conditionnotmet conditionof
-conditions conf config config_entry config_file configentry configfile configmap configmaps configs configurable
-configuration configurations configure configured confinement confinementreason confirm conflict connect connected
-connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent console const constant
-constraint consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics contact
-contained container containercannotrun containercreating containerimage containers containersnotready containersready
-containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash contentid
-contentlanguage contents contenttype contenturl context contexts continue continues contract contradictory control
-controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
-coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu
-cpuplatform cpus crd create createbucket createbuild createcontainerconfigerror created createdat createnode
-createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp
-credential credentials credentialsfile critical crlsign cron cross crt crypto csi ctr ctrl cuda curl curlrc curls
-current currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
-daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
-deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive
-declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
-define defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode
-deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata
-deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands
-denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
-descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
-developers device devicename devices devstorage df did didn die died differ different diffie digest digit
-digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
-discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
-disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
-dockerconfigjson dockerfile docs document does doesn domain done dot dots dotted double doubled down download downloads
-downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped
-drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai
-eai_again earlier early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit
-edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir
-either element elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator
-enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads
-enableservicelinks enametoolong encode encodecommonattributes encoding encountered encrypted encryptedwith encryption
-end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach
-enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries
-entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs
-enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
-error_uri errorcode errorinfo errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event
+bought bound boundaries boundary bounds braces bracket brackets break brevo_email bring brings broke broken brought
+browser bs bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets
+buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds buildwanted built
+builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte
+bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated calendar call callback
+called caller callers callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel
+cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates
+cannot canreschedule capacity capacityunits capitals carried carries carry case cat categories cause causes cd cell
+cells central1 central2 cert cert_chain certificate certificates cgroup chain chance change changed changes channel
+channelrefused character characters charset chdir check checked checks child children chip chiphours chips
+chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum
+claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command
+clear clearafter clearafterms clearat client client_email client_id client_secret clientcertpair clientid
+clientoperationid clients clientsecret clock close closed closedat closedjobs closers closes closing cloud cloudat
+cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone
+cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl
+code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column
+columndefinitions columns com come comes coming comm comma command commands commas comment commit common
+commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
+completedindexes completemultipartuploadresult completeparts completion completionmode completions completionsreached
+completiontime component componentcount components compose compute compute_engine computemetadata computer computers
+conda condition conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile
+configmap configmaps configs configurable configuration configurations configure configured confinement
+confinementreason confirm conflict connect connected connecting connection connectionerror connectionlost connects
+connecttimeoutms consist consistent console const constant constraint consumer consumer_project_id
+consumereservationtype consumerquotalimits consumerquotametrics contact contained container containercannotrun
+containercreating containerimage containers containersnotready containersready containerstatuses containerstatusunknown
+contains content contentdisposition contentencoding contenthash contentid contentlanguage contents contenttype
+contenturl context contexts continue continues contract contradictory control controller conv converter cookie cool
+cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy copyto core cores
+coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus crd create createbucket
+createbuild createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems
+createslice createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile
+critical crlsign cron cross crt crypto csi ctr ctrl cuda curl curlrc curls current currently custom customer
+customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dashboard dashes data
+data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded deadlineexceeded
+deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys decrypted deep
+deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define defining definition
+definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation deleteoptions
+deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
+deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands denied
+deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants
+describe description descriptor destination destroyonreturn detached detail details dev devconsole developer developers
+device devicename devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits
+dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
+disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
+disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
+document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
+drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual
+due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
+east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
+effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
+elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
+enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
+encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
+ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent
+enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate
+enums env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq
+equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode
+errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event
 eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
 evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exclude exec executable
 executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
@@ -141,18 +142,18 @@ instanceaggregatedlist instancelist instances instanceterminationaction instead 
 interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
 interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
 invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb is isactive isadopted isafterblank isalive isalldenied isallowed isapplied isattended isbeingmade
-isbeside isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdeleting isdisabled isdone isdraining isdue
-isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray isfromreservation isfrozen isfull
-isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinquota isjobopen isknown islasting islate
-isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced isneveraccepted
-isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible
-isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefusing isrelease
-isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed
-isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere istogo istold
-isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its itself
-janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient
-jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
+ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isapplied isattended
+isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdeleting isdisabled isdone
+isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray isfromreservation
+isfrozen isfull isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinquota isjobopen isknown
+islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced
+isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted
+ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefusing
+isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
+isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere
+istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items
+its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator
+jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
 jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
 jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host
 jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed
@@ -183,9 +184,9 @@ makeone maker makes making malformed malformedxml manage managed managedby manag
 manifest manifests manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr
 master_port match matched matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries
 max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts
-maximuminterval maxlength maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready
-maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype medium meet megabytes
-megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
+maximuminterval maxlength maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms may maybe
+maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype medium meet
+megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
 membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
 metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
 methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
@@ -215,78 +216,79 @@ older oldest on oncall once onchange onclose ondemand one oneof ones onfailure o
 onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open
 open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines
 operatingsystem operation operationlist operationmetadata operations operationtype operator operators opt option options
-optionsrequestedpolicyversion or order org organization orgpolicy origin orphan orphaned os osadminlogin osimage oslogin
-other others othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes
-outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay override overrides
-overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownmodules owns package packages
-packed packet packing page pages pagesize pagetoken pair parallel parallelism parameter parameters params parent
-parentclosepolicy parents parked parse parseas parseerror parser part partial partialobjectmetadata partnumber parts
-pass passed passphrase passwd password past paste patch path pathname paths patience patiencems pattern patterns pause
-paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
-performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permessagedeflate permission
-permission_denied permissiondenied permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims
-persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank phase phasesince pi pid pids pieces pin pino
-pins pip pipe pipes pk place placed placeof places placetext plain plan plandetails planform plannedgrant
-plannedpreemption plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions
-podfailed podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi
-podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point points policies policy
-policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base portbase ports position
-posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts preconditions preempt
-preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
-preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
-prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
-primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
-priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
-private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
-profile program programs progress project project_id project_membership project_resources projectadmins
-projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
-promisemiddleware promises proof proofof propagate propagation propagationpolicy properties propertynames protected
-protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
-provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
-public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
-publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put putat
-putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries query
-querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems
-queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes
-quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
-quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster
-ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable
-reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes
-readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready
-readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
-rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
-reconnect record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses
-recycledip redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof
-refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry
-regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname
-rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
-rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
-removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating repeats
-repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
-reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan orphaned os osadminlogin
+osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox
+outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay
+override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownmodules owns
+package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism parameter parameters
+params parent parentclosepolicy parents parked parse parseas parseerror parser part partial partialobjectmetadata
+partnumber parts pass passed passphrase passwd password past paste patch path pathname paths patience patiencems pattern
+patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf
+performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
+persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
+phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
+plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod
+podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
+podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
+points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base
+portbase ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
+preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife
+preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule
+preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri
+price prices pricing primary principal principals print print0 printed printf prints prio priorities priority
+priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname priorityfloors
+prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem
+problems proc process processes profile program programs progress project project_id project_membership
+project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
+projects projectviewer promisemiddleware promises proof proofof propagate propagation propagationpolicy properties
+propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider providers
+provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand
+prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish published
+publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret
+put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries
+query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
+queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
+quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
+quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw
+ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js
+reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
+readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
+readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
+rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
+recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
+recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
+refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
+removal remove removed removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated
+repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report
+reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin
-requireproject requires requireshieldedvm reservation reservationaffinity reservationname reservations reserved reset
-resetqueuedresource resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted
-resourceid resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus
-resourcetext resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype
-rest restart restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restored
-restport resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds
-retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev
-revision revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc
-rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root
-rootfs rootless round rounds route routes row rows rpc rsa rtx ruff rule rules run runasgroup runasuser runhook runid
-runner runnerfailed running runoutputs runs runssince runstatus runtime runtime_version runtimeerror runtimeversion
-runtimeversions rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale scaled
-scan schedule scheduled scheduleid scheduler schedulername scheduletoclosetimeout scheduletostarttimeout scheduling
-schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec seccompprofile
-second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname secrets
-secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
+requireproject requires requireshieldedvm reservation reservation_bound reservationaffinity reservationbound
+reservationname reservations reserved reset resetqueuedresource resolv resolve resolved resolves resource
+resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo resourcelocations resourcemanager
+resourcequota resourcequotas resources resourcestatus resourcetext resourcetype resourceversion response
+responsedeserialize responseserialize responsestream responsetype rest restart restart_on restartcount restarted
+restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result results resumable
+resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod retentionpolicy
+retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation revocations revoked
+revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews
+rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless round rounds route routes
+row rows rpc rsa rtx ruff rule rules run run_duration runasgroup runasuser runduration runhook runid runner runnerfailed
+running runoutputs runs runseconds runssince runstatus runtime runtime_version runtimeerror runtimeversion
+runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale
+scaled scan schedule scheduled scheduleid scheduler schedulername scheduletoclosetimeout scheduletostarttimeout
+scheduling schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec
+seccompprofile second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname
+secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
 securityreviewer sed see seed seeds seek seen seenpod sees selection selector selectors self selflink selfsigned
-selfsubjectaccessreview selfsubjectaccessreviews semaphore send sender sendercounts senderforms sendersequences
+selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sender sendercounts senderforms sendersequences
 sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer serve served
 server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername servernameoverride
 serverrootcacertificate servers serves service service_account service_accounts serviceaccount serviceaccountkeys
@@ -329,39 +331,39 @@ timestamp timestamps timestorageclassupdated timezone timing timings title tls t
 to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
 tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
 tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
-total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key
-tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic
-trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try
-trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
-typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable
-unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged unconfined
-unconfirmed uncorrectable uncountedterminatedpods undefined under undergo underoslogin underscore underscores
-understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess
-unimplemented union unique uniqueid unit unithours units universe universedomain unknown unknownaccelerator
-unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting
-unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded
-unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
-unterminated until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up
-upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
-upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
-urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user
-user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8
-util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid validafterduration validaftertime
-validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntiltime value values
-valuetype vanish var variable variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo
-version versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
-vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting
-waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
-waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings
-warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well
-went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which
-whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals
-withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
-worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
-workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype
-workforcepools working workingdir works world_size worse would writable write writehistory writer writes written wrong
-wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20
-x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you
-your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems
-zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key
+tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace
+tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
+trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
+type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem
+umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
+unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undefined under undergo underoslogin
+underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
+uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
+unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet
+unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready
+unrecognized unrecorded unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
+unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
+unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
+updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
+uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
+use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
+usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
+v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
+validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
+variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning versions
+very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess vms
+vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources
+waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount
+waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun warns
+was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were west1
+west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which whichever while
+white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes
+withignored within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num
+workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid
+workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools
+working workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
+wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs
+xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod
+zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );

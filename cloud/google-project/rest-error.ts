@@ -3,6 +3,7 @@ import type { GoogleError } from '../google-refusal.js';
 interface ErrorBody {
   readonly error?: {
     readonly message?: string;
+    readonly status?: string;
     readonly details?: readonly {
       readonly reason?: string;
       readonly metadata?: Readonly<Record<string, string>>;
@@ -14,11 +15,12 @@ const SHOWN_CHARACTERS = 500;
 
 /** Google's JSON of a failed request; of anything else (a proxy's page) its first characters. */
 export function restErrorOf(httpStatus: number, body: string): GoogleError {
-  const { message, details = [] } = parsed(body)?.error ?? {};
+  const { message, status, details = [] } = parsed(body)?.error ?? {};
   const info = details.find((detail) => detail.reason !== undefined);
   return {
     httpStatus,
     message: message ?? body.slice(0, SHOWN_CHARACTERS),
+    ...(status === undefined ? {} : { status }),
     ...(info?.reason === undefined ? {} : { reason: info.reason }),
     ...(info?.metadata === undefined ? {} : { metadata: info.metadata }),
   };

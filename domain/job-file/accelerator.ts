@@ -43,11 +43,14 @@ export function hasTopology(type: AcceleratorType, topology: string): boolean {
   return isOfCubes && chips === type.chips && (variant === undefined || isVariant);
 }
 
+const MOST_SHOWN = 16;
+
 /** The usual topologies of a generation, for a message. */
 export function topologiesOf(generation: string): string {
   const name = canonicalGeneration(generation.trim());
   const types = ACCELERATOR_TYPES.filter((type) => type.generation === name);
-  return `usual: ${types.map(({ type, topology }) => `${topology} (${type})`).join(', ')}`;
+  const shown = types.slice(0, MOST_SHOWN).map(({ type, topology }) => `${topology} (${type})`);
+  return `usual: ${shown.join(', ')}${types.length > MOST_SHOWN ? ' ..' : ''}`;
 }
 
 /** What to write instead of a topology that slices of `type` do not have. */
@@ -63,14 +66,24 @@ function canonicalName(name: string): string {
   return dash === -1 ? word : `${canonicalGeneration(word.slice(0, dash))}${word.slice(dash)}`;
 }
 
+/** docs.cloud.google.com/tpu/docs/queued-resources (2026): "For Ironwood (TPU7x), you must use Google Kubernetes Engine". */
+const BY_GKE =
+  'Google sells tpu7x (Ironwood) by GKE alone: write section kubernetes in place of tpu, see docs/kubernetes.md';
+
+/** There are some ninety (domain/accelerators.ts). */
+const V5P_SIZES =
+  'v5p-8, v5p-16, v5p-32, v5p-64, multiples of 128 (v5p-128, v5p-256 ..) up to v5p-12288, v5p-13824, v5p-17920';
+
 /** What to write instead of a name that is no type: the nearest with their hosts, and all of the generation. */
 export function acceleratorHint(name: string): string {
   const word = canonicalName(name);
   const generation = nearestGeneration(word);
-  if (generation === undefined) return `allowed: ${GENERATIONS.join(', ')}, each with its sizes, such as v5litepod-16`;
+  const all = `allowed: ${GENERATIONS.join(', ')}, each with its sizes, such as v5litepod-16`;
+  if (/^(tpu)?-?v?7x/.test(word)) return `${BY_GKE}\n${all}`;
+  if (generation === undefined) return all;
   const types = ACCELERATOR_TYPES.filter((accelerator) => accelerator.generation === generation);
   const size = Number(/-(\d+)$/.exec(word)?.[1] ?? NaN);
-  const lines = [`allowed: ${types.map(({ type }) => type).join(', ')}`];
+  const lines = [`allowed: ${generation === 'v5p' ? V5P_SIZES : types.map(({ type }) => type).join(', ')}`];
   const nearest = [types.findLast((type) => sizeOf(type) <= size), types.find((type) => sizeOf(type) >= size)];
   const shown = [...new Set(nearest.filter((type) => type !== undefined))].map(withHosts);
   if (shown.length > 0) lines.unshift(`the nearest ${shown.length === 1 ? 'is' : 'are'} ${shown.join(' and ')}`);

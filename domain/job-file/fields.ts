@@ -48,6 +48,12 @@ export function secondsOf(value: number | string): number {
   return Number(value.slice(0, -1)) * (SECONDS_PER[value.slice(-1)] ?? NaN);
 }
 
+/** `2h`, `90m` or `45s`: the largest unit that says it exactly. @param seconds whole */
+export function durationText(seconds: number): string {
+  const unit = seconds % 3600 === 0 ? 'h' : seconds % 60 === 0 ? 'm' : 's';
+  return `${seconds / (SECONDS_PER[unit] ?? 1)}${unit}`;
+}
+
 /** A section with these keys; any other key is a problem. */
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> =>
   z.strictObject(shape, { error: 'a section (lines of key: value below it)' });

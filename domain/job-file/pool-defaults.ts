@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GENERATIONS } from '../accelerators.js';
 import type { AcceleratorType } from '../accelerators.js';
 import { canonicalGeneration } from './accelerator.js';
-import { pricingNamed } from '../machine-kinds/cloud-tpu/capacity-keys.js';
+import { ANY_PRICING, pricingNamed, pricingWord } from '../machine-kinds/cloud-tpu/capacity-keys.js';
 import { section, text } from './fields.js';
 import type { Report } from './report.js';
 import { tpuSection } from '../machine-kinds/cloud-tpu/section-form.js';
@@ -22,6 +22,8 @@ const schema = tpuSection()
   .pick({
     allocation_mode: true,
     pricing: true,
+    run_duration: true,
+    valid_until: true,
     startup_script: true,
     tags: true,
     metadata: true,
@@ -99,7 +101,14 @@ function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | u
   // What a reservation needs comes with its name; a subnetwork is a part of its network.
   if (own.reservation !== undefined) Object.assign(defaults, { pricing: null, allocation_mode: null });
   if (own.network !== undefined) Object.assign(defaults, { subnetwork: null });
-  if (!isReserved(own, tpu)) Object.assign(defaults, { reservation: null });
+  if (own.run_duration !== undefined) Object.assign(defaults, { pricing: null });
+  // A pool's reservation and run duration are for its jobs of that pricing, its deadline for those that wait in Google's queue.
+  const word = pricingWord(own) ?? pricingWord(tpu) ?? ANY_PRICING;
+  const pricing = pricingNamed(word);
+  if (pricing !== 'reserved') Object.assign(defaults, { reservation: null });
+  if (pricing === 'flex-start') Object.assign(defaults, { allocation_mode: null });
+  else if (pricing !== undefined) Object.assign(defaults, { run_duration: null });
+  if (own.allocation_mode === 'tpu-vm') Object.assign(defaults, { valid_until: null });
   return defaults;
 }
 
@@ -107,12 +116,6 @@ function versionFor({ generation }: AcceleratorType, byGeneration: z.infer<typeo
   return VERSION_KEYS.flatMap((key) => (canonicalGeneration(key) === generation ? (byGeneration[key] ?? []) : [])).at(
     0,
   );
-}
-
-/** A pool's reservation is for its jobs of pricing reserved. */
-function isReserved(own: TpuForm, pool: TpuForm): boolean {
-  const word = own.pricing ?? pool.pricing;
-  return typeof word === 'string' ? pricingNamed(word) === 'reserved' : typeof pool.reservation === 'string';
 }
 
 /** `null` is the same as absent. */

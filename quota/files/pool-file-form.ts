@@ -15,7 +15,7 @@ const unitsBy = (what: string): z.ZodOptional<z.ZodRecord<z.ZodString, ReturnTyp
 const tier = section({
   pricing: text()
     .optional()
-    .describe('spot, ondemand, preemptible or reserved: the tier serves jobs that name it or name none.'),
+    .describe('spot, ondemand, preemptible, reserved or flex-start: the tier serves jobs that name it or name none.'),
   reservation: text().optional().describe("Name or path of a Google reservation that the tier's chips come from."),
 });
 

@@ -264,6 +264,7 @@ function schedulingOf(request: Resource): Line {
     ...(spec?.node['schedulingConfig'] as Line | undefined),
     ...(request['spot'] !== undefined && { spot: true }),
     ...(guaranteed?.['reserved'] === true && { reserved: true }),
+    ...(request['provisioningModel'] !== undefined && { provisioningModel: request['provisioningModel'] }),
   };
 }
 
@@ -274,7 +275,9 @@ function placeOf(
 ): Record<'place' | 'tier' | 'project', string> {
   const [, project = '', , zone = ''] = name.split('/');
   const generation = String(type).replace(/-\d+$/, '');
-  const tier = scheduling?.['spot'] === true || scheduling?.['preemptible'] === true ? 'spot' : 'on-demand';
+  const isFlexStart = scheduling?.['provisioningModel'] === 'FLEX_START';
+  const isSpot = scheduling?.['spot'] === true || scheduling?.['preemptible'] === true || isFlexStart;
+  const tier = isSpot ? 'spot' : 'on-demand';
   return { project, place: `${zone}/${generation}`, tier: scheduling?.['reserved'] === true ? 'reserved' : tier };
 }
 

@@ -105,6 +105,16 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     ...{ from: 'WAITING_FOR_RESOURCES', cause: (c) => void c.step(1), to: 'PROVISIONING' },
     shown: { state: 'PROVISIONING', provisioningData: {}, stateInitiator: 'SERVICE' },
   },
+  'the end of a Flex-start run': {
+    given: (c) => {
+      c.queue('a', { spot: undefined, provisioningModel: 'FLEX_START', runDuration: { maxRunDuration: '3600s' } });
+      while (c.stateOf('a') !== 'ACTIVE') c.step(100);
+      c.step(3_599_999);
+      assert.equal(c.nodeState('a'), 'READY');
+    },
+    ...{ from: 'ACTIVE', cause: (c) => void c.step(1), to: 'SUSPENDING' },
+    shown: { state: 'SUSPENDING', suspendingData: {}, stateInitiator: 'SERVICE' },
+  },
   'a service that gives up while it waits': {
     given: waiting,
     ...{ from: 'WAITING_FOR_RESOURCES', cause: giveUp, to: 'FAILED', shown: failed(13, 'stalled') },

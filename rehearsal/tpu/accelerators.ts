@@ -33,6 +33,24 @@ export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
   v6e: { apiEnum: 'V6E', defaultRuntime: 'v2-alpha-tpuv6e' },
 };
 
+/** What v5p is made of, from 64 chips on: cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
+const CUBE_SIDE = 4;
+/** Cubes. Up to 96 whichever fit; then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
+const V5P_CUBES = [...Array.from({ length: 96 }, (_, index) => index + 1), 108, 140];
+/** Cubes along one axis at most: v5p-8576 would be 4x4x268, and Google has none (ibid.). */
+const LONGEST_AXIS = 64;
+
+/** The shape of so many cubes with A <= B <= C whose axes have the smallest sum: Google's own of each size. */
+function nearestToCube(cubes: number): readonly [number, number, number] {
+  let best: readonly [number, number, number] = [1, 1, cubes];
+  for (let a = 1; a ** 3 <= cubes; a += 1)
+    for (let b = a; a * b ** 2 <= cubes; b += 1) {
+      const c = cubes / (a * b);
+      if (Number.isInteger(c) && a + b + c < best[0] + best[1] + best[2]) best = [a, b, c];
+    }
+  return best;
+}
+
 type Size = readonly [number: string, topology: string, hosts: number];
 
 /** The number in the type's name, its topology and its hosts. The topology gives the number of chips. */
@@ -82,18 +100,13 @@ const SIZES: Readonly<Record<Generation, readonly Size[]>> = {
     ['16', '2x2x2', 2],
     ['32', '2x2x4', 4],
     ['64', '2x4x4', 8],
-    ['128', '4x4x4', 16],
-    ['256', '4x4x8', 32],
-    ['384', '4x4x12', 48],
-    ['512', '4x8x8', 64],
-    ['640', '4x4x20', 80],
-    ['768', '4x8x12', 96],
-    ['896', '4x4x28', 112],
-    ['1024', '8x8x8', 128],
-    ['2048', '8x8x16', 256],
-    ['4096', '8x16x16', 512],
-    ['8192', '16x16x16', 1024],
-    ['12288', '16x16x24', 1536],
+    ...V5P_CUBES.map((cubes) => ({ cubes, shape: nearestToCube(cubes) }))
+      .filter(({ shape }) => shape[2] <= LONGEST_AXIS)
+      .map(({ cubes, shape }): Size => [
+        String(cubes * 128),
+        shape.map((side) => side * CUBE_SIDE).join('x'),
+        cubes * 16,
+      ]),
   ],
   v6e: [
     ['1', '1x1', 1],

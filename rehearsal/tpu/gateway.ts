@@ -1,6 +1,6 @@
 import type { CallHeaders } from '../access/access-control.js';
 import type { JsonObject } from '../json.js';
-import { asString } from '../json.js';
+import { asObject, asString } from '../json.js';
 import { ApiError, apiErrors, statusOf } from './api-error.js';
 import type { ApiVersion } from './api-version.js';
 import { toCanonical } from './api-version.js';
@@ -9,6 +9,7 @@ import { refusalError, takeRefusal } from './faults.js';
 import type { Answer } from './methods.js';
 import { methodOf, subjectOf } from './methods.js';
 import { isDone } from './operations.js';
+import { checkProvisioning } from './provisioning-model.js';
 import type { Site } from './site.js';
 import { checkLocation } from './site.js';
 
@@ -53,6 +54,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     const how = { wire, ...(version !== 'v2' && { version }), ...(host !== undefined && { host }) };
     try {
       parts.authorize({ method, version, subject, request, headers });
+      checkProvisioning(asObject(request['queuedResource']), version);
       const answer = noteVersion(parts, version, method, call(parts, method, request, subject));
       parts.record('api-call', subject, { method, code: 'OK', ...how });
       return method === 'WaitOperation' ? await waited(parts, request) : answer;

@@ -51,7 +51,6 @@ export const METHODS: Readonly<Record<string, Method>> = {
   CreateQueuedResource(cloud, request, site) {
     const wanted = asObject(request['queuedResource']);
     for (const node of nodesOf(wanted)) checkOffer(parentIn(request), node, site);
-    refuseStandardSpot(wanted);
     return operation(cloud.createQueuedResource(parentIn(request), asString(request['queuedResourceId']), wanted));
   },
   DeleteQueuedResource: (cloud, request) =>
@@ -107,12 +106,6 @@ function lagging(
 function nodesOf(queuedResource: JsonObject): readonly JsonObject[] {
   const specs = asObject(queuedResource['tpu'])['nodeSpec'];
   return Array.isArray(specs) ? specs.map((spec: JsonValue) => asObject(asObject(spec)['node'])) : [];
-}
-
-/** What `gcloud alpha .. --spot` of SDK 528 sends (queued_resources/util.py: SPOT is overwritten at once). */
-function refuseStandardSpot(queuedResource: JsonObject): void {
-  const isStandard = queuedResource['provisioningModel'] === 'STANDARD';
-  if (isStandard && queuedResource['spot'] !== undefined) throw apiErrors.standardSpotRefused();
 }
 
 function nameIn(request: JsonObject): string {

@@ -150,6 +150,8 @@ export interface QueuedResourceRecord {
   readonly validUntil?: number | undefined;
   /** Not granted before that, epoch ms (queueing_policy.valid_after). */
   readonly validFrom?: number | undefined;
+  /** When the nodes of a Flex-start request are taken back, epoch ms; set when it becomes ACTIVE. */
+  readonly runUntil?: number | undefined;
   /** What it fails with when its next state ends: it was refused for quota, or its nodes came to nothing. */
   readonly failure?: Status | undefined;
   /** It was refused for quota: it holds none. */

@@ -1,6 +1,8 @@
 import type { AcceleratorType } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject, asString } from '../json.js';
+import { ApiError, apiErrors } from './api-error.js';
+import type { ApiVersion } from './api-version.js';
 
 /** Zones that sell Flex-start (cloud.google.com/tpu/docs/request-using-flex-start, 2025-08-19). */
 const FLEX_START: Readonly<Record<string, readonly string[]>> = {
@@ -8,12 +10,53 @@ const FLEX_START: Readonly<Record<string, readonly string[]>> = {
   v5litepod: ['us-west4-a', 'us-central1-a'],
 };
 
-/**
- * Flex-start is asked for where it is not sold: the create operation fails with that.
- * @param holder a queued resource or a node, with fields that gcloud 528 sends beyond the published protos.
- */
+/** The same page: "up to 7 days". */
+const MOST_RUN_SECONDS = 7 * 86_400;
+
+/** Fields of v2alpha1 that v2 lacks, as gcloud 528 knows both versions. The client's own protos have them in neither. */
+const OF_ALPHA = ['provisioningModel', 'runDuration'] as const;
+
+/** @param holder a queued resource or a node, with fields that gcloud 528 sends beyond the published protos. */
+const isFlexStart = (holder: JsonObject): boolean =>
+  (asString(holder['provisioningModel']) || asString(asObject(holder['schedulingConfig'])['provisioningModel'])) ===
+  'FLEX_START';
+
+/** Flex-start is asked for where it is not sold: the create operation fails with that. */
 export function isFlexStartRefused(holder: JsonObject, { generation }: AcceleratorType, zone: string): boolean {
-  const model =
-    asString(holder['provisioningModel']) || asString(asObject(holder['schedulingConfig'])['provisioningModel']);
-  return model === 'FLEX_START' && FLEX_START[generation]?.includes(zone) !== true;
+  return isFlexStart(holder) && FLEX_START[generation]?.includes(zone) !== true;
+}
+
+/**
+ * Refuses a request that no version of the API, or not this one, takes. The words about fields are those of Google's front end, the
+ * one about STANDARD was seen (it is what `gcloud alpha .. --spot` of SDK 528 sends); the others are ours. @throws ApiError
+ */
+export function checkProvisioning(queuedResource: JsonObject, version: ApiVersion): void {
+  const unknown = version === 'v2' ? OF_ALPHA.filter((field) => queuedResource[field] !== undefined) : [];
+  if (unknown.length > 0)
+    throw apiErrors.malformed(
+      unknown.map((name) => ({
+        field: 'queued_resource',
+        description: `Invalid JSON payload received. Unknown name "${name}" at 'queued_resource': Cannot find field.`,
+      })),
+    );
+  const model = queuedResource['provisioningModel'];
+  if (model === 'STANDARD' && queuedResource['spot'] !== undefined) throw apiErrors.standardSpotRefused();
+  if (model !== 'FLEX_START') return;
+  const tier = ['spot', 'bestEffort', 'guaranteed', 'reservationName'].find(
+    (name) => queuedResource[name] !== undefined,
+  );
+  if (tier !== undefined)
+    throw new ApiError('INVALID_ARGUMENT', `FLEX_START provisioning model is incompatible with ${tier}`);
+  if (!(runSecondsOf(queuedResource) <= MOST_RUN_SECONDS))
+    throw new ApiError('INVALID_ARGUMENT', `max_run_duration must be at most ${MOST_RUN_SECONDS}s`);
+}
+
+/** How long the nodes of a Flex-start request live, ms; undefined for others. The longest where none is named: our reading. */
+export function runMsOf(queuedResource: JsonObject): number | undefined {
+  return isFlexStart(queuedResource) ? runSecondsOf(queuedResource) * 1000 : undefined;
+}
+
+function runSecondsOf(queuedResource: JsonObject): number {
+  const text = asString(asObject(queuedResource['runDuration'])['maxRunDuration']);
+  return text === '' ? MOST_RUN_SECONDS : Number.parseFloat(text);
 }

@@ -23,7 +23,7 @@ type NodeFields = Partial<Omit<NodeRecord, 'resource'>>;
 type RequestFields = Partial<Omit<QueuedResourceRecord, 'resource'>>;
 
 /** Every moment that a node or a request may wait for. */
-type Times = NodeTimes & Pick<QueuedResourceRecord, 'validUntil'>;
+type Times = NodeTimes & Pick<QueuedResourceRecord, 'validUntil' | 'runUntil'>;
 const TIMES: readonly (keyof Times)[] = [
   'dueAt',
   'preemptAt',
@@ -33,6 +33,7 @@ const TIMES: readonly (keyof Times)[] = [
   'updateAt',
   'expiresAt',
   'validUntil',
+  'runUntil',
 ];
 
 /** What has to be looked at, beside what time brings. */

@@ -12,6 +12,7 @@ import type {
 import type { NodeLifecycle } from './node-lifecycle.js';
 import { LIVE, OVERTAKEN } from './node-lifecycle.js';
 import type { OperationOutcome } from './operations.js';
+import { runMsOf } from './provisioning-model.js';
 import type { Records } from './records.js';
 import { zoneOf } from './resource-name.js';
 import type { Span } from './settings.js';
@@ -118,7 +119,9 @@ export class RequestLifecycle {
     if (owner?.resource.state.state !== 'PROVISIONING') return;
     const nodes = this.#records.nodesOf(owner);
     const isWhole = nodes.length === owner.nodes.length && nodes.every(({ resource }) => resource.state === 'READY');
-    if (isWhole) this.enter(owner, 'ACTIVE', 'SERVICE');
+    const runMs = runMsOf(owner.resource);
+    const runUntil = runMs === undefined ? undefined : this.#records.now + runMs;
+    if (isWhole) this.enter(owner, 'ACTIVE', 'SERVICE', {}, { runUntil });
   }
 
   /** Carries out what the time has come for. @returns true if anything was. */
@@ -130,8 +133,16 @@ export class RequestLifecycle {
       this.enter(record, 'FAILED', 'SERVICE', { error: { code: EXPIRED, message } });
       return true;
     }
+    if (state === 'ACTIVE' && record.runUntil !== undefined && record.runUntil <= now) return this.#endRun(record);
     if (record.dueAt === undefined || record.dueAt > now || this.#isHeld(record)) return false;
     return this.#leave(record, state);
+  }
+
+  /** "The TPU VMs are deleted and the queued resource transitions to SUSPENDED" (request-using-flex-start, 2025-09-04). */
+  #endRun(record: QueuedResourceRecord): true {
+    this.enter(record, 'SUSPENDING', 'SERVICE');
+    for (const node of this.#records.nodesOf(record)) this.#nodes.beginDelete(node);
+    return true;
   }
 
   #leave(record: QueuedResourceRecord, state: QueuedResourceStateName): boolean {

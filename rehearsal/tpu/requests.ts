@@ -80,11 +80,14 @@ export function readScheduling(node: JsonObject, queuedResource: JsonObject = {}
     ...(queuedResource['spot'] !== undefined && { spot: true }),
     ...(queuedResource['bestEffort'] !== undefined && { preemptible: true }),
     ...(isReserved && { reserved: true }),
+    ...(queuedResource['provisioningModel'] === 'FLEX_START' && { provisioningModel: 'FLEX_START' }),
   };
 }
 
+/** Flex-start takes preemptible quota (cloud.google.com/tpu/docs/request-using-flex-start, 2025-08-19). */
 export function tierOf(scheduling: JsonObject): Tier {
-  if (scheduling['spot'] === true || scheduling['preemptible'] === true) return 'spot';
+  const isFlexStart = scheduling['provisioningModel'] === 'FLEX_START';
+  if (scheduling['spot'] === true || scheduling['preemptible'] === true || isFlexStart) return 'spot';
   const isReserved = scheduling['reserved'] === true || asString(scheduling['reservationName']) !== '';
   return isReserved ? 'reserved' : 'on-demand';
 }

@@ -55,7 +55,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     wants: [
       "--pricing: tpu.pricing: 'spto' is not one of the allowed words",
       '  did you mean spot?',
-      '  allowed: spot, ondemand, preemptible, reserved, any',
+      '  allowed: spot, ondemand, preemptible, reserved, flex-start, any',
     ].join('\n'),
   },
   '--spot beside --pricing': {

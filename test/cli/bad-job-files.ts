@@ -154,7 +154,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       `FILE:3:12: pricing: 'cheap' is not one of the allowed words`,
-      '  allowed: spot, ondemand, preemptible, reserved, any',
+      '  allowed: spot, ondemand, preemptible, reserved, flex-start, any',
     ].join('\n'),
   },
   'a name with capitals': {
@@ -198,7 +198,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
       'FILE:1:9: slices: 0 is not a whole number from 1 to 256',
       `FILE:3:16: accelerator: 'v9-8' is no Cloud TPU type`,
       '  the nearest is v5p-8 (1 host)',
-      '  allowed: v5p-8, v5p-16, v5p-32, v5p-64, v5p-128, v5p-256, v5p-384, v5p-512, v5p-640, v5p-768, v5p-896, v5p-1024, v5p-2048, v5p-4096, v5p-8192, v5p-12288',
+      '  allowed: v5p-8, v5p-16, v5p-32, v5p-64, multiples of 128 (v5p-128, v5p-256 ..) up to v5p-12288, v5p-13824, v5p-17920',
       '  the number counts TensorCores: two a chip',
     ].join('\n'),
   },

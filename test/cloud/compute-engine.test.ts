@@ -153,6 +153,12 @@ describe('VMs of the rehearsed Compute Engine', function () {
     await cloud.admin('capacity', { zone: ZONE, generation: 'n2-standard-4', chips: null });
   });
 
+  it('VMs in a tier that is bought flex-start are refused: nothing of them waits in a queue', async () => {
+    const answer = await under.port.create(vmsPlan('flex', { pricing: 'flex-start' }));
+    const message = 'pricing: flex-start is for Cloud TPU, and these are VMs';
+    assert.deepEqual(answer, { kind: 'refused', scope: 'request', message });
+  });
+
   it('a preempted VM of a gang warns while it stops, and is then the loss of the slice', async () => {
     for (const pricing of ['spot', 'preemptible'] as const) {
       const plan = vmsPlan(`taken-${pricing}`, { pricing });

@@ -35,8 +35,28 @@ const seen = (
 
 const waiting = (detail: string): object => ({ kind: 'waiting', detail, tellAfterMs: 10_000 });
 
+describe('a request past its deadline', () => {
+  const scopeOf = (message: string): unknown => {
+    const found = request('FAILED', { validUntil: 0, error: { code: 3, message } });
+    const condition = conditionOf(seen(found, 'not-found'), OURS);
+    return condition.kind === 'lost' && condition.cause === 'refused' && condition.scope;
+  };
+  it('failed because nothing came in time, unless Google names a reason that is known', () => {
+    assert.equal(scopeOf('words that nobody has seen'), 'moment');
+    assert.equal(scopeOf("Quota 'TPUV4s' exhausted. Limit 8 in region r"), 'zone');
+  });
+});
+
 describe('what an observation of a slice is evidence of', () => {
   const cases: Record<string, { observation: Observation; want: string; cause?: string }> = {
+    'a request that failed after its deadline, for a reason that nobody gave': {
+      observation: seen(request('FAILED', { validUntil: 0 }), 'not-found'),
+      ...{ want: 'lost', cause: 'refused' },
+    },
+    'a request that failed before its deadline, for a reason that nobody gave': {
+      observation: seen(request('FAILED', { validUntil: 1 }), 'not-found'),
+      ...{ want: 'lost', cause: 'failed' },
+    },
     'a request that waits': { observation: seen(request('WAITING_FOR_RESOURCES'), 'not-found'), want: 'waiting' },
     'the old word for it': { observation: seen(request('ACCEPTED'), 'not-found'), want: 'waiting' },
     'a node that is being made': { observation: seen(request('PROVISIONING'), node('CREATING')), want: 'waiting' },

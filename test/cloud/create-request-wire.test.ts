@@ -89,10 +89,10 @@ const KEYS: Record<string, { tpu: Json; want: Json }> = {
 /** How each pricing is asked for: beside the node of a queued resource, and in a node without a queue. */
 const PRICINGS: Record<string, { queued: Json; inNode: Json; node: Json }> = {
   spot: { queued: { spot: {} }, inNode: {}, node: { spot: true } },
-  ondemand: { queued: { guaranteed: {} }, inNode: {}, node: {} },
+  ondemand: { queued: {}, inNode: {}, node: {} },
   preemptible: { queued: {}, inNode: { schedulingConfig: { preemptible: true } }, node: { preemptible: true } },
   reserved: {
-    queued: { guaranteed: {}, reservationName: 'projects/tpu-project/locations/us-west4-a/reservations/-' },
+    queued: { reservationName: 'projects/tpu-project/locations/us-west4-a/reservations/-' },
     inNode: {},
     node: { reserved: true },
   },
@@ -108,17 +108,17 @@ const RESERVATIONS: Record<string, string> = {
 /** What a job file says of its pricing, what its lease's tier is bought as, and what is asked for then. */
 const TIERS: Record<string, { tpu: Json; bought: TierPurchase; want: Json }> = {
   'pricing: spot beside a quota file of one plain table': { tpu: { pricing: 'spot' }, bought: {}, want: { spot: {} } },
-  'pricing: ondemand beside one': { tpu: { pricing: 'ondemand' }, bought: {}, want: { guaranteed: {} } },
-  'no pricing in a tier of ondemand': { tpu: {}, bought: { pricing: 'ondemand' }, want: { guaranteed: {} } },
+  'pricing: ondemand beside one': { tpu: { pricing: 'ondemand' }, bought: {}, want: {} },
+  'no pricing in a tier of ondemand': { tpu: {}, bought: { pricing: 'ondemand' }, want: {} },
   'pricing: any in a tier of a reservation': {
     tpu: { pricing: 'any' },
     bought: { pricing: 'reserved', reservation: 'r1' },
-    want: { guaranteed: {}, reservationName: RESERVATIONS['r1'] },
+    want: { reservationName: RESERVATIONS['r1'] },
   },
   'a reservation of its own in a tier of another': {
     tpu: { reservation: 'r1' },
     bought: { pricing: 'reserved', reservation: 'r9' },
-    want: { guaranteed: {}, reservationName: RESERVATIONS['r1'] },
+    want: { reservationName: RESERVATIONS['r1'] },
   },
 };
 
@@ -229,7 +229,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
 
   for (const [reservation, reservationName] of Object.entries(RESERVATIONS)) {
     it(`reservation ${reservation}: the whole request`, async () => {
-      assert.deepEqual(await queued({ reservation }), { guaranteed: {}, reservationName, node: LEAST });
+      assert.deepEqual(await queued({ reservation }), { reservationName, node: LEAST });
     });
   }
 
@@ -238,6 +238,17 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
       assert.deepEqual(await queued(tpu, 'tpu-project', bought), { ...want, node: LEAST });
     });
   }
+
+  it("a tier's flex-start is asked for through a queued resource, also for a job that asks for a node, for as long as Google sells", async () => {
+    const { name, mode } = await ask('tpu-vm', {}, { pricing: 'flex-start' });
+    assert.equal(mode, 'queued-resources');
+    const seen = await get(`projects/tpu-project/locations/us-west4-a/queuedResources/${name}`);
+    const { provisioningModel, runDuration } = seen;
+    assert.deepEqual([provisioningModel, runDuration], ['FLEX_START', { maxRunDuration: '604800s' }]);
+    const ordinary = await ask('queued-resources', { run_duration: '2h' }, { pricing: 'spot' });
+    const spot = await get(`projects/tpu-project/locations/us-west4-a/queuedResources/${ordinary.name}`);
+    assert.deepEqual([spot['provisioningModel'], spot['spot']], [undefined, {}]);
+  });
 
   it("a tier's reservation is named through a queued resource, also for a job that asks for a node", async () => {
     const { name, mode } = await ask('tpu-vm', {}, { pricing: 'reserved', reservation: 'r1' });

@@ -44,26 +44,26 @@ describe('the request for a queued resource', () => {
 
   const tiers: Record<string, { over: Parameters<typeof slicePlan>[2]; want: object }> = {
     'spot is the spot tier': { over: { pricing: 'spot' }, want: { spot: {} } },
-    'ondemand is the guaranteed tier': { over: { pricing: 'ondemand' }, want: { guaranteed: {} } },
+    'ondemand is no tier': { over: { pricing: 'ondemand' }, want: {} },
     'reserved without a name is any reservation of the project': {
       over: { pricing: 'reserved' },
-      want: { guaranteed: {}, reservationName: `${PARENT}/reservations/-` },
+      want: { reservationName: `${PARENT}/reservations/-` },
     },
     'reserved by a short name is of the own zone': {
       over: { pricing: 'reserved', reservation: 'r1' },
-      want: { guaranteed: {}, reservationName: `${PARENT}/reservations/r1` },
+      want: { reservationName: `${PARENT}/reservations/r1` },
     },
     'reserved by a full name is that one': {
       over: { pricing: 'reserved', reservation: 'projects/q/locations/z/reservations/r' },
-      want: { guaranteed: {}, reservationName: 'projects/q/locations/z/reservations/r' },
+      want: { reservationName: 'projects/q/locations/z/reservations/r' },
     },
     'reserved by a name and its project is of that project, in the own zone': {
       over: { pricing: 'reserved', reservation: 'projects/q/reservations/r' },
-      want: { guaranteed: {}, reservationName: 'projects/q/locations/us-west4-a/reservations/r' },
+      want: { reservationName: 'projects/q/locations/us-west4-a/reservations/r' },
     },
-    'reserved by a name of another shape is that one': {
-      over: { pricing: 'reserved', reservation: 'folders/q/reservations/r' },
-      want: { guaranteed: {}, reservationName: 'folders/q/reservations/r' },
+    'any of a folder is of the own zone': {
+      over: { pricing: 'reserved', reservation: 'folders/7/reservations/-' },
+      want: { reservationName: 'folders/7/locations/us-west4-a/reservations/-' },
     },
     'preemptible has no tier': { over: { pricing: 'preemptible' }, want: {} },
   };

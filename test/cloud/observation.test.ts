@@ -68,6 +68,9 @@ describe('a queued resource as observed', () => {
   });
 
   it('says why it failed', () => {
+    const late = { createTime: { seconds: '100' }, queueingPolicy: { validUntilDuration: { seconds: 20 } } };
+    assert.equal(observedQueuedResource(late).validUntil, 120_000);
+    assert.equal(observedQueuedResource({ queueingPolicy: { validUntilTime: { seconds: 7 } } }).validUntil, 7000);
     const failed = { state: { state: 'FAILED' as const, failedData: { error: { code: 8, message: 'no chips' } } } };
     assert.deepEqual(observedQueuedResource(failed), { state: 'FAILED', error: { code: 8, message: 'no chips' } });
     const silent = { state: { state: 'FAILED' as const, failedData: { error: {} } } };

@@ -15,7 +15,7 @@ export interface JournalLine {
 
 /** A rehearsal of its own for one test file, reached over the wire alone. */
 export interface RehearsedCloud {
-  readonly tpu: { readonly host: string; readonly port: number; readonly insecure: true };
+  readonly tpu: { readonly host: string; readonly port: number; readonly insecure: true; readonly rest: string };
   readonly restEndpoint: string;
   readonly storeEndpoint: string;
   /** A port on it, closed with it. Short periods and no budget, unless `options` says otherwise. */
@@ -42,7 +42,7 @@ export async function startRehearsedCloud(subnetOctet: number): Promise<Rehearse
   });
   const { tpu, rest, store, admin } = rehearsal.endpoints;
   const [host = '', port = ''] = tpu.split(':');
-  const endpoint = { host, port: Number(port), insecure: true } as const;
+  const endpoint = { host, port: Number(port), insecure: true, rest } as const;
   const opened: { close(): Promise<void> }[] = [];
   return {
     tpu: endpoint,

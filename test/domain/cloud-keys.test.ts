@@ -93,12 +93,12 @@ describe('job file: the cloud keys', () => {
     assert.equal(specOf(disks(31)).dataDisks?.length, 31);
     assert.match(messagesOf(resolved(disks(32))), /^tpu\.data_disks: has 32 disks\n {2}a host takes 31 at most/);
   });
-  it('59 labels fit beside ours', () => {
+  it('58 labels fit beside ours', () => {
     const labels = (count: number): Tpu => ({
       labels: Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, 'x'])),
     });
-    assert.equal(Object.keys(specOf(labels(59)).labels).length, 59);
-    assert.match(messagesOf(resolved(labels(60))), /^tpu\.labels: has 60 labels\n {2}59 at most/);
+    assert.equal(Object.keys(specOf(labels(58)).labels).length, 58);
+    assert.match(messagesOf(resolved(labels(59))), /^tpu\.labels: has 59 labels\n {2}58 at most/);
   });
 
   it("gcloud's flags for disks and shapes are these keys", () => {
@@ -138,7 +138,7 @@ describe('job file: the cloud keys', () => {
     type Form = { readonly properties?: Readonly<Record<string, { readonly description?: string }>> };
     const { properties } = jobFileJsonSchema() as { properties: { tpu: { anyOf: readonly Form[] } } };
     const tpu = properties.tpu.anyOf.find((form) => form.properties)?.properties ?? {};
-    assert.equal(Object.keys(tpu).length, 22);
+    assert.equal(Object.keys(tpu).length, 25);
     assert.deepEqual(
       Object.entries(tpu).filter(([, { description }]) => !description),
       [],
@@ -237,6 +237,23 @@ describe("job file: its pool's defaults", () => {
     const reservedPool = { ...POOL, tpu: { reservation: 'r0' } };
     assert.deepEqual([specOf({}, reservedPool).pricing, specOf({}, reservedPool).reservation], ['reserved', 'r0']);
     assert.equal(specOf({ pricing: 'spot' }, reservedPool).reservation, undefined);
+  });
+  it("the pool's run duration is for jobs of pricing flex-start, its deadline for queued resources", () => {
+    const flex = {
+      ...POOL,
+      tpu: { pricing: 'flex-start', run_duration: '2h', valid_until: '3h' },
+    } as const;
+    const job = specOf({}, flex);
+    assert.deepEqual([job.pricing, job.runSeconds, job.allocationMode], ['flex-start', 7200, 'queued-resources']);
+    assert.equal(specOf({ run_duration: '1h' }, flex).runSeconds, 3600);
+    assert.equal(specOf({ pricing: 'spot' }, flex).runSeconds, undefined);
+    assert.equal(specOf({ pricing: 'spot', allocation_mode: 'queued-resources' }, flex).validUntilSeconds, 10_800);
+    assert.equal(specOf({ pricing: 'spot', allocation_mode: 'tpu-vm' }, flex).validUntilSeconds, undefined);
+    const spot = { ...POOL, tpu: { pricing: 'spot' } } as const;
+    assert.deepEqual(
+      [specOf({ run_duration: 90 }, spot).pricing, specOf({ run_duration: 90 }, spot).runSeconds],
+      ['flex-start', 90],
+    );
   });
   it("a job that names a reservation leaves the pool's pricing and allocation mode aside", () => {
     const { pricing, allocationMode, reservation } = specOf(

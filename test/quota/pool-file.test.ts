@@ -14,8 +14,9 @@ function problemsOf(text: string): readonly string[] {
 }
 
 const KNOWN = [
-  '  known here: allocation_mode, pricing, startup_script, tags, metadata, labels, network, subnetwork,',
-  '    external_ips, service_account, scopes, reservation, hedge, data_disks, version',
+  '  known here: allocation_mode, pricing, run_duration, valid_until, startup_script, tags, metadata,',
+  '    labels, network, subnetwork, external_ips, service_account, scopes, reservation, hedge, data_disks,',
+  '    version',
 ];
 
 const TOP = [
@@ -66,7 +67,7 @@ const WRONG: Readonly<Record<string, { readonly text: string; readonly want: rea
       '  known: bigquery, cloud-platform, cloud-source-repos, cloud-source-repos-ro, compute-ro, compute-rw, datastore, default, gke-default, logging-write, monitoring, monitoring-read, monitoring-write, pubsub, service-control, service-management, sql-admin, storage-full, storage-ro, storage-rw, taskqueue, trace, userinfo-email, or a URL such as https://www.googleapis.com/auth/cloud-platform',
       "pool.toml:4:11: pricing: 'spto' is not one of the allowed words",
       '  did you mean spot?',
-      '  allowed: spot, ondemand, preemptible, reserved, any',
+      '  allowed: spot, ondemand, preemptible, reserved, flex-start, any',
       "pool.toml:6:8: Team: 'Team' is no label key",
       '  a-z, 0-9, - and _; 63 at most; a letter first',
     ],

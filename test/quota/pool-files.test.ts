@@ -117,7 +117,7 @@ allocation_mode = "queued-resources"
       want: [
         "p.toml:2:11: pricing: 'on-demnd' is not one of the allowed words",
         '  did you mean ondemand?',
-        '  allowed: spot, ondemand, preemptible, reserved, any',
+        '  allowed: spot, ondemand, preemptible, reserved, flex-start, any',
       ],
     },
     'a reservation that is bought as spot': {

@@ -108,6 +108,9 @@ const SECTIONS: Readonly<Record<string, Omit<Section, 'form'>>> = {
       accelerator: COUNTED,
       topology: COUNTED,
       allocation_mode: SHAPE,
+      run_duration: harmless('the slice ends by itself the sooner'),
+      valid_until: SHAPE,
+      reservation_bound: harmless('of a reservation that is allowed: the slice ends with it'),
       hedge: harmless('its pool counts each request, and has room for a second one only where nobody waits'),
       reservation: by(
         'reservations',

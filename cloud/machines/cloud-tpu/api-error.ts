@@ -26,7 +26,7 @@ export function codeName(code: number | undefined): string {
 }
 
 /** What is known of a failed call, whoever reported it: gRPC, an operation's `error`, or the auth library. */
-export type ApiError = Omit<GoogleError, 'httpStatus'>;
+export type ApiError = Omit<GoogleError, 'httpStatus' | 'status'>;
 
 /** Reads any thrown value. gax puts `<code> <NAME>: ` before the server's own text; `details` is that text alone. */
 export function apiErrorOf(thrown: unknown): ApiError {
@@ -38,4 +38,10 @@ export function apiErrorOf(thrown: unknown): ApiError {
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof metadata === 'object' && metadata !== null ? { metadata: metadata as Record<string, string> } : {}),
   };
+}
+
+/** A failed REST call as `apiErrorOf` reads it. Without an answer of Google's it is as if the API were unavailable. */
+export function restFailure({ status, message, reason, metadata }: GoogleError): object {
+  const code = Object.values(Code).find((number) => codeName(number) === status);
+  return { code: code ?? Code.Unavailable, message, reason, errorInfoMetadata: metadata };
 }

@@ -1,4 +1,5 @@
 import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
+import { durationText } from '../../../domain/job-file/fields.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { TELL_AFTER_MS } from '../port.js';
 import { refusalScope } from './refusal-scope.js';
@@ -48,7 +49,15 @@ export interface Observation {
   readonly queuedResource:
     | 'unused'
     | 'not-found'
-    | { readonly state: QueuedResourceState; readonly error?: ApiFailure; readonly ownership?: Ownership };
+    | {
+        readonly state: QueuedResourceState;
+        readonly error?: ApiFailure;
+        readonly ownership?: Ownership;
+        /** From then on Google does not grant it any more; absent if it was asked for without a deadline. */
+        readonly validUntil?: EpochMs;
+        /** Of flex-start, unless a user had the last word: after so many seconds Google deletes the nodes. */
+        readonly runSeconds?: number;
+      };
   readonly node:
     | 'not-found'
     | {
@@ -129,17 +138,23 @@ const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
 
 const LOST_STATES: readonly NodeState[] = ['PREEMPTED', 'TERMINATED', 'STOPPED'];
 
-function lost({ queuedResource, node, operation }: Observation, which: string): Condition | undefined {
+function lost({ at, queuedResource, node, operation }: Observation, which: string): Condition | undefined {
   if (typeof node === 'object' && LOST_STATES.includes(node.state)) {
     const message = `${which === 'node' ? 'the node' : which} is ${node.state}`;
     return { kind: 'lost', cause: 'preempted', message };
   }
   if (typeof queuedResource === 'object') {
-    const { state, error } = queuedResource;
-    if (state === 'FAILED')
-      return failed(`the queued resource is FAILED: ${error?.message || 'no reason given'}`, error);
+    const { state, error, validUntil = Infinity } = queuedResource;
+    if (state === 'FAILED') {
+      const message = `the queued resource is FAILED: ${error?.message || 'no reason given'}`;
+      return at < validUntil ? failed(message, error) : expired(message, error);
+    }
     if (state === 'SUSPENDED' || state === 'SUSPENDING') {
-      return { kind: 'lost', cause: 'preempted', message: `the queued resource is ${state}` };
+      return {
+        kind: 'lost',
+        cause: 'preempted',
+        message: `the queued resource is ${state}${endOfRun(queuedResource)}`,
+      };
     }
   }
   if (operation?.error && node === 'not-found')
@@ -147,9 +162,27 @@ function lost({ queuedResource, node, operation }: Observation, which: string): 
   return undefined;
 }
 
+/** request-using-flex-start (2025-09-04): "the TPU VMs are deleted and the queued resource transitions to the SUSPENDED state". */
+const endOfRun = ({ runSeconds }: { readonly runSeconds?: number }): string =>
+  runSeconds === undefined
+    ? ''
+    : `: Google deletes a flex-start slice when its run duration, ${durationText(runSeconds)}, is over, which counts as a preemption`;
+
 function failed(message: string, error: ApiFailure | undefined): Condition {
   if (error === undefined || error.message === '') return { kind: 'lost', cause: 'failed', message };
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
+}
+
+/** Nobody wrote down Google's words for it: a reason that is known counts, none or an unknown one is that nothing was granted in time. */
+function expired(message: string, error: ApiFailure | undefined): Condition {
+  const read = failed(message, error);
+  if (read.kind === 'lost' && read.cause === 'refused' && read.scope !== 'unknown') return read;
+  return {
+    kind: 'lost',
+    cause: 'refused',
+    scope: 'moment',
+    message: `${message} (its deadline, tpu.valid_until, is past)`,
+  };
 }
 
 /** docs.cloud.google.com/tpu/docs/queued-resources, "Queued resource states", read 2026-11-21. */

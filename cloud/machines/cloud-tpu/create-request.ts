@@ -1,6 +1,6 @@
 import type { protos } from '@google-cloud/tpu';
 import { findAccelerator, GENERATION_FACTS } from '../../../domain/accelerators.js';
-import { labelsOf } from '../../../domain/identity.js';
+import { labelsOf, runLabel } from '../../../domain/identity.js';
 import type { CloudTpuPlan, CloudTpuRef, DataDisk } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { requestNameOf } from '../../../domain/machines.js';
 import type { Pricing } from '../../../domain/slice.js';
@@ -27,19 +27,60 @@ export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
 
 /**
  * The request for a queued resource with one node of the same name, or with several that are called by it and their number. Google's
- * other name for those is a multislice; it is granted whole or not at all. The API's tiers are spot and guaranteed; `preemptible`
- * has no tier in v2 and stays a property of the node, as for `tpu-vm`.
+ * other name for those is a multislice; it is granted whole or not at all. `preemptible` has no tier in v2
+ * and stays a property of the node, as for `tpu-vm`.
  * @throws RangeError for ownership that fits no label.
  */
 export function createQueuedResourceRequest(plan: CloudTpuPlan): CreateQueuedResourceRequest {
   const { googleProject, zone, name } = plan.ref;
   const parent = zonePath(googleProject, zone);
+  const { validUntilSeconds } = plan;
   const node = { ...nodeOf(plan), ...(plan.pricing === 'preemptible' && { schedulingConfig: { preemptible: true } }) };
   return {
     parent,
     queuedResourceId: name,
-    queuedResource: { tpu: { nodeSpec: [{ parent, ...nodeIdsOf(plan.ref), node }] }, ...tierOf(plan, parent) },
+    queuedResource: {
+      tpu: { nodeSpec: [{ parent, ...nodeIdsOf(plan.ref), node }] },
+      ...(validUntilSeconds && { queueingPolicy: { validUntilDuration: { seconds: validUntilSeconds } } }),
+      ...tierOf(plan, parent),
+    },
   };
+}
+
+/** A request that only v2alpha1 takes, and only over REST: Google's protos do not have its fields (docs/adr/0117). */
+export interface AlphaRequest {
+  readonly parent: string;
+  readonly queuedResourceId: string;
+  /** JSON. */
+  readonly queuedResource: object;
+}
+
+/** The same as a body of v2alpha1; undefined for a plan that v2 can ask for. @throws RangeError as above */
+export function createAlphaRequest(plan: CloudTpuPlan): AlphaRequest | undefined {
+  const { ref, runSeconds, validUntilSeconds } = plan;
+  const model = modelOf(plan);
+  if (model === undefined) return undefined;
+  const { parent, queuedResource } = createQueuedResourceRequest(plan);
+  const { reservationName } = queuedResource ?? {};
+  const [spec] = queuedResource?.tpu?.nodeSpec ?? [];
+  const { multisliceParams: multiNodeParams, ...one } = spec ?? {};
+  return {
+    parent: parent ?? '',
+    queuedResourceId: ref.name,
+    queuedResource: {
+      provisioningModel: model,
+      ...(runSeconds && { runDuration: { maxRunDuration: `${runSeconds}s` } }),
+      ...(reservationName && { reservationName }),
+      ...(validUntilSeconds && { queueingPolicy: { validUntilDuration: `${validUntilSeconds}s` } }),
+      tpu: { nodeSpec: [{ ...one, ...(multiNodeParams && { multiNodeParams }) }] },
+    },
+  };
+}
+
+/** A provisioning model that no field of v2 says. */
+function modelOf({ pricing, reservationBound }: CloudTpuPlan): 'FLEX_START' | 'RESERVATION_BOUND' | undefined {
+  if (pricing === 'flex-start') return 'FLEX_START';
+  return pricing === 'reserved' && reservationBound ? 'RESERVATION_BOUND' : undefined;
 }
 
 /** `nodeRefs` of the ref are the same names. */
@@ -47,26 +88,26 @@ function nodeIdsOf({ name, slices }: CloudTpuRef): protos.google.cloud.tpu.v2.Qu
   return slices === undefined ? { nodeId: name } : { multisliceParams: { nodeCount: slices, nodeIdPrefix: name } };
 }
 
-/** A reservation that is not named is `-`: any of the project's (gcloud's `--reserved`). */
+/** As gcloud asks: on demand is no tier. A reservation that is not named is `-`: any of the project's (its `--reserved`). */
 function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.IQueuedResource {
   switch (plan.pricing) {
     case 'spot':
       return { spot: {} };
-    case 'ondemand':
-      return { guaranteed: {} };
     case 'reserved':
-      return { guaranteed: {}, reservationName: reservationPath(plan.reservation ?? '-', parent) };
+      return { reservationName: reservationPath(plan.reservation ?? '-', parent) };
+    case 'ondemand':
     case 'preemptible':
+    case 'flex-start':
       return {};
   }
 }
 
-/** A name is of the slice's own project; `projects/OWNER/reservations/NAME` is another's in the slice's zone. */
+/** A name is of the slice's own project; `projects/OWNER/reservations/NAME` is another's in the slice's zone, `-` any of it. */
 function reservationPath(reservation: string, parent: string): string {
-  const [projects, owner, reservations, name] = reservation.split('/');
-  if (owner === undefined) return `${parent}/reservations/${reservation}`;
-  if (projects !== 'projects' || reservations !== 'reservations') return reservation;
-  return `${zonePath(owner, parent.slice(parent.lastIndexOf('/') + 1))}/reservations/${name}`;
+  const [holders, holder, reservations, name] = reservation.split('/');
+  if (holder === undefined) return `${parent}/reservations/${reservation}`;
+  if (reservations !== 'reservations') return reservation;
+  return `${holders}/${holder}${parent.slice(parent.indexOf('/locations/'))}/reservations/${name}`;
 }
 
 function schedulingOf(pricing: Pricing): protos.google.cloud.tpu.v2.ISchedulingConfig {
@@ -82,10 +123,10 @@ function nodeOf(plan: CloudTpuPlan): Node {
     networkConfig: { ...(network && { network }), ...(subnetwork && { subnetwork }), enableExternalIps: externalIps },
     ...serviceAccountOf(plan),
     ...(plan.dataDisks && { dataDisks: plan.dataDisks.map((disk) => attachedDisk(disk, plan.ref)) }),
-    tags: [...tags],
+    ...(tags.length > 0 && { tags: [...tags] }),
     metadata: { ...metadata },
     // Ours last: no label of the user's may change whose the slice is.
-    labels: { ...labels, ...labelsOf(plan.ownership) },
+    labels: { ...labels, ...(plan.runSeconds && runLabel(plan.runSeconds)), ...labelsOf(plan.ownership) },
   };
 }
 

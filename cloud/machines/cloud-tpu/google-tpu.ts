@@ -16,6 +16,7 @@ import { apiErrorOf, Code } from './api-error.js';
 import { classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
 import { conditionOfAll, type Observation, type Observations } from './condition.js';
 import {
+  createAlphaRequest,
   createNodeRequest,
   createQueuedResourceRequest,
   nodePath,
@@ -75,6 +76,8 @@ class GoogleTpu implements CloudTpuMachines {
   }
 
   async #callCreate(plan: CloudTpuPlan) {
+    const alpha = createAlphaRequest(plan);
+    if (alpha !== undefined) return this.#api.createAlphaQueuedResource(alpha);
     return plan.ref.mode === 'tpu-vm'
       ? this.#api.createNode(createNodeRequest(plan))
       : this.#api.createQueuedResource(createQueuedResourceRequest(plan));

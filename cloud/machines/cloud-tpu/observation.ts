@@ -1,7 +1,8 @@
 import type { protos } from '@google-cloud/tpu';
 import { findAccelerator } from '../../../domain/accelerators.js';
-import { ownershipFrom } from '../../../domain/identity.js';
+import { ownershipFrom, runSecondsFrom } from '../../../domain/identity.js';
 import type { SliceHost } from '../../../domain/slice.js';
+import type { EpochMs } from '../../../domain/units.js';
 import type { Observation } from './condition.js';
 
 export type ApiNode = protos.google.cloud.tpu.v2.INode;
@@ -51,12 +52,27 @@ function hostsOf(node: ApiNode): readonly SliceHost[] {
 /** A queued resource has no labels: its first node's say whose it is. */
 export function observedQueuedResource(resource: ApiQueuedResource): ObservedQueuedResource {
   const failure = resource.state?.failedData?.error;
-  const ownership = ownershipFrom(resource.tpu?.nodeSpec?.[0]?.node?.labels);
+  const labels = resource.tpu?.nodeSpec?.[0]?.node?.labels;
+  const ownership = ownershipFrom(labels);
+  const runSeconds = runSecondsFrom(labels);
+  const validUntil = deadlineOf(resource);
+  const byUser = enumName(resource.state?.stateInitiator, INITIATOR) === 'USER';
   return {
     state: enumName(resource.state?.state, QUEUED_RESOURCE_STATE),
     ...(failure && { error: { code: failure.code ?? 0, message: failure.message ?? '' } }),
     ...(ownership && { ownership }),
+    ...(validUntil !== undefined && { validUntil }),
+    ...(runSeconds !== undefined && !byUser && { runSeconds }),
   };
+}
+
+/** The service may answer with the duration that was asked for, or with the time that it made of it. */
+function deadlineOf({ createTime, queueingPolicy }: ApiQueuedResource): EpochMs | undefined {
+  const { validUntilTime, validUntilDuration } = queueingPolicy ?? {};
+  const seconds = validUntilTime
+    ? Number(validUntilTime.seconds)
+    : Number(createTime?.seconds ?? NaN) + Number(validUntilDuration?.seconds ?? NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
 // Numbers of the v2 protos (facts/cloud-tpu.md 1.3).
@@ -77,6 +93,7 @@ const NODE_STATE = {
   15: 'UNHIDING',
   16: 'UNKNOWN',
 };
+const INITIATOR = { 1: 'USER', 2: 'SERVICE' };
 const HEALTH = { 0: '', 1: 'HEALTHY', 3: 'TIMEOUT', 4: 'UNHEALTHY_TENSORFLOW', 5: 'UNHEALTHY_MAINTENANCE' };
 const QUEUED_RESOURCE_STATE = {
   1: 'CREATING',

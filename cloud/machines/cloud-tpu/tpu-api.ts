@@ -1,8 +1,10 @@
 import type { protos, v2 } from '@google-cloud/tpu';
 import { refusalText } from '../../google-refusal.js';
-import { apiErrorOf, codeName, type ApiError } from './api-error.js';
+import { GoogleCallFailed } from '../../google-project/port.js';
+import { apiErrorOf, codeName, type ApiError, restFailure } from './api-error.js';
 import { classifyReadError, isCredentialProblem } from './classify-error.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
+import type { AlphaRequest } from './create-request.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { TpuConnection } from './tpu-connection.js';
@@ -76,6 +78,19 @@ export class TpuApi {
     return this.#call('CreateQueuedResource', request.parent, async (client) =>
       startedOperation(await client.createQueuedResource(request, this.#callOptions)),
     );
+  }
+
+  /** By v2alpha1 over REST. @throws RangeError if nobody said where that is */
+  createAlphaQueuedResource({ parent, queuedResourceId, queuedResource }: AlphaRequest): Promise<StartedOperation> {
+    const [, googleProject = ''] = parent.split('/');
+    const path = `/v2alpha1/${parent}/queuedResources?queuedResourceId=${encodeURIComponent(queuedResourceId)}`;
+    const rest = this.#connection.rest(googleProject);
+    return this.#call('CreateQueuedResource', parent, async () => {
+      const operation = await rest.post<RawOperation>('tpu', path, queuedResource).catch((error: unknown) => {
+        throw error instanceof GoogleCallFailed ? restFailure(error.error) : error;
+      });
+      return startedOperation([{}, operation]);
+    });
   }
 
   deleteNode(name: string): Promise<StartedOperation> {

@@ -1,6 +1,7 @@
 import type { v2 } from '@google-cloud/tpu';
 import type { ClientOptions } from 'google-gax';
 import { tokenInFile } from '../../access-token.js';
+import { GoogleRest } from '../../google-project/rest.js';
 import { NO_CREDENTIALS } from '../../google-refusal.js';
 import { Code, type ApiError } from './api-error.js';
 
@@ -11,6 +12,8 @@ export interface TpuEndpoint {
   /** No TLS, and no credentials but the token in `accessTokenFile`. */
   readonly insecure: boolean;
   readonly accessTokenFile?: string;
+  /** The same API over REST, for what the client's protos do not have. */
+  readonly rest?: string;
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -47,6 +50,18 @@ export class TpuConnection {
     this.#client = undefined;
     // Calls on it that are under way come to their end: gRPC closes a channel so.
     void refused.then((client) => client.close()).catch(() => undefined);
+  }
+
+  /** @throws RangeError if the API is not at Google's own address and its REST address is not known: no request must go to Google then */
+  rest(googleProject: string): GoogleRest {
+    const { rest: apiEndpoint, accessTokenFile } = this.#endpoint ?? {};
+    if (this.#endpoint !== undefined && apiEndpoint === undefined)
+      throw new RangeError('pricing: flex-start is asked for over REST, and tpuRestEndpoint of the worker is not set');
+    return new GoogleRest({
+      googleProject,
+      ...(apiEndpoint !== undefined && { apiEndpoint }),
+      ...(accessTokenFile !== undefined && { accessTokenFile }),
+    });
   }
 
   async close(): Promise<void> {

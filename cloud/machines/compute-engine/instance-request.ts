@@ -115,6 +115,8 @@ function networkInterface({ ref, network, subnetwork, externalIps }: ComputeEngi
  */
 function schedulingOf(plan: ComputeEnginePlan): object {
   const { pricing } = plan;
+  // A tier may be bought so. Nothing that jobctl asks Compute Engine for waits in a queue.
+  if (pricing === 'flex-start') throw new RangeError('pricing: flex-start is for Cloud TPU, and these are VMs');
   const isPreemptible = pricing === 'spot' || pricing === 'preemptible';
   const onHostMaintenance = isPreemptible || gpusOf(plan) !== undefined ? 'TERMINATE' : 'MIGRATE';
   return {

@@ -1,6 +1,6 @@
-import type { AllocationMode } from './words.js';
+import { type AllocationMode, MOST_RUN_SECONDS } from './words.js';
 import { type Pricing, PRICINGS } from '../../slice.js';
-import { given } from '../../job-file/fields.js';
+import { durationText, given, secondsOf } from '../../job-file/fields.js';
 import { namesIn, referenceHint, RESOURCE_NAME } from '../../job-file/cloud-path.js';
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
@@ -10,28 +10,96 @@ export const ANY_PRICING = 'any';
 
 /** The pricing that a word means, in any case and with - or _ in it. */
 export function pricingNamed(word: string): Pricing | undefined {
-  const plain = word.toLowerCase().replace(/[-_]/g, '');
-  return PRICINGS.find((known) => known === plain);
+  const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
+  return PRICINGS.find((known) => plain(known) === plain(word));
 }
 
-/** How a slice is asked for and paid. A reservation that is named brings what it needs, where the file says nothing else. */
-export function resolveCapacity(
-  tpu: TpuForm,
-  zones: readonly string[],
-  report: Report,
-): { allocationMode: AllocationMode; pricing: Pricing | typeof ANY_PRICING; reservation: string | undefined } {
+/** What a file says of its pricing: its word for it, or the key that belongs to one pricing alone. */
+export function pricingWord(tpu: Pick<TpuForm, 'pricing' | 'reservation' | 'run_duration'>): string | undefined {
+  if (given(tpu.pricing) !== undefined) return given(tpu.pricing);
+  if (given(tpu.reservation) !== undefined) return 'reserved';
+  return given(tpu.run_duration) === undefined ? undefined : 'flex-start';
+}
+
+export interface Capacity {
+  readonly allocationMode: AllocationMode;
+  readonly pricing: Pricing | typeof ANY_PRICING;
+  readonly reservation: string | undefined;
+  readonly reservationBound: true | undefined;
+  readonly runSeconds: number | undefined;
+  readonly validUntilSeconds: number | undefined;
+}
+
+/** How a slice is asked for and paid. A key that needs a pricing or a queue brings it, if the file says nothing else. */
+export function resolveCapacity(tpu: TpuForm, zones: readonly string[], report: Report): Capacity {
   const reservation = given(tpu.reservation);
-  const isNamed = reservation !== undefined;
-  const allocationMode = tpu.allocation_mode ?? (isNamed ? 'queued-resources' : 'tpu-vm');
-  const pricing = resolvePricing(tpu, isNamed ? 'reserved' : 'spot', report);
-  if (isNamed) checkReservation(reservation, { allocationMode, pricing, zones }, report);
-  return { allocationMode, pricing: pricing ?? 'spot', reservation };
+  const pricing = resolvePricing({ pricing: pricingWord(tpu) }, 'spot', report);
+  const isQueued = reservation !== undefined || pricing === 'flex-start' || given(tpu.valid_until) !== undefined;
+  const allocationMode = tpu.allocation_mode ?? (isQueued ? 'queued-resources' : 'tpu-vm');
+  const use = { allocationMode, pricing, zones };
+  if (reservation !== undefined) checkReservation(reservation, use, report);
+  else if (tpu.reservation_bound) {
+    const message = 'is for a future reservation, and no reservation is named';
+    report.problem(['tpu', 'reservation_bound'], true, message, 'write reservation: its name, or leave this out');
+  }
+  checkFlexStart(tpu, use, report);
+  checkValidUntil(tpu, use, report);
+  return {
+    ...{ allocationMode, reservation, pricing: pricing ?? 'spot' },
+    reservationBound: tpu.reservation_bound ? true : undefined,
+    runSeconds: resolveSeconds(tpu, 'run_duration', report),
+    validUntilSeconds: resolveSeconds(tpu, 'valid_until', report),
+  };
+}
+
+/** Shorter ones are no use: a slice takes longer to be made and set up. */
+const LEAST_SECONDS = 60;
+const YEAR_SECONDS = 365 * 86_400;
+/** The keys that are durations, and what to say of one that is too long. */
+const SPANS = {
+  run_duration: {
+    most: MOST_RUN_SECONDS,
+    message: `is longer than ${durationText(MOST_RUN_SECONDS)} (7 days), the most that Google sells`,
+    instead: 'the next attempt gets as long again',
+  },
+  // Google's page names no bound.
+  valid_until: { most: YEAR_SECONDS, message: 'is longer than a year', instead: 'leave it out to wait for ever' },
+} as const;
+
+function resolveSeconds(tpu: TpuForm, key: keyof typeof SPANS, report: Report): number | undefined {
+  const value = given(tpu[key]);
+  if (value === undefined) return undefined;
+  const seconds = Math.round(secondsOf(value));
+  const { most, message, instead } = SPANS[key];
+  if (seconds < LEAST_SECONDS) report.problem(['tpu', key], value, 'is too short', `write ${LEAST_SECONDS}s or more`);
+  if (seconds > most) report.problem(['tpu', key], value, message, `write ${durationText(most)} or less; ${instead}`);
+  return seconds;
+}
+
+function checkValidUntil(tpu: TpuForm, { allocationMode }: CapacityUse, report: Report): void {
+  const value = given(tpu.valid_until);
+  if (value === undefined || allocationMode !== 'tpu-vm') return;
+  const message = 'is how long a queued resource may wait, and allocation_mode is tpu-vm: such a request does not wait';
+  report.problem(['tpu', 'valid_until'], value, message, 'write allocation_mode: queued-resources, or leave it out');
+}
+
+/** docs.cloud.google.com/tpu/docs/request-using-flex-start (2025-09-04): "You must use the queued resources API". */
+function checkFlexStart(tpu: TpuForm, { allocationMode, pricing }: CapacityUse, report: Report): void {
+  const run = given(tpu.run_duration);
+  if (run !== undefined && pricing !== undefined && pricing !== 'flex-start' && pricing !== ANY_PRICING) {
+    const message = `is for pricing flex-start only, and pricing is ${pricing}: such a slice has no end of its own`;
+    report.problem(['tpu', 'run_duration'], run, message, 'write pricing: flex-start, or leave run_duration out');
+  } else if (pricing === 'flex-start' && allocationMode === 'tpu-vm') {
+    const message = 'Google sells flex-start through queued resources only, and allocation_mode is tpu-vm';
+    const key = given(tpu.pricing) === undefined ? 'run_duration' : 'pricing';
+    report.problem(['tpu', key], tpu[key], message, 'write allocation_mode: queued-resources, or leave it out');
+  }
 }
 
 /** @returns undefined where the file leaves it to `usualRequests` */
 export function resolveHedge(
   { hedge }: Pick<TpuForm, 'hedge'>,
-  { pricing, reservation }: Pick<ReturnType<typeof resolveCapacity>, 'pricing' | 'reservation'>,
+  { pricing, reservation }: Pick<Capacity, 'pricing' | 'reservation'>,
   report: Report,
 ): number | undefined {
   if (hedge === undefined || hedge === null) return undefined;
@@ -44,14 +112,12 @@ export function resolveHedge(
 }
 
 /**
- * What the file itself wants its chips bought as; undefined where it leaves that to its tier. A reservation that is named
- * is one of pricing reserved.
+ * What the file itself wants its chips bought as; undefined where it leaves that to its tier.
  * @param own `tpu` without a pool's defaults: those do not bind a job to a tier
  */
-export function pricingOf(own: Pick<TpuForm, 'pricing' | 'reservation'>): Pricing | undefined {
-  const word = given(own.pricing);
-  if (word !== undefined) return pricingNamed(word);
-  return given(own.reservation) === undefined ? undefined : 'reserved';
+export function pricingOf(own: Parameters<typeof pricingWord>[0]): Pricing | undefined {
+  const word = pricingWord(own);
+  return word === undefined ? undefined : pricingNamed(word);
 }
 
 /** @param section whose key `pricing` is */
@@ -64,16 +130,35 @@ export function resolvePricing(
   const word = given(tpu.pricing);
   if (word === undefined) return without;
   if (word.toLowerCase() === ANY_PRICING) return ANY_PRICING;
-  const pricing = pricingNamed(word);
-  if (pricing === undefined) report.notAllowed([section, 'pricing'], word, [...PRICINGS, ANY_PRICING]);
+  const known = PRICINGS.filter((pricing) => section === 'tpu' || pricing !== 'flex-start');
+  const pricing = known.find((one) => one === pricingNamed(word));
+  if (pricing === undefined) report.notAllowed([section, 'pricing'], word, [...known, ANY_PRICING]);
   return pricing;
 }
 
 const RESERVATION_FORMS =
   "a reservation's name, or of another project projects/OWNER/reservations/NAME, " +
-  'or projects/OWNER/locations/ZONE/reservations/NAME';
+  'or projects/OWNER/locations/ZONE/reservations/NAME; NAME - is any of them, also of folders/F and organizations/O';
 
-interface ReservationUse {
+/** gcloud 528 sends these four holders: the project itself, `--reservation-host-project`, `-folder` and `-organization`. */
+const RESERVATION_PATH =
+  /^(?:projects\/[^/]+(?:\/locations\/([^/]+))?\/reservations\/[^/]+|(?:folders|organizations)\/\d+(?:\/locations\/([^/]+))?\/reservations\/-)$/;
+
+/** @returns its zone, if its path has one; undefined for what is no path of a reservation */
+function reservationPlace(reservation: string): { readonly zone: string | undefined } | undefined {
+  const found = RESERVATION_PATH.exec(reservation);
+  const name = reservation.slice(reservation.lastIndexOf('/') + 1);
+  if (found === null || (name !== '-' && !RESOURCE_NAME.test(name))) return undefined;
+  const project = /^projects\/([^/]+)/.exec(reservation)?.[1];
+  if (
+    project !== undefined &&
+    namesIn(`projects/${project}/reservations/r`, ['projects', 'reservations']) === undefined
+  )
+    return undefined;
+  return { zone: found[1] ?? found[2] };
+}
+
+interface CapacityUse {
   readonly allocationMode: AllocationMode;
   /** Undefined: wrong, and reported. */
   readonly pricing: Pricing | typeof ANY_PRICING | undefined;
@@ -81,17 +166,17 @@ interface ReservationUse {
 }
 
 /** cloud.google.com/tpu/docs/consume-reservation (2026): by name through queued resources alone; v2's node has no field for it. */
-function checkReservation(reservation: string, use: ReservationUse, report: Report): void {
+function checkReservation(reservation: string, use: CapacityUse, report: Report): void {
   const path = ['tpu', 'reservation'];
   const { allocationMode, pricing, zones } = use;
-  const zonal = namesIn(reservation, ['projects', 'locations', 'reservations']);
-  const isPath = zonal !== undefined || namesIn(reservation, ['projects', 'reservations']) !== undefined;
-  if (!isPath && !RESOURCE_NAME.test(reservation))
+  const place = reservationPlace(reservation);
+  if (place === undefined && !RESOURCE_NAME.test(reservation))
     report.wrong(path, reservation, 'no reservation', referenceHint(reservation, RESERVATION_FORMS));
-  const elsewhere = zonal && zones.find((zone) => zone !== zonal.locations);
+  const zoneOfIt = place?.zone;
+  const elsewhere = zoneOfIt && zones.find((zone) => zone !== zoneOfIt);
   if (elsewhere !== undefined) {
-    const message = `is of zone ${zonal?.locations}, and the job may run in zone ${elsewhere}`;
-    report.problem(path, reservation, message, `write zone: ${zonal?.locations}, or the reservation's name alone`);
+    const message = `is of zone ${zoneOfIt}, and the job may run in zone ${elsewhere}`;
+    report.problem(path, reservation, message, `write zone: ${zoneOfIt}, or the reservation's name alone`);
   } else if (pricing !== undefined && pricing !== 'reserved') {
     const message = `a reservation is used with pricing reserved only, and pricing is ${pricing}`;
     report.problem(path, reservation, message, 'write pricing: reserved');

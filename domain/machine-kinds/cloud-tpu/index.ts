@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
+import { durationText } from '../../job-file/fields.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
 import { googleChoices } from './google-choices.js';
 import { nodeRefs, slicePlan } from './plan.js';
@@ -29,6 +30,9 @@ const planForm: z.ZodType<CloudTpuPlan> = z.object({
   runtimeVersion: text,
   pricing: z.enum(PRICINGS),
   reservation: text.exactOptional(),
+  reservationBound: z.literal(true).exactOptional(),
+  runSeconds: z.int().min(1).exactOptional(),
+  validUntilSeconds: z.int().min(1).exactOptional(),
   network: text.exactOptional(),
   subnetwork: text.exactOptional(),
   externalIps: z.boolean(),
@@ -107,8 +111,8 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     ['project', tpu.project ?? "the pool's, else the worker's"],
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
   ],
-  planText: (plan) => `${typeText(plan)}, ${plan.pricing}`,
-  planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}, runtime ${plan.runtimeVersion}`,
+  planText: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}`,
+  planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}, runtime ${plan.runtimeVersion}`,
   stateHint: ({ mode, name, zone }) =>
     `\`gcloud compute tpus ${mode} describe ${name} --zone ${zone}\` shows Google's own state`,
 };
@@ -136,6 +140,9 @@ function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: Attemp
 }
 
 const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');
+
+const runText = ({ runSeconds }: CloudTpuPlan): string =>
+  runSeconds === undefined ? '' : ` for ${durationText(runSeconds)}`;
 
 const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
   slices === undefined ? accelerator : `${slices} x ${accelerator}`;

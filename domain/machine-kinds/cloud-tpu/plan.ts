@@ -1,7 +1,13 @@
 import { contentHash } from '../../content-hash.js';
 import type { Pricing, TierPurchase } from '../../slice.js';
 import type { SlicePlace } from '../kind.js';
-import type { CloudTpuPlan, CloudTpuRef, CloudTpuRequest, CloudTpuSection } from './words.js';
+import {
+  type CloudTpuPlan,
+  type CloudTpuRef,
+  type CloudTpuRequest,
+  type CloudTpuSection,
+  MOST_RUN_SECONDS,
+} from './words.js';
 
 /** The create request of one generation of one slice, or of all slices of an atomic job. */
 export function slicePlan(
@@ -9,9 +15,13 @@ export function slicePlan(
   place: SlicePlace,
 ): CloudTpuPlan {
   const tpu = boughtAs(spec.tpu, place.bought);
+  const { validUntilSeconds } = tpu;
   const optional = {
     ...(tpu.topology === undefined ? {} : { topology: tpu.topology }),
     ...(tpu.reservation === undefined ? {} : { reservation: tpu.reservation }),
+    ...(tpu.reservationBound && tpu.pricing === 'reserved' ? { reservationBound: true as const } : {}),
+    ...(tpu.pricing === 'flex-start' ? { runSeconds: tpu.runSeconds ?? MOST_RUN_SECONDS } : {}),
+    ...(validUntilSeconds === undefined || tpu.allocationMode === 'tpu-vm' ? {} : { validUntilSeconds }),
     ...(tpu.network === undefined ? {} : { network: tpu.network }),
     ...(tpu.subnetwork === undefined ? {} : { subnetwork: tpu.subnetwork }),
     ...(tpu.serviceAccount === undefined ? {} : { serviceAccount: tpu.serviceAccount }),
@@ -59,8 +69,9 @@ function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase =
   if (pricing === undefined) return tpu;
   const { reservation: ownReservation, ...rest } = tpu;
   const name = pricing === 'reserved' ? (ownReservation ?? reservation) : undefined;
+  // Only a queued resource can name a reservation, or be flex-start (see resolveCapacity).
+  if (pricing === 'flex-start') return { ...rest, pricing, allocationMode: 'queued-resources' };
   if (name === undefined) return { ...rest, pricing };
-  // Only a queued resource can name one (see resolveCapacity).
   return { ...rest, pricing, reservation: name, allocationMode: 'queued-resources' };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DISK_MODES, MOST_REQUESTS } from './words.js';
-import { flag, oneOf, section, text, textMap, texts, wholeNumber } from '../../job-file/fields.js';
+import { duration, flag, oneOf, section, text, textMap, texts, wholeNumber } from '../../job-file/fields.js';
 
 const dataDisk = section({
   source: text().describe("A disk's name, or its path projects/P/zones/Z/disks/NAME."),
@@ -22,8 +22,14 @@ const schema = section({
   pricing: text()
     .nullish()
     .describe(
-      'spot, ondemand, preemptible, reserved or any (what its tier is bought as); spot without it, reserved where a reservation is named.',
+      'spot, ondemand, preemptible, reserved, flex-start or any (what its tier is bought as); spot without it, reserved where a reservation is named, flex-start with run_duration.',
     ),
+  run_duration: duration()
+    .nullish()
+    .describe('How long Google lets a slice of pricing flex-start live; 168h at most, and without it.'),
+  valid_until: duration()
+    .nullish()
+    .describe('How long Google may keep a queued resource that it has no chips for; for ever without it.'),
   startup_script: text().nullish().describe('Runs as root on every host when it boots.'),
   tags: texts().nullish().describe('Network tags, which firewall rules name.'),
   metadata: textMap().nullish().describe('Instance metadata.'),
@@ -49,6 +55,9 @@ const schema = section({
     .describe(
       'Name or path of a reservation, for pricing reserved by queued-resources; any of the project without it.',
     ),
+  reservation_bound: flag()
+    .nullish()
+    .describe('true for a future reservation in calendar mode, with whose end its slices end.'),
   hedge: wholeNumber(1, MOST_REQUESTS)
     .nullish()
     .describe(

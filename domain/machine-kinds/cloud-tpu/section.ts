@@ -63,11 +63,12 @@ export function resolveTpu(
 
 /** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */
 export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
-  const { pricing, reservation, ...rest } = tpu;
+  const { pricing, reservation, run_duration, valid_until, ...rest } = tpu;
   const zones = resolveZones(rest, { pool: undefined }, inTpu(report));
   // A pool may have a reservation beside another pricing: it is for jobs that ask for reserved.
   resolveRest({ ...rest, reservation }, zones, report);
-  resolveCapacity({ pricing }, zones, report);
+  resolveCapacity({ pricing, valid_until }, zones, report);
+  resolveCapacity({ run_duration }, zones, report);
   resolveDataDisks(rest, { zones, most: mostTpuDisks(undefined), hosts: 1 }, inTpu(report));
 }
 
@@ -128,6 +129,9 @@ function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Om
     serviceAccount: resolveServiceAccount(tpu, place),
     scopes: resolveScopes(tpu, place),
     reservation,
+    reservationBound: capacity.reservationBound,
+    runSeconds: capacity.runSeconds,
+    validUntilSeconds: capacity.validUntilSeconds,
     hedge: resolveHedge(tpu, capacity, report),
   };
   return {

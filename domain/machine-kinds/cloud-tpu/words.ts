@@ -6,6 +6,8 @@ export const DISK_MODES = ['read-write', 'read-only'] as const;
 
 /** Requests that a job may have at once: each takes Google quota (docs/adr/0101). */
 export const MOST_REQUESTS = 4;
+/** Seconds: what Google sells of flex-start (docs.cloud.google.com/tpu/docs/request-using-flex-start, 2025-09-04: "up to 7 days"). */
+export const MOST_RUN_SECONDS = 7 * 86_400;
 /** Reserved capacity lies where it lies. */
 export const usualRequests = (pricing: Pricing | 'any'): number => (pricing === 'reserved' ? 1 : 2);
 
@@ -32,6 +34,10 @@ export interface CloudTpuRequest {
   readonly hedge?: number;
   /** Used if the job's tier has no pricing. `any` becomes spot. */
   readonly pricing: Pricing | 'any';
+  /** Of flex-start: seconds from a slice's start to its end, 60 to `MOST_RUN_SECONDS`. Absent: `MOST_RUN_SECONDS`. */
+  readonly runSeconds?: number;
+  /** How long Google may keep a request that it has no chips for; seconds, 60 or more. Absent: for ever. */
+  readonly validUntilSeconds?: number;
   readonly startupScript?: string;
   readonly tags: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
@@ -43,6 +49,8 @@ export interface CloudTpuRequest {
   /** URLs. */
   readonly scopes?: readonly string[];
   readonly reservation?: string;
+  /** Of a future reservation in calendar mode: a slice of it ends with it. */
+  readonly reservationBound?: true;
   /** Absent = the type's usual one. */
   readonly topology?: string;
   readonly dataDisks?: readonly DataDisk[];
@@ -76,8 +84,13 @@ export interface CloudTpuPlan {
   readonly topology?: string;
   readonly runtimeVersion: string;
   readonly pricing: Pricing;
-  /** A name in the slice's own project and zone, or a path; used with `reserved` alone. */
+  /** A name in the slice's own project and zone, or a path, whose name `-` is any; used with `reserved` alone. */
   readonly reservation?: string;
+  readonly reservationBound?: true;
+  /** With flex-start alone, and always there: as in `CloudTpuRequest`. */
+  readonly runSeconds?: number;
+  /** Of a queued resource alone: as in `CloudTpuRequest`. */
+  readonly validUntilSeconds?: number;
   readonly network?: string;
   readonly subnetwork?: string;
   readonly externalIps: boolean;

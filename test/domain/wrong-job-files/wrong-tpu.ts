@@ -60,6 +60,25 @@ tpu:
       '  allowed: v5litepod-1, v5litepod-4, v5litepod-8, v5litepod-16, v5litepod-32, v5litepod-64, v5litepod-128, v5litepod-256',
     ],
   },
+  'a v5p that no shape of its cubes makes': {
+    text: `tpu: {accelerator: v5p-8576, zone: us-central1-a}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'v5p-8576' is no Cloud TPU type",
+      '  the nearest are v5p-8448 (1056 hosts) and v5p-8704 (1088 hosts)',
+      '  allowed: v5p-8, v5p-16, v5p-32, v5p-64, multiples of 128 (v5p-128, v5p-256 ..) up to v5p-12288, v5p-13824, v5p-17920',
+      '  the number counts TensorCores: two a chip',
+    ],
+  },
+  'a type that Google sells elsewhere': {
+    text: `tpu: {accelerator: tpu7x-16, zone: us-central1-a}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'tpu7x-16' is no Cloud TPU type",
+      '  Google sells tpu7x (Ironwood) by GKE alone: write section kubernetes in place of tpu, see docs/kubernetes.md',
+      '  allowed: v2, v3, v4, v5litepod, v5p, v6e, each with its sizes, such as v5litepod-16',
+    ],
+  },
   'a size beyond the largest': {
     text: `tpu: {accelerator: v6e-512, zone: us-central2-b}
 `,
@@ -96,7 +115,99 @@ tpu:
     want: [
       "train.yaml:1:57: pricing: 'spto' is not one of the allowed words",
       '  did you mean spot?',
-      '  allowed: spot, ondemand, preemptible, reserved, any',
+      '  allowed: spot, ondemand, preemptible, reserved, flex-start, any',
+    ],
+  },
+  "flex-start with a duration beyond Google's bound": {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: flex-start, run_duration: 169h}
+`,
+    want: [
+      'train.yaml:1:80: run_duration: is longer than 168h (7 days), the most that Google sells',
+      '  write 168h or less; the next attempt gets as long again',
+    ],
+  },
+  'flex-start for less than a minute': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, run_duration: 59}
+`,
+    want: ['train.yaml:1:59: run_duration: is too short', '  write 60s or more'],
+  },
+  'flex-start for a node without a queue': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: flex-start, allocation_mode: tpu-vm}
+`,
+    want: [
+      'train.yaml:1:54: pricing: Google sells flex-start through queued resources only, and allocation_mode is tpu-vm',
+      '  write allocation_mode: queued-resources, or leave it out',
+    ],
+  },
+  'a run duration of a pricing that has none': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: spot, run_duration: 2h}
+`,
+    want: [
+      'train.yaml:1:74: run_duration: is for pricing flex-start only, and pricing is spot: such a slice has no end of its own',
+      '  write pricing: flex-start, or leave run_duration out',
+    ],
+  },
+  'a run duration of a reservation': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, reservation: r, run_duration: 2h}
+`,
+    want: [
+      'train.yaml:1:75: run_duration: is for pricing flex-start only, and pricing is reserved: such a slice has no end of its own',
+      '  write pricing: flex-start, or leave run_duration out',
+    ],
+  },
+  'a reservation with flex-start': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, reservation: r, pricing: flex-start}
+`,
+    want: [
+      'train.yaml:1:58: reservation: a reservation is used with pricing reserved only, and pricing is flex-start',
+      '  write pricing: reserved',
+    ],
+  },
+  'a deadline of a node without a queue': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, valid_until: 2h, allocation_mode: tpu-vm}
+`,
+    want: [
+      'train.yaml:1:58: valid_until: is how long a queued resource may wait, and allocation_mode is tpu-vm: such a request does not wait',
+      '  write allocation_mode: queued-resources, or leave it out',
+    ],
+  },
+  'a deadline by the clock': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, valid_until: 2026-12-01T00:00:00Z}
+`,
+    want: [
+      "train.yaml:1:58: valid_until: '2026-12-01T00:00:00Z' is not a number of seconds or a duration such as 90s, 5m or 1h",
+    ],
+  },
+  'a deadline of years': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, valid_until: 9000h}
+`,
+    want: [
+      'train.yaml:1:58: valid_until: is longer than a year',
+      '  write 8760h or less; leave it out to wait for ever',
+    ],
+  },
+  'a reservation in calendar mode that is not named': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: reserved, reservation_bound: true}
+`,
+    want: [
+      'train.yaml:1:83: reservation_bound: is for a future reservation, and no reservation is named',
+      '  write reservation: its name, or leave this out',
+    ],
+  },
+  'a reservation of a folder by its name': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, reservation: folders/7/reservations/r}
+`,
+    want: [
+      "train.yaml:1:58: reservation: 'folders/7/reservations/r' is no reservation",
+      "  a reservation's name, or of another project projects/OWNER/reservations/NAME, or projects/OWNER/locations/ZONE/reservations/NAME; NAME - is any of them, also of folders/F and organizations/O",
+    ],
+  },
+  'any reservation of an organization in another zone': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, reservation: organizations/8/locations/us-east5-b/reservations/-}
+`,
+    want: [
+      'train.yaml:1:58: reservation: is of zone us-east5-b, and the job may run in zone us-east5-a',
+      "  write zone: us-east5-b, or the reservation's name alone",
     ],
   },
   'a reservation with any pricing': {
@@ -139,7 +250,7 @@ tpu:
 `,
     want: [
       "train.yaml:1:61: reservation: 'My reservation' is no reservation",
-      "  a reservation's name, or of another project projects/OWNER/reservations/NAME, or projects/OWNER/locations/ZONE/reservations/NAME",
+      "  a reservation's name, or of another project projects/OWNER/reservations/NAME, or projects/OWNER/locations/ZONE/reservations/NAME; NAME - is any of them, also of folders/F and organizations/O",
     ],
   },
   'a network by its URL': {
