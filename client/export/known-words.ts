@@ -365,5 +365,7 @@ workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflo
 working workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
 wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs
 xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod
-zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(
+    /\s/,
+  ),
 );
