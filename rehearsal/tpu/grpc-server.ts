@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import * as grpc from '@grpc/grpc-js';
 import type protobuf from 'protobufjs';
 import { listenFailure } from '../listen-failure.js';
@@ -31,18 +32,31 @@ export interface GrpcServer {
 /** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0 for any */
 export async function startGrpcServer(gateway: Gateway, port: number, guard: Guard): Promise<GrpcServer> {
   const server = new grpc.Server();
-  let bound = 0;
-  const door: Door = { gateway, hostNames: guard.hostNames, localPort: () => bound };
+  const callers = new Map<string, Socket>();
+  const door: Door = { gateway, hostNames: guard.hostNames, isOwnLogin: (peer) => isOwnLogin(callers.get(peer) ?? {}) };
   for (const [service, version] of SERVICES) {
     const { definition, handlers } = serviceOf(service, version, door);
     server.addService(definition, handlers);
   }
-  bound = await new Promise<number>((resolve, reject) => {
-    const done = (error: Error | null, result: number): void =>
-      error === null ? resolve(result) : reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port'));
-    server.bindAsync(`${ADDRESS}:${port}`, serverCredentials(guard.tls), done);
+  const injector = server.createConnectionInjector(serverCredentials(guard.tls));
+  // Accepted here, since a call of gRPC names its connection by address alone, and the kernel is asked once for each.
+  const listener = createServer((socket) => {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    callers.set(
+      peer,
+      socket.once('close', () => callers.delete(peer)),
+    );
+    injector.injectConnection(socket);
   });
-  return { port: bound, close: () => server.forceShutdown() };
+  await new Promise<void>((resolve, reject) => {
+    listener.once('error', (error) => reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port')));
+    listener.listen(port, ADDRESS, resolve);
+  });
+  const close = (): void => {
+    listener.close();
+    server.forceShutdown();
+  };
+  return { port: (listener.address() as AddressInfo).port, close };
 }
 
 function serverCredentials(tls: Certificates | undefined): grpc.ServerCredentials {
@@ -55,7 +69,8 @@ function serverCredentials(tls: Certificates | undefined): grpc.ServerCredential
 interface Door {
   readonly gateway: Gateway;
   readonly hostNames: readonly string[];
-  readonly localPort: () => number;
+  /** @param peer `ADDRESS:PORT` of the other end */
+  readonly isOwnLogin: (peer: string) => boolean;
 }
 
 function serviceOf(
@@ -100,7 +115,7 @@ function handler(door: Door, method: string, version: ApiVersion): grpc.handleUn
     const headers = {
       authorization: header('authorization'),
       userProject: header('x-goog-user-project'),
-      isOwnLogin: () => isOwnLogin({ ...remoteOf(call.getPeer()), localAddress: ADDRESS, localPort: door.localPort() }),
+      isOwnLogin: () => door.isOwnLogin(call.getPeer()),
     };
     const host = dialledName(call.getHost());
     door.gateway({ wire: 'grpc', version, headers, ...(host !== undefined && { host }) }, method, call.request).then(
@@ -112,12 +127,6 @@ function handler(door: Door, method: string, version: ApiVersion): grpc.handleUn
 
 const refusedAsForeign = (reason: string): ApiError =>
   new ApiError('PERMISSION_DENIED', `refused: ${reason}; ${FOREIGN_ADVICE}`);
-
-/** @param peer `ADDRESS:PORT` */
-function remoteOf(peer: string): { readonly remoteAddress: string; readonly remotePort: number } {
-  const colon = peer.lastIndexOf(':');
-  return { remoteAddress: peer.slice(0, colon), remotePort: Number(peer.slice(colon + 1)) };
-}
 
 /** Undefined for the address itself. */
 const dialledName = (authority: string): string | undefined =>
