@@ -16,12 +16,13 @@ const TWO = { zones: ['us-central1-a', 'us-west4-a'] };
 const tpu = (keys: object): object => ({ tpu: { accelerator: 'v5litepod-16', ...keys } });
 
 describe('how long one zone is asked alone', () => {
+  const timings = { ...DEFAULT_TIMINGS, zonePatiencePreemptedMs: 4 * MINUTE };
   const patience = (machines: object, provision?: string, isPreempted = false): number | undefined =>
-    zonePatienceMs(spec(machines, provision), DEFAULT_TIMINGS, isPreempted);
+    zonePatienceMs(spec(machines, provision), timings, isPreempted);
 
-  it('is timeouts.provision; without it ten minutes, and two after a preemption', () => {
+  it('is timeouts.provision; without it ten minutes, or what is given for after a preemption', () => {
     assert.equal(patience(tpu(TWO)), 10 * MINUTE);
-    assert.equal(patience(tpu(TWO), undefined, true), 2 * MINUTE);
+    assert.equal(patience(tpu(TWO), undefined, true), 4 * MINUTE);
     assert.equal(patience(tpu(TWO), '3m'), 3 * MINUTE);
     assert.equal(patience(tpu(TWO), '3m', true), 3 * MINUTE);
   });
