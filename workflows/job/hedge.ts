@@ -18,6 +18,14 @@ export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boo
   return isPreempted ? timings.zonePatiencePreemptedMs : timings.zonePatienceMs;
 }
 
+/**
+ * How long a place in a provider's line is kept before another zone takes it, in ms. A request needs minutes from its grant to READY,
+ * so that one which is given up sooner comes to nothing in each zone (docs/adr/0101).
+ */
+export function placeKeptMs(spec: JobSpec, { zonePatienceMs: usual }: Timings, patienceMs: number): number {
+  return spec.timeouts?.provision === undefined ? Math.max(patienceMs, usual) : patienceMs;
+}
+
 /** Requests for the whole gang that the job may have at once, 1 or more. */
 export function mostRequests(spec: JobSpec, { limits }: Pick<JobSettings, 'limits'>, bought: TierPurchase): number {
   if (bought.pricing === 'reserved') return 1;

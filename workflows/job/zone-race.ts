@@ -4,7 +4,7 @@ import { JobPhase } from '../../domain/job-state.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import { type Gang, tellToGo } from './gang.js';
-import { Hedge, mostRequests } from './hedge.js';
+import { Hedge, mostRequests, placeKeptMs } from './hedge.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
@@ -177,7 +177,8 @@ export class ZoneRace {
     if (oldest !== undefined && slices.rivals.length + 1 >= most)
       await this.#follow(oldest, `${this.#zones.of(next)} has its turn`);
     await this.#startRival(next);
-    this.#hedge.wait(now, patienceMs);
+    const isFull = slices.rivals.length + 1 >= most;
+    this.#hedge.wait(now, isFull ? this.#keptMs(patienceMs) : patienceMs);
     return true;
   }
 
@@ -189,10 +190,15 @@ export class ZoneRace {
     const { slices, file } = this.#parts;
     if (file.spec.timeouts?.provision !== undefined || patienceMs === undefined) return false;
     const rounds = Math.floor(this.#movedAlone / (this.#zones.others.length + 1));
-    const isOver = now - this.#aloneSince >= patienceMs * 2 ** Math.min(rounds, MOST_DOUBLINGS);
+    const isOver = now - this.#aloneSince >= (this.#keptMs(patienceMs) ?? 0) * 2 ** Math.min(rounds, MOST_DOUBLINGS);
     if (isOver && slices.ready.length === 0) return false;
     this.#hedge.deny(now, patienceMs);
     return true;
+  }
+
+  #keptMs(patienceMs: number | undefined): number | undefined {
+    const { file, settings } = this.#parts;
+    return patienceMs === undefined ? undefined : placeKeptMs(file.spec, settings.timings, patienceMs);
   }
 
   /** The next zone that is not asked now, and has not refused just now. */
