@@ -25,6 +25,8 @@ const DAY = 24 * 60 * MINUTE;
 const START = Date.UTC(2026, 10, 1);
 const ZONES = ['us-central1-a', 'us-west4-a', 'us-south1-a'];
 const POOL = 'default';
+/** A loser is told to go as soon as the winner is ready; messages are repeated after seconds, and a deletion takes a minute. */
+const GIVEN_BACK_MS = 5 * MINUTE;
 const SLICE_UNITS = 8;
 
 interface Slice {
@@ -40,6 +42,8 @@ class Finish implements VirtualCloud {
   most = 0;
   /** Times at which one job had all of its slices ready in two zones. */
   ties = 0;
+  /** What a job has beside its slices that run when it must have given it back. */
+  readonly losersLeft: string[] = [];
   /** Zones in which the command of a job began. */
   readonly ran = new Map<string, string[]>();
   readonly #server: VirtualServer;
@@ -92,7 +96,12 @@ class Finish implements VirtualCloud {
     this.ran.set(job.id, [...(this.ran.get(job.id) ?? []), zones.join(' and ')]);
     assert.equal(slices.length, this.#gang);
     for (const { ref } of slices) assert.ok(this.slices.get(ref.name)?.isReady, `${ref.name} is not ready`);
-    await this.#server.sleep(30 * MINUTE, signal);
+    await this.#server.sleep(GIVEN_BACK_MS, signal);
+    const left = [...this.slices].filter(
+      ([name, each]) => each.job === job.id && !slices.some(({ ref }) => ref.name === name),
+    );
+    this.losersLeft.push(...left.map(([name]) => name));
+    await this.#server.sleep(20 * MINUTE, signal);
     return { kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 };
   }
 
@@ -179,6 +188,7 @@ describe(`${RACES} races of zones under a quota (model, seed ${SEED})`, function
     assert.deepEqual([...ends.values()], Array(jobs).fill('completed'), what);
     for (const [id, ran] of cloud.ran) assert.equal(ran.length, 1, `${what}: ${id} ran in ${ran.join(', then ')}`);
     for (const [id, [zones]] of cloud.ran) assert.ok(!zones?.includes(' and '), `${what}: ${id} lies in ${zones}`);
+    assert.deepEqual(cloud.losersLeft, [], `${what}: losers are there ${GIVEN_BACK_MS / MINUTE} min after the winner`);
     assert.deepEqual([...cloud.slices.keys()], [], `${what}: what did not win is there still`);
     assert.ok(cloud.most <= units, `${what}: ${cloud.most} units were asked for, and the pool has ${units}`);
     seen.ties += cloud.ties;

@@ -72,9 +72,23 @@ describe('gangs that a lease asks for beside the first', () => {
 
   it('are counted before they are known, where one asks before the first gang does', () => {
     const row1 = row('early', ['jc-e-g2']);
-    const asked = new Set(['early/r/1']);
+    const asked = new Map([['early/r/1', ['jc-e-g2']]]);
     assert.deepEqual(jobs(withoutRoomBeside([row1], [], config(15), asked)), ['early']);
     assert.deepEqual(jobs(withoutRoomBeside([row1], [], config(16), asked)), []);
+  });
+
+  it('that are there come before those that are asked for, and count until they are seen gone', () => {
+    const asks = row('asks', ['jc-a-g1', 'jc-a-g2'], { startedAt: 1 });
+    const has = row('has', ['jc-h-g1', 'jc-h-g2'], { startedAt: 9 });
+    const more = row('more', ['jc-m-g1', 'jc-m-g2', 'jc-m-g3'], { startedAt: 9 });
+    const asked = new Map([
+      ['asks/r/1', ['jc-a-g2']],
+      ['more/r/1', ['jc-m-g3']],
+    ]);
+    assert.deepEqual(jobs(withoutRoomBeside([asks, has], [], config(31), asked)), ['asks']);
+    assert.deepEqual(jobs(withoutRoomBeside([asks, has], [], config(32), asked)), []);
+    assert.deepEqual(jobs(withoutRoomBeside([asks, more], [], config(32), asked)), ['more']);
+    assert.deepEqual(jobs(withoutRoomBeside([asks, more], [], config(31), asked)), ['asks', 'more']);
   });
 
   it('that are on their way out make no room and are nobody’s to give up', () => {

@@ -267,9 +267,12 @@ export class LeaseBook {
       this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
   }
 
-  /** Leases of which a slice asks whether there is room for it beside the first gang. */
-  get askedBeside(): ReadonlySet<string> {
-    return new Set(this.#pending.asked.flatMap(({ key, isBeside }) => (isBeside ? [key] : [])));
+  /** By key of the lease: slices that ask whether there is room for them beside the first gang. */
+  get askedBeside(): ReadonlyMap<string, readonly string[]> {
+    const asked = new Map<string, string[]>();
+    for (const { key, slice, isBeside } of this.#pending.asked)
+      if (isBeside) asked.set(key, [...(asked.get(key) ?? []), slice]);
+    return asked;
   }
 
   /**

@@ -7,20 +7,26 @@ import { gangsBeside, type LeaseRow, tierOf, unitsInUse, unitsOfGangs } from './
 export const NO_ROOM_BESIDE = 'its pool has no room for a second request';
 
 /**
- * Leases that ask for chips and have gangs beside the first (docs/adr/0101) for which there is no room: another job waits for chips
- * of their types, or their tier has fewer than all of it would take. Whoever was granted first keeps them first.
+ * Leases that ask for chips and have gangs beside the first (docs/adr/0101), or a slice that asks for one, for which there is no room:
+ * another job waits for chips of their types, or their tier has fewer than all of it would take. A gang that is there comes before one
+ * that is asked for, and counts until it is seen gone, whether there is room for it or not. Whoever was granted first comes first.
  * @param leased all that counts against the pool
- * @param asked keys of leases of which a slice asks now
+ * @param asked by key of the lease: slices that ask now
  */
 export function withoutRoomBeside(
   leased: readonly LeaseRow[],
   waiting: readonly LeaseRow[],
   config: QuotaConfig,
-  asked: ReadonlySet<string> = new Set(),
+  asked: ReadonlyMap<string, readonly string[]> = new Map(),
 ): readonly LeaseRow[] {
+  const askedBy = (row: LeaseRow): readonly string[] => asked.get(leaseKey(row.lease)) ?? [];
+  const there = (row: LeaseRow): number =>
+    gangsBeside({ slices: row.slices.filter(({ name }) => !askedBy(row).includes(name)) });
   // A slice beside the first gang may ask before the first one does.
-  const gangsOf = (row: LeaseRow): number => Math.max(gangsBeside(row), asked.has(leaseKey(row.lease)) ? 1 : 0);
-  const beside = leased.filter((row) => row.state === 'asking' && gangsOf(row) > 0);
+  const gangsOf = (row: LeaseRow): number => Math.max(gangsBeside(row), askedBy(row).length > 0 ? 1 : 0);
+  const beside = leased
+    .filter((row) => row.state === 'asking' && gangsOf(row) > 0)
+    .toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0));
   if (beside.length === 0 || config.kind === 'unlimited') return [];
   const wanted = new Set(waiting.flatMap(({ demand }) => Object.keys(demand.units)));
   const tiers = config.tiers.length;
@@ -29,13 +35,16 @@ export function withoutRoomBeside(
       .filter((row) => tierOf(row, tiers) === tier)
       .reduce<QuotaUnits>((sum, row) => addUnits(sum, beside.includes(row) ? row.demand.units : unitsInUse(row)), {}),
   );
-  const without: LeaseRow[] = [];
-  for (const row of beside.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0))) {
+  const without = new Set<LeaseRow>();
+  const claim = (row: LeaseRow, gangs: number, isThere: boolean): void => {
     const tier = tierOf(row, tiers);
-    const all = addUnits(used[tier] ?? {}, unitsOfGangs(row, gangsOf(row)));
+    const all = addUnits(used[tier] ?? {}, unitsOfGangs(row, gangs));
     const isWanted = Object.keys(row.demand.units).some((type) => wanted.has(type));
-    if (isWanted || !isWithin(all, config.tiers[tier] ?? {})) without.push(row);
-    else used[tier] = all;
-  }
-  return without;
+    const isRoom = !isWanted && isWithin(all, config.tiers[tier] ?? {});
+    if (!isRoom) without.add(row);
+    if (isRoom || isThere) used[tier] = all;
+  };
+  for (const row of beside) if (there(row) > 0) claim(row, there(row), true);
+  for (const row of beside) if (askedBy(row).length > 0) claim(row, gangsOf(row) - there(row), false);
+  return [...without];
 }
