@@ -39,10 +39,7 @@ export interface Timings {
   readonly zoneBackoffMaxMs: number;
   /** How long one of several zones is asked alone, where `timeouts.provision` does not say (docs/adr/0101). */
   readonly zonePatienceMs: number;
-  /**
-   * The same of a job whose slices were preempted, until it has all of them again. A request needs minutes from its grant to READY, and
-   * one that has less than that comes to nothing in each zone: 2 minutes lost 14 % of the chip-hours that 10 lose 4 % of (docs/runs.md).
-   */
+  /** The same of a job whose slices were preempted, until it has all of them again. A place in line is kept for `zonePatienceMs`. */
   readonly zonePatiencePreemptedMs: number;
   /** History events after which a job continues as new between two supervision activities. */
   readonly jobHistoryEvents: number;
@@ -73,7 +70,7 @@ export const DEFAULT_TIMINGS: Timings = {
   zoneBackoffMs: 15 * SECOND,
   zoneBackoffMaxMs: 10 * MINUTE,
   zonePatienceMs: 10 * MINUTE,
-  zonePatiencePreemptedMs: 10 * MINUTE,
+  zonePatiencePreemptedMs: 2 * MINUTE,
   jobHistoryEvents: 10_000,
   quotaHistoryEvents: 2_000,
   quotaHistoryBytes: 2_000_000,

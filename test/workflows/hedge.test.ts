@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { Hedge, mostRequests, zonePatienceMs } from '../../workflows/job/hedge.js';
+import { Hedge, mostRequests, placeKeptMs, zonePatienceMs } from '../../workflows/job/hedge.js';
 
 const MINUTE = 60_000;
 
@@ -16,15 +16,19 @@ const TWO = { zones: ['us-central1-a', 'us-west4-a'] };
 const tpu = (keys: object): object => ({ tpu: { accelerator: 'v5litepod-16', ...keys } });
 
 describe('how long one zone is asked alone', () => {
-  const timings = { ...DEFAULT_TIMINGS, zonePatiencePreemptedMs: 4 * MINUTE };
   const patience = (machines: object, provision?: string, isPreempted = false): number | undefined =>
-    zonePatienceMs(spec(machines, provision), timings, isPreempted);
+    zonePatienceMs(spec(machines, provision), DEFAULT_TIMINGS, isPreempted);
 
-  it('is timeouts.provision; without it ten minutes, or what is given for after a preemption', () => {
+  it('is timeouts.provision; without it ten minutes, and two after a preemption', () => {
     assert.equal(patience(tpu(TWO)), 10 * MINUTE);
-    assert.equal(patience(tpu(TWO), undefined, true), 4 * MINUTE);
+    assert.equal(patience(tpu(TWO), undefined, true), 2 * MINUTE);
     assert.equal(patience(tpu(TWO), '3m'), 3 * MINUTE);
     assert.equal(patience(tpu(TWO), '3m', true), 3 * MINUTE);
+  });
+
+  it('is no reason to give a place up before it had ten minutes, unless timeouts.provision says so', () => {
+    const kept = (provision?: string) => placeKeptMs(spec(tpu(TWO), provision), DEFAULT_TIMINGS, 2 * MINUTE);
+    assert.deepEqual([kept(), kept('2m')], [10 * MINUTE, 2 * MINUTE]);
   });
 
   it('has no end where there is no other zone, or where the provider says no at once', () => {
