@@ -74,13 +74,14 @@ const nameList = (all: readonly OwnMachine[]): string =>
 
 function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
   const { name, user, accelerators } = machine;
-  const { aside, drained, lastProblem } = record;
+  const { aside, drained, lastProblem, warning } = record;
   const row = {
     name,
     address: placeOf(machine),
     user,
     accelerators,
     ...(slice && { slice: slice.name, job: slice.job }),
+    ...(warning !== undefined && { warning }),
   };
   if (seen.kind === 'silent')
     return { ...row, state: 'silent', problem: aside ? `put aside: ${aside.reason}` : seen.message };
@@ -90,6 +91,7 @@ function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
     return { ...row, state: 'drained', problem, since: drained.at };
   }
   if (aside !== undefined) return { ...row, state: 'aside', problem: aside.reason, since: aside.at };
-  const problem = lastProblem && record.failures > 0 ? { problem: `at its last use: ${lastProblem.text}` } : {};
+  const found = lastProblem && `when it was inspected, ${new Date(lastProblem.at).toISOString()}: ${lastProblem.text}`;
+  const problem = found === undefined ? {} : { problem: found };
   return { ...row, state: seen.kind, ...problem };
 }

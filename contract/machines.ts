@@ -33,6 +33,8 @@ export interface MachineRow {
   readonly slice?: string;
   /** Why it is not used, or what was wrong at its last use; in sentences. */
   readonly problem?: string;
+  /** What is odd, and keeps nobody from using it. */
+  readonly warning?: string;
   readonly since?: EpochMs;
 }
 

@@ -39,7 +39,7 @@ function table({ machines: rows }: MachinesAnswer): readonly string[] {
     row.job ?? '-',
     acceleratorText(row),
     row.address,
-    row.problem ?? '',
+    [row.problem ?? [], row.warning === undefined ? [] : `warning: ${row.warning}`].flat().join('; '),
   ]);
   return renderTable([['MACHINE', 'STATE', 'JOB', 'HAS', 'ADDRESS', 'WHY'], ...cells], terminalWidth(process.stdout));
 }
