@@ -25,7 +25,11 @@ export function machinesActivities({ pools, quota, machinesOperator }: Outside):
   };
 }
 
-function operate(operator: MachinesOperator, { verb, pool, by, reason }: MachinesInput, chosen: readonly OwnMachine[]) {
+function operate(
+  operator: MachinesOperator,
+  { verb, pool, by, reason, claim }: MachinesInput,
+  chosen: readonly OwnMachine[],
+) {
   switch (verb) {
     case 'ls':
       return Promise.resolve();
@@ -37,7 +41,21 @@ function operate(operator: MachinesOperator, { verb, pool, by, reason }: Machine
       return operator.undrain(pool, chosen);
     case 'forget':
       return operator.forget(pool, chosen, by);
+    case 'release':
+      return release(operator, pool, chosen, claim);
   }
+}
+
+async function release(
+  operator: MachinesOperator,
+  pool: string,
+  [machine, ...others]: readonly OwnMachine[],
+  claim: string | undefined,
+): Promise<void> {
+  if (machine === undefined || others.length > 0 || claim === undefined)
+    throw refusal('release: takes one machine, and --claim with the claim that jobctl machines ls shows of it');
+  const why = await operator.release(pool, machine, claim);
+  if (why !== undefined) throw refusal(`nothing was released: ${machine.name} ${why}`);
 }
 
 function refusal(message: string): ApplicationFailure {

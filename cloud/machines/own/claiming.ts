@@ -281,11 +281,18 @@ export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenM
   return reach;
 }
 
+const releaseText = (claim: string): string =>
+  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
+
 export function takenText(text: string): string {
   const claim = readClaim(text);
-  if (claim === undefined) return 'is held by a claim that jobctl cannot read: look at ~/.jobctl/machine/claim on it';
-  const { slice, pool, ownership } = claim;
-  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})`;
+  if (claim === undefined) {
+    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
+    const release = word === undefined ? 'remove it there' : releaseText(word);
+    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
+  }
+  const { slice, pool, ownership, uid } = claim;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner}): ${releaseText(uid)}`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

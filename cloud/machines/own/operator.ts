@@ -90,6 +90,20 @@ export class OwnMachinesOperator implements MachinesOperator {
     return this.#change(pool, machines, (before) => ({ ...before, forgotten: { at, by }, aside }));
   }
 
+  async release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined> {
+    const held = sliceOn(await this.#records.read(pool), machine);
+    if (held?.uid === claim)
+      return `is held by slice ${held.name} of job ${held.job}: jobctl cancel ${held.job} ends it`;
+    const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, async (verbs) => {
+      const { claim: text } = await verbs.holder('-');
+      const uid = text?.split('\n', 1)[0];
+      if (uid !== claim) return text === undefined ? 'has no claim' : takenText(text);
+      await verbs.vacate(claim, GRACE_MS);
+      return undefined;
+    });
+    return visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}`;
+  }
+
   async #change(
     pool: string,
     machines: readonly OwnMachine[],
