@@ -3,9 +3,11 @@ import type { RunRequest } from '../../cloud/hosts/port.js';
 import { until } from '../until.js';
 import { withGpuHost } from './gpu-host.js';
 import { ended, NOTICE, request } from './run.js';
+import { never } from './session.js';
 
 const H100 = { accelerator: { type: 'h100', count: 1 } };
 const PERSISTENCED = 'exec 3< /dev/nvidia0; exec -a /usr/bin/nvidia-persistenced sleep 300';
+const NO_OUTPUT = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
 const onGpu = (waitMs = 60_000): Partial<RunRequest> => ({
   accelerator: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [], waitMs },
 });
@@ -90,6 +92,33 @@ describe('who uses the GPUs of a host', () => {
       assert.deepEqual(await connection.stopRun('train-x1-a1', 100, NOTICE), { kind: 'absent' });
       assert.deepEqual(await waiting.startRun(request('echo mine', onGpu())), { kind: 'absent' });
     }));
+
+  it('may be what a job left, out of its session and environment: it is ended with the claim, and nothing older', function () {
+    // Of root nobody can tell whose a process is, so nothing is ended there: the login user is another.
+    if (process.getuid?.() !== 0) return this.skip();
+    return withGpuHost(
+      1,
+      async ({ connection, machine, runs, answers: answer }) => {
+        answer(
+          `case "$*" in -L) echo 'GPU 0: H100 (UUID: GPU-0)' ;; *) for p in $(pgrep '^hold'); do echo "$p, hold"; done ;; esac`,
+        );
+        const holds = (name: string): string => `exec 7< /dev/nvidia0; exec -a ${name} ~/hold 300`;
+        await runs('prepare', 'cp /bin/sleep ~/hold; sleep 300');
+        await until('a copy', async () => (await connection.exec('test -x ~/hold', NO_OUTPUT)).code === 0);
+        const older = await runs('older', holds('older'));
+        await until('another second', async () => (await machine.inspect(H100)).busy !== undefined);
+        await connection.exec('sleep 2', NO_OUTPUT);
+        await machine.claim('claim-1', 'claim-1\nrest\n');
+        const leaks = `(setsid env -i HOME="$HOME" bash -c '${holds('leaked')}' &); sleep 300`;
+        await connection.startRun(request(leaks, onGpu(0)));
+        await until('two', async () => (await machine.inspect(H100)).busy?.includes(', '));
+        await machine.vacate('claim-1', 100);
+        const { busy } = await machine.inspect(H100);
+        assert.equal(busy, `accelerator devices are in use by process ${older} (hold)`);
+      },
+      4242,
+    );
+  });
 
   it('warns of another model than the pool file says, and of GPUs that it does not name', () =>
     withGpuHost(2, async ({ inspect }) => {

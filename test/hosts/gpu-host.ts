@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Declared, Inspection, MachineVerbs } from '../../cloud/hosts/machine-verbs.js';
@@ -9,6 +9,7 @@ import { type HostSession, withHost } from './session.js';
 
 /** A host with /dev/nvidia0 .. and an `nvidia-smi` that answers as the driver of one H100 did (2026-11-26). */
 export interface GpuHost extends HostSession {
+  readonly machine: MachineVerbs;
   inspect(declared: Declared): Promise<Inspection>;
   /** The lines of `--query-compute-apps=pid,process_name`, or a shell script of one's own. */
   computes(lines: string): void;
@@ -19,7 +20,8 @@ export interface GpuHost extends HostSession {
 
 const H100 = 'NVIDIA H100 80GB HBM3';
 
-export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>): Promise<void> {
+/** @param uid whom it lets in; for another than one's own one must be root */
+export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-host-'));
   chmodSync(folder, 0o755);
   const dev = join(folder, 'dev');
@@ -41,21 +43,29 @@ export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise
   computes('');
   const namespace = await startNamespace(steps.join(' && '));
   const env = { PATH: `${folder}:${process.env['PATH']}` };
+  const home = join(folder, 'home');
+  mkdirSync(home);
+  if (uid !== undefined) chownSync(home, uid, uid);
+  const as = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  const enter = [...namespace.enter, ...as];
   try {
     await withHost(
       async (session) => {
         const runs: GpuHost['runs'] = async (name, script) => {
           const file = join(session.host.home, name);
-          const [enter = '', ...words] = namespace.enter;
+          const [program = '', ...words] = enter;
           const text = `echo $BASHPID > ${file}.new; mv ${file}.new ${file}; ${script}`;
-          spawn(enter, [...words, 'bash', '-c', text], { stdio: 'ignore' });
+          spawn(program, [...words, 'bash', '-c', text], {
+            stdio: 'ignore',
+            env: { ...process.env, HOME: session.host.home },
+          });
           await until(`${name} runs`, () => existsSync(file));
           return Number(session.read(name));
         };
         const { machine } = session.connection as unknown as { readonly machine: MachineVerbs };
-        await work({ ...session, computes, answers, runs, inspect: (declared) => machine.inspect(declared) });
+        await work({ ...session, computes, answers, runs, machine, inspect: (declared) => machine.inspect(declared) });
       },
-      { enter: namespace.enter, env },
+      { enter, env, home },
     );
   } finally {
     namespace.kill();

@@ -55,12 +55,39 @@ verb_vacate() {
   # What passed the fence before the mark, and began after the look.
   sleep 0.3
   clear_runs 0
+  end_leaked
   # Another worker may have done the same, and another claim may have come since.
   exec 9> "$machine/lock"
   flock 9
   held_by && [ "$holder" = "$id" ] && rm -f "$claim"
   sync "$machine" 2>/dev/null
   say vacated
+}
+
+# What the login user runs on the accelerators since the claim, and no run knows any more: it dropped its environment, its session and
+# its parents. Where root logs in nothing is ended: a service or an administrator runs as root too.
+end_leaked() {
+  [ "$(id -u)" != 0 ] && claimed_s=$(stat -c %Y "$claim" 2>/dev/null) || return 0
+  set -- $(devices_of TPU) $(devices_of NVIDIA)
+  [ ! -e /dev/kfd ] || set -- "$@" /dev/kfd
+  [ $# -gt 0 ] && look_who "$@" && [ -n "$busy" ] || return 0
+  claim_age=$(($(date +%s) - claimed_s)) leaked=
+  for pid in $(printf '%s\\n' "$users" | grep -o '^[0-9]*' | sort -u); do
+    [ "$(stat -c %u "/proc/$pid" 2>/dev/null)" = "$(id -u)" ] && has_open "$pid" "$@" || continue
+    age=$(($(uptime_ms) / 1000 - $(start_time "$pid") / $(getconf CLK_TCK)))
+    [ $age -gt $claim_age ] || leaked="$leaked $pid"
+  done
+  [ -n "$leaked" ] || return 0
+  kill -TERM $leaked 2>/dev/null
+  for look in 1 2 3 4 5 6 7 8 9 10; do kill -0 $leaked 2>/dev/null || return 0; sleep 0.2; done
+  kill -KILL $leaked 2>/dev/null
+}
+# has_open PID FILE..: the driver's number may be of another PID namespace, and another's here.
+has_open() {
+  held=$(readlink "/proc/$1/fd/"* 2>/dev/null)
+  shift
+  for file in "$@"; do printf '%s\\n' "$held" | grep -qxF "$file" && return; done
+  return 1
 }
 
 clear_runs() {
