@@ -6,9 +6,9 @@ acceleratortype acceleratortypes accept accepted accepteddata acceptjob access a
 accessconfigs accessdenied accessexplained accessnotconfigured accesstokenfile according account accounts accountsprefix
 accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom
 activities activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror
-adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms ag again
-against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms alias
-alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
+administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms
+ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms
+alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
 allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt
 alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate
 annotations announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway
@@ -42,7 +42,7 @@ change changed changes channel channelrefused character characters charset chdir
 chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks
 cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes
 classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
-clientcertpair clientid clientoperationid clients clientsecret clock close closed closedat closedjobs closers closes
+clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs closers closes
 closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
 cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
 cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols
@@ -108,11 +108,11 @@ frames free freed freedaddresses freedat freeze fresh from frompayload front fro
 fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangseconds gap garbage
 gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
 gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
-generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken geteffectivepolicy
-getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource
-getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr gi gib git git_secret gitcommit github
-gitignore gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally
-globoff globs globstar gm gnu go goes going gone good goog google google_application_credentials
+generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken getconf
+geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject
+getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr gi gib git git_secret
+gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob
+global globally globoff globs globstar gm gnu go goes going gone good goog google google_application_credentials
 google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
 googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
 granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater greatest grep group grouped groupname
@@ -166,26 +166,26 @@ known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion
 l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
 largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastheartbeattime lasting lastinguid
 lastprobetime lastproblem lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
-launch lavor layout lazy lc le leader leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer
-leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
-legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
-letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
-lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
-listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
-listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
-lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
-locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
-log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
-loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
-look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
-mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
-maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed malformedxml
-manage managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong
-manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob
-matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall
-maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults
-maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant
-meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
+launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn lease
+leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool
+legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let
+letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life
+lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms
+link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister
+listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
+listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress
+localfiles localhost locally localport located location locationid locations locationtype lock locked lockfile lockfiles
+locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile
+logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest
+longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls
+lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main
+maintained maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed
+malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
+manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
+matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxreplicas maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me
+mean means meant meanwhile measure media medialink mediatype medium meet megabytes megagpu megamem megascale
 megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
 mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
 metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
@@ -226,19 +226,19 @@ past paste patch path pathname paths patience patiencems pattern patterns pause 
 payloadtampered pc pd pem pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps
 perhost periods periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions
 permit permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
-pet_nnodes pet_node_rank phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places
-placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible
-please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
-podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
-points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base
-portbase ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
-preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife
-preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule
-preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri
-price prices pricing primary principal principals print print0 printed printf prints prio priorities priority
-priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname priorityfloors
-prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem
-problems proc process processes profile program programs progress project project_id project_membership
+pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place
+placed placeof places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans
+plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing
+podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
+podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
+poolstate port port_base portbase ports position posix posixaccounts post power pre preclose precondition
+preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible
+preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference
+preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint
+previous previousend pri price prices pricing primary principal principals print print0 printed printf prints prio
+priorities priority priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname
+priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro
+probe problem problems proc process processes profile program programs progress project project_id project_membership
 project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
 projects projectviewer promisemiddleware promises proof proofof propagate propagation propagationpolicy properties
 propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider providers
@@ -319,7 +319,7 @@ supervisor support supported surrogate surroundings suspect suspend suspended su
 suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl
 systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
 taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task
-taskattempts taskqueue tasks tb tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
+taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
 temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating
 terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
 testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
