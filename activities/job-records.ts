@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Context, log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
-import { askedMachines, askedSize, formatSlices, machineRequestOf } from '../domain/machines.js';
+import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import { loginNameOf } from '../domain/login-name.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -96,9 +96,10 @@ async function acceptJob(
   // Before any slice is asked for: from now on somebody looks for what is ours there.
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
+  const label = labelOfJob(spec, installation.label);
   return {
     owner: installation.owner,
-    ...(installation.label === undefined ? {} : { label: installation.label }),
+    ...(label === undefined ? {} : { label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
     publicKey,

@@ -25,7 +25,11 @@ export function machinesActivities({ pools, quota, machinesOperator }: Outside):
   };
 }
 
-function operate(operator: MachinesOperator, { verb, pool, by, reason }: MachinesInput, chosen: readonly OwnMachine[]) {
+function operate(
+  operator: MachinesOperator,
+  { verb, pool, by, reason, claim }: MachinesInput,
+  chosen: readonly OwnMachine[],
+) {
   switch (verb) {
     case 'ls':
       return Promise.resolve();
@@ -37,7 +41,21 @@ function operate(operator: MachinesOperator, { verb, pool, by, reason }: Machine
       return operator.undrain(pool, chosen);
     case 'forget':
       return operator.forget(pool, chosen, by);
+    case 'release':
+      return release(operator, pool, chosen, claim);
   }
+}
+
+async function release(
+  operator: MachinesOperator,
+  pool: string,
+  [machine, ...others]: readonly OwnMachine[],
+  claim: string | undefined,
+): Promise<void> {
+  if (machine === undefined || others.length > 0 || claim === undefined)
+    throw refusal('release: takes one machine, and --claim with the claim that jobctl machines ls shows of it');
+  const why = await operator.release(pool, machine, claim);
+  if (why !== undefined) throw refusal(`nothing was released: ${machine.name} ${why}`);
 }
 
 function refusal(message: string): ApplicationFailure {
@@ -74,13 +92,14 @@ const nameList = (all: readonly OwnMachine[]): string =>
 
 function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
   const { name, user, accelerators } = machine;
-  const { aside, drained, lastProblem } = record;
+  const { aside, drained, lastProblem, warning } = record;
   const row = {
     name,
     address: placeOf(machine),
     user,
     accelerators,
     ...(slice && { slice: slice.name, job: slice.job }),
+    ...(warning !== undefined && { warning }),
   };
   if (seen.kind === 'silent')
     return { ...row, state: 'silent', problem: aside ? `put aside: ${aside.reason}` : seen.message };
@@ -90,6 +109,7 @@ function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
     return { ...row, state: 'drained', problem, since: drained.at };
   }
   if (aside !== undefined) return { ...row, state: 'aside', problem: aside.reason, since: aside.at };
-  const problem = lastProblem && record.failures > 0 ? { problem: `at its last use: ${lastProblem.text}` } : {};
+  const found = lastProblem && `when it was inspected, ${new Date(lastProblem.at).toISOString()}: ${lastProblem.text}`;
+  const problem = found === undefined ? {} : { problem: found };
   return { ...row, state: seen.kind, ...problem };
 }

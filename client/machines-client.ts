@@ -18,6 +18,8 @@ export interface MachinesCall {
   /** Who asks, by the caller's word; the pool file's `admins` are compared with it. */
   readonly by: string;
   readonly reason?: string;
+  /** Of `release`: the claim that is removed, as `ls` shows it. */
+  readonly claim?: string;
 }
 
 /**

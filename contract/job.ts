@@ -211,6 +211,8 @@ export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
 export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
+  /** Absent: the store. */
+  readonly of?: 'accelerator';
   readonly what?: string;
   /** Its command has ended on all hosts. Absent: it may run; an earlier worker does not say it. */
   readonly hasEnded?: true;

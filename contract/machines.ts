@@ -4,7 +4,7 @@ import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
 import type { EpochMs } from '../domain/units.js';
 import { type Form, form } from './form.js';
 
-export const MACHINE_VERBS = ['ls', 'check', 'drain', 'undrain', 'forget'] as const;
+export const MACHINE_VERBS = ['ls', 'check', 'drain', 'undrain', 'forget', 'release'] as const;
 export type MachineVerb = (typeof MACHINE_VERBS)[number];
 
 export interface MachinesInput {
@@ -16,6 +16,8 @@ export interface MachinesInput {
   /** Who asks, by the caller's word. */
   readonly by: string;
   readonly reason?: string;
+  /** Of `release`: the claim that is removed. */
+  readonly claim?: string;
 }
 
 /** `silent`: it did not answer. `foreign`: held by a claim that this installation did not make. */
@@ -33,6 +35,8 @@ export interface MachineRow {
   readonly slice?: string;
   /** Why it is not used, or what was wrong at its last use; in sentences. */
   readonly problem?: string;
+  /** What is odd, and keeps nobody from using it. */
+  readonly warning?: string;
   readonly since?: EpochMs;
 }
 
@@ -56,6 +60,7 @@ export const machinesInputForm: Form<MachinesInput> = form(
     names: z.array(z.string().min(1)),
     by: z.string().min(1),
     reason: z.string().exactOptional(),
+    claim: z.string().min(1).exactOptional(),
   }),
 );
 

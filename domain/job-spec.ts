@@ -66,6 +66,8 @@ export interface JobTimeouts {
   readonly provision?: number;
   /** How long its hosts may be set up in one attempt. */
   readonly setup?: number;
+  /** How long the command waits for accelerators that another process uses; 0: they are not looked at. Absent: a minute. */
+  readonly device?: number;
   /** How long the command may run in one attempt. */
   readonly run?: number;
   /** How long it may print nothing on any of its hosts, in one attempt. `LEAST_NO_OUTPUT_SECONDS` or more. */

@@ -29,6 +29,10 @@ export function kindOfJob(request: MachineRequest): MachineKindName {
   throw new RangeError(`the job asks for no machines: wanted a section ${sections.join(' or ')}`);
 }
 
+/** The installation's label for a job: a rehearsal simulates providers, and what runs on machines of one's own is real. */
+export const labelOfJob = (request: MachineRequest, label: string | undefined): string | undefined =>
+  kindOfJob(request) === 'machines' ? undefined : label;
+
 /** The part of a spec that a pool's defaults complete. */
 export function machineRequestOf(spec: JobSpec): MachineRequest {
   const { name } = machineKind(kindOfJob(spec)).section;

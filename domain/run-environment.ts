@@ -51,11 +51,5 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   };
 }
 
-/** How long the runner waits for accelerators that somebody has: `JOBCTL_DEVICE_WAIT_SECONDS`; undefined = its default. */
-export function deviceWaitMs({ env }: Pick<JobSpec, 'env'>): number | undefined {
-  const seconds = env['JOBCTL_DEVICE_WAIT_SECONDS'];
-  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
-}
-
 /** The port of `jax.distributed`: the one that JAX's own cluster detection uses on Cloud TPU. */
 export const COORDINATOR_PORT = 8476;

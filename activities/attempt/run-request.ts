@@ -3,7 +3,7 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer } from '../../domain/modules/command.js';
-import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { runEnvironment } from '../../domain/run-environment.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
@@ -30,7 +30,7 @@ export function runRequest(
   const { spec, attempt, settings } = input;
   const { slice, index } = host.target;
   const container = commandContainer(spec);
-  const waitMs = deviceWaitMs(spec);
+  const waitSeconds = spec.timeouts?.device;
   const { devices } = machineKind(kindOfJob(spec));
   return {
     runId: runIdOf(input),
@@ -38,7 +38,7 @@ export function runRequest(
     script,
     env: { ...runEnvironment(spec, runPlace(input), slice, index), ...rayPlace(installation, input, host) },
     ...(container && { container }),
-    accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
+    accelerator: { ...devices, ...(waitSeconds !== undefined && { waitMs: waitSeconds * 1000 }) },
     sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
     exitRecord: {
       ...hostUpload(store, exitRecordOf(input, host), 'absent'),

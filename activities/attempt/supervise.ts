@@ -16,6 +16,7 @@ import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
+import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
 import { ActivityEnd } from './activity-end.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
 import { decidingHosts, decisiveEnds, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
@@ -112,6 +113,7 @@ class Supervision {
   readonly #endedAt = new Map<HostEnd, EpochMs>();
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
+  readonly #waits: AcceleratorWaits;
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
   #secrets: ReturnType<typeof secretVariables> | undefined;
@@ -128,6 +130,7 @@ class Supervision {
     this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
+    this.#waits = acceleratorWaits(input);
     this.#dependencies = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
@@ -325,7 +328,7 @@ class Supervision {
     const at = { slice: target.slice, host: target.index };
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const known = this.#known.get(host) as KnownOutput;
-    const [stream, started] = await Promise.all([
+    const [stream, asked] = await Promise.all([
       LogStream.open(this.#shipping, prefix, host.number, this.#signal).then((opened) => {
         // Before the host answers: one that never does has a log too.
         this.#streams.set(host, opened);
@@ -339,13 +342,17 @@ class Supervision {
         return startRun(connection, request, this.#input.spec.secrets && this.#secretsOnce);
       }),
     ]);
+    if (asked.kind === 'ended before') {
+      this.#ended.set(host, asked.end);
+      return asked.end;
+    }
+    const started = await this.#waits.through(host, asked, async () => {
+      await pause(WAIT_LOOK_MS, this.#signal);
+      return this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+    });
     if (started.kind === 'fenced') {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
-    }
-    if (started.kind === 'ended before') {
-      this.#ended.set(host, started.end);
-      return started.end;
     }
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
@@ -401,6 +408,8 @@ class Supervision {
     (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
 }
 
+/** Between two looks at a command that waits for an accelerator. */
+const WAIT_LOOK_MS = 1_000;
 /** What a worker has heard is kept, if its attempt is not over by then. */
 const KEEP_AFTER_MS = 2_000;
 /** A look that lasts no longer is nobody's news. */

@@ -6,52 +6,52 @@ acceleratortype acceleratortypes accept accepted accepteddata acceptjob access a
 accessconfigs accessdenied accessexplained accessnotconfigured accesstokenfile according account accounts accountsprefix
 accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom
 activities activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror
-adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms ag again
-against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms alias
-alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
+administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms
+ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms
+alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
 allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt
 alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate
 annotations announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway
 apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis
 apiversion apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules
-apt architecture archive archived are aretakenback arg args argument arguments argv arm64 around array arrive arrived as
-asc asia aside ask asked askedat askedby asker asking asking_timeout askingend askingends askingsince askingtimeoutms
-asks assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend
-attended attribute attributes audience audit audited auditline australia auth authclient authenticated authentication
-authenticationrequired autherror authhandler authmethods authoptions authority authorization authorize authorized
-authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic automaticrestart
-automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild awaited awaiting
-awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient backofflimit
-backofflimitexceeded backs backslash bad bad_alias bad_collection_type bad_directive bad_dq_escape bad_indent
-bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base base64url baseserver bash bashpid bashrc
-basicconstraints bastion batch bcd be bearer became becameready because become becomes been before began begin beginning
-beginparts beginresumable begins begun behind being believe believed belong belongs below beside best besteffort between
-beyond big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block block_as_implicit_key
-block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure bootfailures bootid
-booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits borrowinglimits borrows both
-bought bound boundaries boundary bounds braces bracket brackets break brevo_email bring brings broke broken brought
-browser bs bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets
-buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds buildwanted built
-builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte
-bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated calendar call callback
-called caller callers callfailed callinvocationtransformer calls callspersecond calltimeoutms came can cancel
-cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates
-cannot canreschedule capacity capacityunits capitals carried carries carry case cat categories cause causes cd cell
-cells central1 central2 cert cert_chain certificate certificates cgroup chain chance change changed changes channel
-channelrefused character characters charset chdir check checked checks child children chip chiphours chips
-chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum
-claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command
-clear clearafter clearafterms clearat client client_email client_id client_secret clientcertpair clientid
-clientoperationid clients clientsecret clock close closed closedat closedjobs closers closes closing cloud cloudat
-cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone
-cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl
-code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column
-columndefinitions columns com come comes coming comm comma command commands commas comment commit common
+apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64 around array arrive
+arrived as asc asia aside ask asked askedat askedby asker asking asking_timeout askingend askingends askingsince
+askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts
+attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
+authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
+authorization authorize authorized authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic
+automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild
+awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient
+backofflimit backofflimitexceeded backs backslash bad bad_alias bad_collection_type bad_directive bad_dq_escape
+bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base base64url baseserver bash
+bashpid bashrc basicconstraints bastion batch bcd be bearer became becameready because become becomes been before began
+begin beginning beginparts beginresumable begins begun behind being believe believed belong belongs below beside best
+besteffort between beyond big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block
+block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure
+bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits
+borrowinglimits borrows both bought bound boundaries boundary bounds braces bracket brackets break brevo_email bring
+brings broke broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets
+buckettaken budget budgets buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews
+builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but
+bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile
+calculated calendar call callback called caller callers callfailed callinvocationtransformer calls callspersecond
+calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation
+cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried carries carry case cat
+categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates cgroup chain chance
+change changed changes channel channelrefused character characters charset chdir check checked checks child children
+chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks
+cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes
+classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
+clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs closers closes
+closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
+cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
+cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols
+column columndefinitions columns com come comes coming comm comma command commands commas comment commit common
 commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
 completedindexes completemultipartuploadresult completeparts completion completionmode completions completionsreached
 completiontime component componentcount components compose compute compute_engine computemetadata computer computers
-conda condition conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile
-configmap configmaps configs configurable configuration configurations configure configured confinement
+computes conda condition conditionnotmet conditionof conditions conf config config_entry config_file configentry
+configfile configmap configmaps configs configurable configuration configurations configure configured confinement
 confinementreason confirm conflict connect connected connecting connection connectionerror connectionlost connects
 connecttimeoutms consist consistent console const constant constraint consumer consumer_project_id
 consumereservationtype consumerquotalimits consumerquotametrics contact contained container containercannotrun
@@ -62,7 +62,7 @@ cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordina
 coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus crd create createbucket
 createbuild createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems
 createslice createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile
-critical crlsign cron cross crt crypto csi ctr ctrl cuda curl curlrc curls current currently custom customer
+critical crlsign cron cross crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
 customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dashboard dashes data
 data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded deadlineexceeded
 deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys decrypted deep
@@ -77,10 +77,10 @@ dimensions dir direction directly directory dirname dirs disable disabled disabl
 disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
 disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
 document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
-drain drained draining drainingsince drainingunits drains drawn dri driver drop dropped drops ds dsaencoding dstack dual
-due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
+drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack
+dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either element elif eloop else
+effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else
 elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
 enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
 encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
@@ -109,32 +109,32 @@ frozen fs fsgroup fss fssl fstype fulfill fulfilled full fulldisk fully function
 gang_timeout gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
 gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge
 gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
-getacceleratortype getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode
-getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg ghcr
-gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives giveup
-giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
+getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
+getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
+gg ghcr gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives
+giveup giveups giving gke glob global globally globoff globs globstar gm gnu go goes going gone good goog google
 google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
 googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
-graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants greater greatest
-grep group grouped groupname groups groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow
-gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems
-gunzipped guploader gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler handlers
-handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash
-hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr
-hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec health
-healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms
-heldsince hellman help helper helpful here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical
-hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder
-holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount
-hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames
-hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage
-httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration
-icmp id idea idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout
-idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore ignorebom ignored
-ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib
-importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
-incompatible incompletems increase indent indentation indented index indexed indexes info inforce infrastructure ingress
-inherited init initial initialinterval initialization initialized initializeparams initializing
+graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
+greatest grep group grouped groupname groups groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount
+gshadow gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice
+guestnoticems gunzipped guploader gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler
+handlers handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended
+hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess
+hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
+headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
+held heldback heldms heldsince hellman help helper helpful here hex hexadecimal hidden hide hides hidesunknownprojects
+hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
+holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
+hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
+hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
+http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem
+iam iamconfiguration icmp id idea idempotency idempotencystrategy ident identities identity identityfile identitykeys
+idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore
+ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit
+import importlib importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter
+incoming incompatible incompletems increase indent indentation indented index indexed indexes info inforce
+infrastructure ingress inherited init initial initialinterval initialization initialized initializeparams initializing
 initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes inputbytes inputs inputsha256
 inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed inspection inspectslice
 install installation installations installed installer installing instance instance_type instanceadmin
@@ -166,7 +166,7 @@ kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubel
 kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
 language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood
 lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate lasttimestamp lasttoken
-lasttransitiontime late lately later latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaks
+lasttransitiontime late lately later latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaked leaks
 leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave
 leaves leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending
 lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries
@@ -180,21 +180,21 @@ logend logged logging login loginname loginprofile logins loginsettings loginsuf
 logout logs logstretch long longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops
 loss lost lostslices low lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator
 machinetype machinetypes made madeat mail main maintained maintenance maintenanceevent maintenancestatus major make
-makeone maker makes making malformed malformedxml manage managed managedby managedfolders management manager manages
-manifest manifests manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr
-master_port match matched matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries
-max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts
-maximuminterval maxlength maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms may maybe
-maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype medium meet
-megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
-membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
-metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
-methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
-mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
-missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified
-modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
-mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves ms mtime mtu much multi
-multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+makeone maker makers makes making malformed malformedxml manage managed managedby managedfolders management manager
+manages manifest manifests manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask
+master_addr master_port match matched matches matchglob matching matchlabels matter mawk max max_guarantee_delay
+max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum
+maximumattempts maximuminterval maxlength maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms
+may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype
+medium meet megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id
+member members membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs
+metadatahost metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method
+methodnotallowed methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min
+min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch
+misnumbered missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby
+mode model modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers
+mount mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much
+multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
 multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
 namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
 narrow nat natip nbconvert nconnect nd ndjson ne nearest need needed needs needsqueuedresources negative neighbours
@@ -202,34 +202,34 @@ neither nested net network networkconfig networkendpoints networkinterface netwo
 networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone ng
 ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node
 node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodemanageraddress
-nodename nodenames nodes nodeselector nodespec noexecute nolivemigration nominal nominated non non_string_key nonce none
-noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc
-noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket
-nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate notebook notes
-notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods notjson notletin
-notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter nshow nsilent nspeed
-nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number numbered numberepoch
-numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object object_store_memory
-objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser objectviewer
-observation observe oc occurred oci octet of off offat offered offline offset ofkey oflag ofnode often ok old oldbytes
-older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only
-onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open
-open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines
-operatingsystem operation operationlist operationmetadata operations operationtype operator operators opt option options
-optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan orphaned os osadminlogin
-osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox
-outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay
-override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownmodules owns
-package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism parameter parameters
-params parent parentclosepolicy parents parked parse parseas parseerror parser part partial partialobjectmetadata
-partnumber parts pass passed passphrase passwd password past paste patch path pathname paths patience patiencems pattern
-patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf
-performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+nodename nodenames nodes nodeselector nodespec noexecute noheader nolivemigration nominal nominated non non_string_key
+nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor
+norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver
+nosuchbucket nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate
+notebook notes notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods
+notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter
+nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
+numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
+object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
+objectviewer observation observe oc occurred oci octet odd of off offat offered offline offset ofkey oflag ofnode often
+ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing
+onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom
+oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh
+operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator operators
+opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan
+orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours
+out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs
+outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences
+ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism
+parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
+partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path pathname paths
+patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
+percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
 permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
 persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan
-plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod
-podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
+pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places
+placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible
+please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
 podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
 points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base
 portbase ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
@@ -264,9 +264,9 @@ rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node r
 rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
 rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
 remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated
-repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report
-reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+removal remove removed removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable
+repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo
+report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin
@@ -321,8 +321,8 @@ supervisor support supported surrogate surroundings suspect suspend suspended su
 suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl
 systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
 taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task
-taskattempts taskqueue tasks tb tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
-temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminate terminated terminating
+taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
+temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating
 terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
 testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
 these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed
@@ -342,7 +342,7 @@ underscore underscores understands understood underway undrain unexpected unexpe
 uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
 unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet
 unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready
-unrecognized unrecorded unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
+unrecognized unrecorded unresolved unschedulable unscheduled unseen unset unshare unsigned unspecified unsupported
 unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
 unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
 updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
@@ -351,9 +351,9 @@ use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo u
 usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
 v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
 validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
-variables vars vcpus venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning versions
-very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess vms
-vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources
+variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning
+versions very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess
+vms vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources
 waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount
 waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun warns
 was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were west1
@@ -363,9 +363,8 @@ withignored within withinnominal without woken wokenpools word words work work_d
 workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid
 workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools
 working workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
-wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs
-xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod
-zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(
-    /\s/,
-  ),
+wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8
+xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib
+zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry
+zx`.split(/\s/),
 );

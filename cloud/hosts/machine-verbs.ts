@@ -1,3 +1,4 @@
+import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/accelerator-names.js';
 import { HostUnreachable } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 
@@ -21,6 +22,15 @@ export interface Declared {
   readonly accelerator?: { readonly type: string; readonly count: number };
   /** The operator's own script. */
   readonly check?: string;
+}
+
+export interface Inspection {
+  /** What keeps the machine from being used until somebody mends it, in sentences. */
+  readonly problems: readonly string[];
+  /** Who else uses its accelerators now: no fault of the machine. */
+  readonly busy?: string;
+  /** What is odd, and keeps nobody from using it. */
+  readonly warnings: readonly string[];
 }
 
 /** Room for jobctl's own files and a little of a job's; what a job needs is its own to check. */
@@ -59,13 +69,20 @@ export class MachineVerbs {
     if (word !== 'vacated') throw new HostUnreachable(`the machine answered '${word}' when it was given back`);
   }
 
-  /** What keeps the machine from being used, in sentences; none: nothing does. */
-  async inspect({ accelerator, check = '' }: Declared): Promise<readonly string[]> {
-    const words = ['inspect', accelerator?.type ?? '-', String(accelerator?.count ?? 0), String(LEAST_FREE_KIB)];
+  async inspect({ accelerator, check = '' }: Declared): Promise<Inspection> {
+    const maker = accelerator === undefined ? '-' : makerOf(accelerator.type);
+    const words = ['inspect', maker, String(accelerator?.count ?? 0), String(LEAST_FREE_KIB)];
     const { stdout } = await this.#runner.call(words, { stdin: Buffer.from(check) });
     const said = stdout.toString();
     if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');
-    return [...said.matchAll(/^jobctl-runner: problem: (.*)$/gm)].map(([, problem = '']) => problem);
+    const all = (kind: string): readonly string[] =>
+      [...said.matchAll(new RegExp(`^jobctl-runner: ${kind}: (.*)$`, 'gm'))].map(([, text = '']) => text);
+    const [busy] = all('busy');
+    return {
+      problems: all('problem'),
+      ...(busy !== undefined && { busy }),
+      warnings: [...all('warning'), ...wrongModel(accelerator, all('gpu'))],
+    };
   }
 
   async #ask(words: readonly string[], stdin?: Buffer): Promise<{ readonly word: string; readonly rest: string }> {
@@ -75,6 +92,11 @@ export class MachineVerbs {
     const [line = '', ...rest] = text.slice(at < 0 ? 0 : at + MARK.length).split('\n');
     return { word: at < 0 ? '' : line, rest: rest.join('\n') };
   }
+}
+
+function wrongModel(accelerator: Declared['accelerator'], gpus: readonly string[]): readonly string[] {
+  if (accelerator === undefined || isModelOf(accelerator.type, gpus)) return [];
+  return [`the pool file says ${accelerator.type}, and nvidia-smi -L lists ${gpus.join(', ')}`];
 }
 
 /** Before each word of the runner; a login shell may print something before it. */

@@ -221,7 +221,8 @@ export const HOST_REASONS = ['unattended', 'limit', 'ray'] as const;
 
 export type RunStatus =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'starting' }
+  /** `waitsFor`: who has the accelerators, `PID (COMMAND)`, or why that cannot be seen. */
+  | { readonly kind: 'starting'; readonly waitsFor?: string }
   /** Not begun, since something on the host stands in its way: the same id may be started again. */
   | { readonly kind: 'blocked'; readonly message: string }
   | {

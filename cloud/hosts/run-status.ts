@@ -46,8 +46,9 @@ export function parseState(line: string): StartAnswer {
     ['-', '', undefined].includes(fields[position]) ? {} : { quietMs: number(position) };
   switch (kind) {
     case 'absent':
-    case 'starting':
       return { kind };
+    case 'starting':
+      return { kind, ...(fields.length > 0 && { waitsFor: cut(fields.join(' ')) }) };
     case 'blocked':
       return { kind, message: cut(fields.join(' ')) };
     case 'running':

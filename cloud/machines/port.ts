@@ -112,4 +112,9 @@ export interface MachinesOperator {
   undrain(pool: string, machines: readonly OwnMachine[]): Promise<void>;
   /** What a machine held before is not waited for any more. It is used again after a check only, which ends what it still runs. */
   forget(pool: string, machines: readonly OwnMachine[], by: string): Promise<void>;
+  /**
+   * Ends what runs on a machine under a claim that nobody looks after, and removes the claim.
+   * @returns why it was not done; undefined: it was
+   */
+  release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined>;
 }

@@ -53,11 +53,14 @@ function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
 
 function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
   const { timeouts } = form;
-  const entries = (['stop', 'queue', 'provision', 'setup', 'run', 'unreachable'] as const).flatMap((key) => {
+  const entries = (['stop', 'queue', 'provision', 'setup', 'device', 'run', 'unreachable'] as const).flatMap((key) => {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
-    if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');
-    return [[key, secondsOf(value)] as const];
+    const seconds = secondsOf(value);
+    // No wait for a device is a look less; the others would end what they bound.
+    if (!(seconds > 0 || (key === 'device' && seconds === 0)))
+      report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');
+    return [[key, seconds] as const];
   });
   const noOutput = resolveNoOutput(form, report);
   if (entries.length === 0 && noOutput === undefined) return undefined;

@@ -64,6 +64,9 @@ const timeouts = section({
     .nullish()
     .describe('How long one of several zones is asked before the next is asked too; 10m without it.'),
   setup: duration().nullish().describe('How long its hosts may be set up in one attempt.'),
+  device: duration()
+    .nullish()
+    .describe('How long the command waits for accelerators that another process uses; 1m without it, 0 = no look.'),
   run: duration().nullish().describe('How long the command may run in one attempt.'),
   no_output: z
     .union([duration(), z.literal(false)], { error: 'a duration of 5s or more, such as 30m' })

@@ -4,10 +4,15 @@ import type { AttemptSlices } from './kind.js';
 const TORCH_PORT = 29_400;
 
 /**
- * What `jax.distributed.initialize()` and `torch.distributed` (`env://`, and torchrun's PET_*) read where no provider tells them,
- * one process a host; nothing of it on a host that does not run the command.
+ * What `torch.distributed` (`env://`, one process a host) and torchrun (PET_*) read where no provider tells them, and what a program hands to
+ * `jax.distributed.initialize`: of these JAX reads the address itself, and takes the other two as arguments alone (0.10.2, 0.11.2).
+ * Nothing of it on a host that does not run the command.
+ * @param hasGpus torchrun then starts a process for each GPU of a host: without the word it starts one (torch 2.11)
  */
-export function distributedEnvironment({ coordinator, jaxPort, rank, tasks }: AttemptSlices): Record<string, string> {
+export function distributedEnvironment(
+  { coordinator, jaxPort, rank, tasks }: AttemptSlices,
+  hasGpus: boolean,
+): Record<string, string> {
   if (rank === undefined) return {};
   return {
     JAX_COORDINATOR_ADDRESS: `${coordinator}:${jaxPort}`,
@@ -21,5 +26,6 @@ export function distributedEnvironment({ coordinator, jaxPort, rank, tasks }: At
     PET_MASTER_PORT: String(TORCH_PORT),
     PET_NNODES: String(tasks),
     PET_NODE_RANK: String(rank),
+    ...(hasGpus && { PET_NPROC_PER_NODE: 'gpu' }),
   };
 }

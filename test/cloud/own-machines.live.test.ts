@@ -211,6 +211,43 @@ describe('machines of our own', () => {
       );
     });
 
+    it('that another installation has left behind is released by the name of its claim, with what runs there', async () => {
+      const lost = planOf('lost', 1, 'own-lost');
+      const { uid, hosts } = await makeReady(under, lost);
+      const [host] = hosts;
+      assert.ok(host);
+      const target = targetOf(host, { ref: lost.ref, uid, slice: 0, user: 'nobody' });
+      assert.ok(target.reach === 'ssh');
+      const connection = await fleetOf(rack, store).connect(target, { privateKey: rack.key.private }, never);
+      await connection.startRun({ runId: 'lost-a1', epoch: 1, script: 'sleep 1000', env: {} });
+      const next = await rackStore(cloud.storeEndpoint, `rack-${pools++}`);
+      const operator = new OwnMachinesOperator({
+        ...{ records: new PoolRecords(next), visits: visitsOf(rack, next), owner: 'own-1' },
+      });
+      const [machine] = rack.inventory;
+      assert.ok(machine);
+      const [look] = await operator.look(POOL, [machine]);
+      assert.ok(look?.seen.kind === 'foreign');
+      assert.match(look.seen.message, new RegExp(`machines release NAME --claim ${uid}$`));
+      assert.match((await operator.release(POOL, machine, 'another')) ?? '', /^is held by slice lost of job /);
+      assert.equal(await claimOn(0), uid);
+      assert.ok(processesBelow(rack.hosts[0]?.home ?? '') > 0);
+      assert.equal(await operator.release(POOL, machine, uid), undefined);
+      assert.deepEqual([await claimOn(0), processesBelow(rack.hosts[0]?.home ?? '')], ['', 0]);
+      assert.equal(await operator.release(POOL, machine, uid), 'has no claim');
+    });
+
+    it('that a job of this pool has is not released', async () => {
+      const { uid } = await makeReady(under, planOf('mine', 1));
+      const operator = new OwnMachinesOperator({
+        ...{ records: new PoolRecords(store), visits: visitsOf(rack, store), owner: 'own-1' },
+      });
+      const [machine] = rack.inventory;
+      assert.match((await operator.release(POOL, machine!, uid)) ?? '', /^is held by slice mine .*jobctl cancel/);
+      assert.equal(await claimOn(0), uid);
+      await makeGone(under, planOf('mine', 1));
+    });
+
     it('run nothing more of a slice that was given back, whoever still sends it, and nothing of it is left', async () => {
       const plan = planOf('fenced', 1);
       const { hosts, uid } = await makeReady(under, plan);

@@ -211,6 +211,7 @@ describe('the environment of a command in pods', () => {
       ['3', '4', '10.0.0.0:8476', '3', '4', '10.0.0.0'],
     );
     assert.equal(env['PET_NODE_RANK'], '3');
+    assert.equal('PET_NPROC_PER_NODE' in env, false);
     assert.equal('MEGASCALE_NUM_SLICES' in env, false);
   });
 

@@ -32,9 +32,12 @@ describe('what of a job goes on beyond one end of its command', () => {
     'its command, by either word': { keys: { loop: true }, want: { loop: true } },
     "its command, by JobMan's word": { keys: { job: { loop: true } }, want: { loop: true } },
     'its times, in seconds': {
-      keys: { timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', run: '1.5m', no_output: '30m' } },
-      want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, run: 90, noOutput: 1800 } },
+      keys: {
+        timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', device: '5m', run: '1.5m', no_output: '30m' },
+      },
+      want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, device: 300, run: 90, noOutput: 1800 } },
     },
+    'no look at its accelerators': { keys: { timeouts: { device: 0 } }, want: { timeouts: { device: 0 } } },
     'its patience with a host that does not answer': {
       keys: { timeouts: { unreachable: '20m' } },
       want: { timeouts: { unreachable: 1200 } },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { runEnvironment } from '../../domain/run-environment.js';
 
 const spec = (env: JobSpec['env'] = {}): JobSpec =>
   ({ env, tpu: { accelerator: 'v5litepod-16' }, command: { run: 'x', hosts: 'all' } }) as unknown as JobSpec;
@@ -38,18 +38,8 @@ describe('the environment of a command', () => {
   });
 
   it('lets the job’s own value win over a predecessor’s, and never over JOBCTL_*', () => {
-    const env = runEnvironment(
-      spec({ GCS_RESOLVE_REFRESH_SECS: '60', MEGASCALE_COORDINATOR_ADDRESS: 'mine:1', JOBCTL_JOB_ID: 'no' }),
-      place(2),
-      0,
-      0,
-    );
-    const { GCS_RESOLVE_REFRESH_SECS, MEGASCALE_COORDINATOR_ADDRESS, JOBCTL_JOB_ID } = env;
-    assert.deepEqual([GCS_RESOLVE_REFRESH_SECS, MEGASCALE_COORDINATOR_ADDRESS, JOBCTL_JOB_ID], ['60', 'mine:1', 'j']);
-  });
-
-  it('may say how long busy accelerators are waited for', () => {
-    const waits = ['0', '90', 'off', '-1'].map((text) => deviceWaitMs(spec({ JOBCTL_DEVICE_WAIT_SECONDS: text })));
-    assert.deepEqual(waits, [0, 90_000, undefined, undefined]);
+    const env = runEnvironment(spec({ GCS_RESOLVE_REFRESH_SECS: '60', JOBCTL_JOB_ID: 'no' }), place(2), 0, 0);
+    const { GCS_RESOLVE_REFRESH_SECS, JOBCTL_JOB_ID } = env;
+    assert.deepEqual([GCS_RESOLVE_REFRESH_SECS, JOBCTL_JOB_ID], ['60', 'j']);
   });
 });

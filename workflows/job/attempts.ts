@@ -34,12 +34,17 @@ export class Attempts {
 
   listen(inbox: Inbox): void {
     this.#setUp.listen(inbox);
-    inbox.on(attemptTroubleSignal, attemptTroubleForm, ({ attempt, what, hasEnded, isStoringOutputs }) => {
-      if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
-      this.#parts.attempt.isStoringOutputs = isStoringOutputs ?? false;
-      this.#parts.attempt.hasEnded ||= hasEnded ?? false;
-      this.#parts.story.trouble('store', what);
-    });
+    inbox.on(
+      attemptTroubleSignal,
+      attemptTroubleForm,
+      ({ attempt, of = 'store', what, hasEnded, isStoringOutputs }) => {
+        if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
+        if (of === 'accelerator') return this.#parts.story.trouble(of, what);
+        this.#parts.attempt.isStoringOutputs = isStoringOutputs ?? false;
+        this.#parts.attempt.hasEnded ||= hasEnded ?? false;
+        this.#parts.story.trouble('store', what);
+      },
+    );
     inbox.on(unreachableHostsSignal, unreachableHostsForm, ({ attempt, hosts }) => {
       if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
       this.#parts.attempt.cannotReach(hosts);

@@ -154,8 +154,8 @@ export class JobStory {
   }
 }
 
-/** What is in trouble: the store or hosts, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
-export type Trouble = 'store' | 'hosts' | 'outcome' | 'image';
+/** What is in trouble: the store, hosts or an accelerator, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
+export type Trouble = 'store' | 'hosts' | 'accelerator' | 'outcome' | 'image';
 
 export interface StoryCarry {
   readonly phase: JobPhase;

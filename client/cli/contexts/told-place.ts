@@ -18,7 +18,8 @@ function placeLine(context: CliContext): string | undefined {
   const details = [
     ...(place?.name === undefined || place.address === undefined ? [] : [place.address]),
     ...(temporal.namespace === undefined ? [] : [`namespace ${temporal.namespace}`]),
-    ...(label === undefined ? [] : [label]),
+    // The local stack says by its name what its cloud is, and its jobs on machines of one's own are no rehearsal.
+    ...(label === undefined || place?.name === 'local' ? [] : [label]),
   ];
   return details.length === 0 ? short : `${short}: ${details.join(', ')}`;
 }

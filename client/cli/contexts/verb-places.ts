@@ -36,6 +36,7 @@ export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
   'machines drain': OWN_MACHINES,
   'machines forget': OWN_MACHINES,
   'machines ls': OWN_MACHINES,
+  'machines release': OWN_MACHINES,
   'machines undrain': OWN_MACHINES,
   outputs: 'either',
   'port-forward': 'either',

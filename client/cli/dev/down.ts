@@ -1,4 +1,4 @@
-import { readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { claimFile } from './addresses.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
@@ -8,12 +8,12 @@ import { lockStack } from './stack-lock.js';
 import type { DevOptions } from './stack-lock.js';
 import { isRecordedAlive, PART_TITLES, partsOf, rehearsalPart, slotOf, STOP_GRACE_MS } from './stack-parts.js';
 import { PART_NAMES, readStackRecord } from './stack-record.js';
-import type { PartName } from './stack-record.js';
+import type { PartName, StackRecord } from './stack-record.js';
 
 export interface DevDownOptions extends DevOptions {
   /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked. */
   readonly purge?: boolean;
-  /** Of a stack on real Cloud TPU: also with slices that cost. */
+  /** Of a stack with real machines: also with slices that cost, or commands that run there. */
   readonly isSure?: boolean;
   readonly confirm?: (question: string) => Promise<boolean>;
 }
@@ -21,7 +21,7 @@ export interface DevDownOptions extends DevOptions {
 /**
  * Ends the processes of the stack, the last started first, and returns when nothing of them is left; the data stay unless `purge`.
  * Repeating is safe.
- * @throws CliError where it is on real Cloud TPU, something is open there, and nobody is sure: then nothing was changed
+ * @throws CliError where something is open on real Cloud TPU or on machines of one's own, and nobody is sure: then nothing was changed
  */
 export async function devDown(options: DevDownOptions = {}): Promise<void> {
   const { env = process.env, onProgress = () => undefined, purge = false } = options;
@@ -43,9 +43,20 @@ async function lookBeforeLeaving(
   onProgress: (line: string) => void,
 ): Promise<void> {
   const record = readStackRecord(home);
-  if (record?.realCloud === undefined) return;
+  if (record === undefined) return;
+  const real = record.realCloud === undefined ? 'own machines' : 'cloud';
+  // A rehearsal that is down has nothing of its own to ask about, unless its pool file names machines.
+  if (real === 'own machines' && !isRecordedAlive(slotOf(home, 'server').read()) && !namesMachines(record)) return;
   const { openWork, refuseToLeave } = await import('./open-work.js');
-  await refuseToLeave(await openWork(home, record), { isPurge, isSure, onProgress, confirm });
+  await refuseToLeave(await openWork(home, record, real), { real, isPurge, isSure, onProgress, confirm });
+}
+
+function namesMachines({ poolFile }: StackRecord): boolean {
+  try {
+    return poolFile !== undefined && /^\s*\[\[\s*machines\s*\]\]/m.test(readFileSync(poolFile, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 async function stopAll(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {

@@ -4,12 +4,13 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { connectTemporal } from '../../connect.js';
 import { loginFilesOf, temporalAddressOf } from './context.js';
+import type { SliceMemo } from '../../../contract/slice.js';
 import type { StackHome } from './home.js';
 import { isGuarded, type StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 import { asTyped } from '../typed-command.js';
 
-/** What would go on costing money with nobody to look after it. */
+/** What would go on with nobody to look after it: slices that cost money, or commands on machines of one's own. */
 export interface OpenWork {
   /** Ids. */
   readonly jobs: readonly string[];
@@ -20,15 +21,24 @@ export interface OpenWork {
 const OPEN = `ExecutionStatus = 'Running' AND TaskQueue = '${TASK_QUEUE}' AND WorkflowType IN ('job', 'slice')`;
 const SLICE_ID = /^slice\//;
 
-/** What is open in the stack's Temporal; undefined where it does not answer. */
-export async function openWork(home: StackHome, record: StackRecord): Promise<OpenWork | undefined> {
+/** What of a stack is real: all of it, or of a rehearsal the machines of one's own. */
+export type Real = 'cloud' | 'own machines';
+
+/** What is open in the stack's Temporal, of what is real; undefined where it does not answer. */
+export async function openWork(home: StackHome, record: StackRecord, real: Real): Promise<OpenWork | undefined> {
   const temporal = await connect(home, record).catch(() => undefined);
   if (temporal === undefined) return undefined;
   try {
-    const ids: string[] = [];
-    for await (const { workflowId } of temporal.client.workflow.list({ query: OPEN })) ids.push(workflowId);
-    const slices = ids.filter((id) => SLICE_ID.test(id)).map((id) => id.replace(SLICE_ID, ''));
-    return { jobs: ids.filter((id) => !SLICE_ID.test(id)), slices };
+    const jobs: string[] = [];
+    const slices: string[] = [];
+    for await (const { workflowId, memo } of temporal.client.workflow.list({ query: OPEN })) {
+      const { ref, lease } = (memo ?? {}) as Partial<SliceMemo>;
+      if (real === 'cloud' && !SLICE_ID.test(workflowId)) jobs.push(workflowId);
+      if (real === 'cloud' ? !SLICE_ID.test(workflowId) : ref?.kind !== 'machines') continue;
+      slices.push(workflowId.replace(SLICE_ID, ''));
+      if (real === 'own machines' && lease !== undefined) jobs.push(lease.job);
+    }
+    return { jobs: [...new Set(jobs)], slices };
   } catch {
     return undefined;
   } finally {
@@ -44,6 +54,7 @@ async function connect(home: StackHome, record: StackRecord): ReturnType<typeof 
 }
 
 export interface Leaving {
+  readonly real: Real;
   readonly isPurge: boolean;
   /** Somebody said so already. */
   readonly isSure: boolean;
@@ -53,28 +64,34 @@ export interface Leaving {
 }
 
 /**
- * Before a stack on real Cloud TPU goes down.
+ * Before a stack goes down that has real machines.
  * @throws CliError where something is open and nobody is sure; for a purge always: without its database nothing ends it
  */
 export async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
   if (work !== undefined && work.jobs.length + work.slices.length === 0) return;
-  const { isPurge, isSure, onProgress, confirm } = leaving;
+  const { real, isPurge, isSure, onProgress, confirm } = leaving;
+  const consequence = CONSEQUENCE[real];
   const state = work === undefined ? UNKNOWN : `${listed('job', work.jobs)} and ${listed('slice', work.slices)} open`;
   const may = isPurge ? work === undefined && isSure : isSure;
-  if (may) return onProgress(`WARNING: ${state}. ${CONSEQUENCE}`);
-  if (!isPurge && (await confirm?.(`${state}. ${CONSEQUENCE}\nGo down all the same? [y/N] `))) return;
+  if (may) return onProgress(`WARNING: ${state}. ${consequence}`);
+  if (!isPurge && (await confirm?.(`${state}. ${consequence}\nGo down all the same? [y/N] `))) return;
   throw new CliError(
     ExitCode.Refused,
     `nothing was changed: ${state}`,
-    CONSEQUENCE,
+    consequence,
     'end them first: `jobctl cancel JOB`, and wait until `jobctl audit leaks` finds nothing',
     isPurge ? PURGE_REASON : 'or go down all the same: jobctl dev down --yes',
   );
 }
 
-const CONSEQUENCE = asTyped(
-  'Slices cost until they are deleted, and while the stack is down nobody watches or deletes them; the next `jobctl dev up` goes on',
-);
+const CONSEQUENCE: Readonly<Record<Real, string>> = {
+  cloud: asTyped(
+    'Slices cost until they are deleted, and while the stack is down nobody watches or deletes them; the next `jobctl dev up` goes on',
+  ),
+  'own machines': asTyped(
+    'Their commands run on machines of your own, which are not a rehearsal: they go on there and hold them, and while the stack is down nobody watches or ends them; the next `jobctl dev up` goes on',
+  ),
+};
 const UNKNOWN = 'it is not known what is open, since the Temporal server does not answer';
 const PURGE_REASON = 'a purge forgets what they hold: jobctl could not even name it afterwards';
 

@@ -147,7 +147,7 @@ function registerDown(dev: Command): void {
     .command('down')
     .description('stop the stack; jobs, logs and data are kept for the next `dev up`')
     .option('--purge', 'remove the data too')
-    .option('-y, --yes', 'do not ask; on real Cloud TPU, also stop while jobs are open')
+    .option('-y, --yes', 'do not ask; also stop while jobs are open on real Cloud TPU or on machines of your own')
     .addHelpText('after', DOWN_NOTES)
     .action(async (flags: { readonly purge?: true; readonly yes?: true }) => {
       const purge = flags.purge === true;
@@ -164,7 +164,7 @@ function registerDown(dev: Command): void {
 
 const DOWN_NOTES = `
 Exit code 4: nothing was changed, because the question was not answered with yes, or because jobs or slices are open on real Cloud TPU,
-which continue to be billed.
+which continue to be billed, or on machines of your own, where their commands go on.
 
 Example:
   jobctl dev down --purge --yes

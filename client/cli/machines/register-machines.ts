@@ -58,9 +58,17 @@ const VERBS: readonly Verb[] = [
       'Says that machines which do not answer are off, so that jobctl stops waiting for them and their jobs start elsewhere. If one is not off, its command may run twice. It is used again only after a check, which ends what it still runs.',
     example: 'machines forget rack-3',
   },
+  {
+    verb: 'release',
+    words: '<machine>',
+    summary: 'end what a lost installation left on a machine',
+    description:
+      'Ends what runs on a machine under a claim that nobody looks after any more, such as that of a stack whose data were removed, and removes the claim. The claim must be named as `machines ls` shows it, so that no other is removed. One that a job of this pool has is refused.',
+    example: 'machines release rack-3 --claim 0b9e3f0c-5a44-4a63-9d3b-0c8e3c1f2a77',
+  },
 ];
 
-/** Adds `machines ls | check | drain | undrain | forget`. */
+/** Adds `machines ls | check | drain | undrain | forget | release`. */
 export function registerMachines(program: Command, invocation: Invocation): void {
   const group = program
     .command('machines')
@@ -82,8 +90,10 @@ function registerVerb(
     .addOption(outputOption());
   if (verb !== 'ls') command.addOption(byOption());
   if (verb === 'drain') command.option('--reason <text>', 'why, for others');
+  if (verb === 'release') command.requiredOption('--claim <id>', 'the claim that is removed');
   command.addHelpText('after', `\nExample:\n  jobctl ${example}\n`);
-  withConnection(command).action(async (names: readonly string[], flags: MachinesFlags) => {
+  withConnection(command).action(async (words: string | readonly string[], flags: MachinesFlags) => {
+    const names = [words].flat();
     const verbs = await import('../verbs/machines.js');
     invocation.exitCode = await verbs.machines(verb, names, flags);
   });

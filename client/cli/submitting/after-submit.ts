@@ -1,4 +1,5 @@
 import type { Submitted } from '../../submissions.js';
+import { labelOfJob } from '../../../domain/machines.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
@@ -97,6 +98,6 @@ export function announce(submitted: Announced, context: CliContext, isJson: bool
 
 export function header({ id, spec, isNew, isPricingSaid }: Announced, context: CliContext): readonly string[] {
   const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  const parts = [jobHeader(id, spec, context.label, isPricingSaid), shortPlace(context)];
+  const parts = [jobHeader(id, spec, labelOfJob(spec, context.label), isPricingSaid), shortPlace(context)];
   return [parts.filter((part) => part !== undefined).join('   '), ...again];
 }

@@ -12,15 +12,18 @@ export interface MachinesFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
   readonly by?: string;
   readonly reason?: string;
+  readonly claim?: string;
 }
 
 /** @returns 1 if a machine that was checked is not well */
 export async function machines(verb: MachineVerb, names: readonly string[], flags: MachinesFlags): Promise<number> {
-  const { pool, reason, output } = flags;
+  const { pool, reason, claim, output } = flags;
   const context = verb === 'ls' ? resolveContext(flags) : contextToChange(flags);
   const { by } = asker(flags.by, context);
   const answer = await withClient(context, (client) =>
-    client.machines(pool).call({ verb, names, by, ...(reason !== undefined && { reason }) }),
+    client
+      .machines(pool)
+      .call({ verb, names, by, ...(reason !== undefined && { reason }), ...(claim !== undefined && { claim }) }),
   );
   if (output === 'json') printOut(`${JSON.stringify(answer, null, 2)}\n`);
   else if (answer.machines.length === 0)
@@ -39,7 +42,7 @@ function table({ machines: rows }: MachinesAnswer): readonly string[] {
     row.job ?? '-',
     acceleratorText(row),
     row.address,
-    row.problem ?? '',
+    [row.problem ?? [], row.warning === undefined ? [] : `warning: ${row.warning}`].flat().join('; '),
   ]);
   return renderTable([['MACHINE', 'STATE', 'JOB', 'HAS', 'ADDRESS', 'WHY'], ...cells], terminalWidth(process.stdout));
 }

@@ -3,31 +3,24 @@
  * lock file of a libtpu that is gone, and room for 100,000 open files. Globs, lock files and the wait come from the run's plan.
  */
 export const BEFORE_COMMAND = `
-# 'sudo -n' where that works and is needed, into 'as_root': other users' processes and files are root's to see.
-find_root() { as_root=; [ "$(id -u)" = 0 ] || { sudo -n true 2>/dev/null && as_root='sudo -n'; }; return 0; }
-
-# 'PID (COMMAND), ..' of the processes that have one of these files open, as far as our rights go.
-holders() {
-  for file in "$@"; do set -- "$@" -o -lname "$file"; shift; done
-  shift
-  $as_root find /proc/[0-9]*/fd -maxdepth 1 \\( "$@" \\) 2>/dev/null | cut -d/ -f3 | sort -un | while read -r pid; do
-    echo "$pid ($(tr '\\0\\n' '  ' < "/proc/$pid/cmdline" 2>/dev/null | cut -c1-160 | sed 's/ *$//'))"
-  done | paste -sd, - | sed 's/),/), /g'
-}
-
-# An accelerator serves one process. Fails when they are busy for longer than the plan waits, and leaves who in 'blocked'.
+# Fails when accelerators are busy for longer than the plan waits, and leaves who in 'blocked'. Who waits says so in 'waiting', unless
+# it is over in a moment: a process that was just ended still holds its device.
 await_devices() {
   rm -f "$run/blocked"
   set --
   for file in $devices; do [ -e "$file" ] && set -- "$@" "$file"; done
   [ $# -gt 0 ] && [ "$device_wait_ms" -gt 0 ] || return 0
-  find_root
-  limit=$(($(now_ms) + device_wait_ms))
-  while busy=$(holders "$@"); [ -n "$busy" ]; do
-    [ ! -f "$run/stop" ] || return 1
-    [ "$(now_ms)" -lt "$limit" ] || { blocked "accelerator devices ($*) are in use by process $busy"; return 1; }
+  since=$(now_ms)
+  until look_who "$@" && [ -z "$busy" ]; do
+    why=\${busy:+"are in use by process $busy"}
+    : "\${why:=cannot be looked at: $unseen}"
+    [ ! -f "$run/stop" ] || break
+    [ $(($(now_ms) - since)) -lt "$device_wait_ms" ] || { blocked "accelerator devices ($*) $why"; break; }
+    [ $(($(now_ms) - since)) -lt 2000 ] || put_line "$run/waiting" "\${busy:-$unseen}"
     sleep 0.5
   done
+  rm -f "$run/waiting"
+  [ ! -f "$run/stop" ] && [ ! -f "$run/blocked" ]
 }
 
 blocked() { put_line "$run/blocked" "$*"; }

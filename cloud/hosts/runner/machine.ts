@@ -55,12 +55,39 @@ verb_vacate() {
   # What passed the fence before the mark, and began after the look.
   sleep 0.3
   clear_runs 0
+  end_leaked
   # Another worker may have done the same, and another claim may have come since.
   exec 9> "$machine/lock"
   flock 9
   held_by && [ "$holder" = "$id" ] && rm -f "$claim"
   sync "$machine" 2>/dev/null
   say vacated
+}
+
+# What the login user runs on the accelerators since the claim, and no run knows any more: it dropped its environment, its session and
+# its parents. Where root logs in nothing is ended: a service or an administrator runs as root too.
+end_leaked() {
+  [ "$(id -u)" != 0 ] && claimed_s=$(stat -c %Y "$claim" 2>/dev/null) || return 0
+  set -- $(devices_of TPU) $(devices_of NVIDIA)
+  [ ! -e /dev/kfd ] || set -- "$@" /dev/kfd
+  [ $# -gt 0 ] && look_who "$@" && [ -n "$busy" ] || return 0
+  claim_age=$(($(date +%s) - claimed_s)) leaked=
+  for pid in $(printf '%s\\n' "$users" | grep -o '^[0-9]*' | sort -u); do
+    [ "$(stat -c %u "/proc/$pid" 2>/dev/null)" = "$(id -u)" ] && has_open "$pid" "$@" || continue
+    age=$(($(uptime_ms) / 1000 - $(start_time "$pid") / $(getconf CLK_TCK)))
+    [ $age -gt $claim_age ] || leaked="$leaked $pid"
+  done
+  [ -n "$leaked" ] || return 0
+  kill -TERM $leaked 2>/dev/null
+  for look in 1 2 3 4 5 6 7 8 9 10; do kill -0 $leaked 2>/dev/null || return 0; sleep 0.2; done
+  kill -KILL $leaked 2>/dev/null
+}
+# has_open PID FILE..: the driver's number may be of another PID namespace, and another's here.
+has_open() {
+  held=$(readlink "/proc/$1/fd/"* 2>/dev/null)
+  shift
+  for file in "$@"; do printf '%s\\n' "$held" | grep -qxF "$file" && return; done
+  return 1
 }
 
 clear_runs() {
@@ -75,15 +102,17 @@ clear_runs() {
   done
 }
 
-# inspect TYPE COUNT MINIMUM_KB: one line for each thing that is wrong. TYPE '-': it has no accelerator. stdin: the operator's check.
+# inspect MAKER COUNT MINIMUM_KB: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's name.
+# MAKER '-': it has no accelerator. stdin: the operator's check.
 verb_inspect() {
   free=$(df -Pk "$HOME" | awk 'NR == 2 { print $4 }')
   [ "\${free:-0}" -ge "$3" ] || say "problem: \${free:-0} KiB are free in $HOME, and $3 are needed"
   case $1 in
-    -) set -- ;;
-    v[0-9]* | tpu*) inspect_devices "$2" TPU '/dev/accel[0-9]* /dev/vfio/[0-9]*' ;;
-    mi[0-9]*) inspect_devices "$2" AMD '/dev/dri/renderD*' ;;
-    *) inspect_devices "$2" NVIDIA '/dev/nvidia[0-9]*' && inspect_nvidia "$2" ;;
+    -) for maker in $MAKERS; do
+        set -- $(devices_of $maker)
+        [ $# -eq 0 ] || say "warning: it has $# $maker devices ($*), and the pool file says none: a job without accelerators may use them"
+      done ;;
+    *) inspect_devices "$1" "$2" ;;
   esac
   check=$(cat)
   [ -n "$check" ] || { say inspected; return; }
@@ -93,21 +122,40 @@ verb_inspect() {
   say inspected
 }
 
-# inspect_devices COUNT MAKER GLOBS
+MAKERS='TPU NVIDIA AMD'
+# Their device files, printed; where they are looked for is in 'globs'. A render node may also be another maker's graphics.
+devices_of() {
+  case $1 in
+    TPU) globs='/dev/accel[0-9]* /dev/vfio/[0-9]*' ;;
+    NVIDIA) globs='/dev/nvidia[0-9]*' ;;
+    AMD) globs='/dev/dri/renderD*' ;;
+  esac
+  for file in $globs; do
+    [ -e "$file" ] || continue
+    [ "$1" != AMD ] || [ "$(cat "/sys/class/drm/\${file##*/}/device/vendor" 2>/dev/null || echo 0x1002)" = 0x1002 ] || continue
+    echo "$file"
+  done
+}
+
+# inspect_devices MAKER COUNT
 inspect_devices() {
-  wanted=$1 maker=$2 globs=$3
-  set --
-  for file in $globs; do [ ! -e "$file" ] || set -- "$@" "$file"; done
-  [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($globs), and the pool file says $wanted"; return 1; }
-  find_root
-  busy=$(holders "$@")
-  [ -z "$busy" ] || say "problem: accelerator devices are in use by process $busy"
+  maker=$1 wanted=$2
+  devices_of "$maker" > /dev/null
+  set -- $(devices_of "$maker")
+  [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($globs), and the pool file says $wanted"; return; }
+  [ "$maker" != NVIDIA ] || inspect_nvidia "$wanted" || return
+  [ "$maker" != AMD ] || set -- /dev/kfd
+  if ! look_who "$@"; then say "problem: it cannot be seen who uses its accelerators: $unseen"
+  elif [ -n "$busy" ]; then say "busy: accelerator devices are in use by process $busy"
+  fi
+  [ -z "$unseen" ] || [ -n "$busy" ] || say "warning: who uses its accelerators is seen in part: $unseen"
 }
 
 inspect_nvidia() {
-  command -v nvidia-smi > /dev/null || { say 'problem: nvidia-smi is not there: install the NVIDIA driver'; return; }
-  answer=$(timeout 30 nvidia-smi -L 2>&1) || { say "problem: nvidia-smi -L failed: $(printf '%s' "$answer" | tail -n 1 | cut -c1-300)"; return; }
+  find_smi || { say 'problem: nvidia-smi is not there: install the NVIDIA driver'; return 1; }
+  ask_smi -L || { say "problem: nvidia-smi -L $answer"; return 1; }
   seen=$(printf '%s\\n' "$answer" | grep -c '^GPU ')
-  [ "$seen" -eq "$1" ] || say "problem: nvidia-smi -L lists $seen GPUs, and the pool file says $1"
+  [ "$seen" -eq "$1" ] || { say "problem: nvidia-smi -L lists $seen GPUs, and the pool file says $1"; return 1; }
+  printf '%s\\n' "$answer" | sed -n 's/^GPU [0-9]*: \\(.*\\) (UUID.*$/\\1/p' | sort -u | while read -r name; do say "gpu: $name"; done
 }
 `;

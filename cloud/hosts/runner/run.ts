@@ -65,13 +65,20 @@ recover_exit() {
   read_exit
 }
 
+# What it waits for is in 'waiting'.
+starting() {
+  waits=
+  [ ! -f "$run/waiting" ] || read -r waits < "$run/waiting"
+  echo "starting\${waits:+ $waits}"
+}
+
 # One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
 state() {
   read_exit && { exited; return; }
   begun=no
   [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   if held; then
-    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet) $(warned)" || echo starting
+    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet) $(warned)" || starting
   elif read_exit; then exited
   elif [ $begun = no ]; then not_begun
   elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes) restarted"
@@ -88,7 +95,7 @@ state() {
 is_left() { [ ! -f "$run/begun" ] && ! held && [ -n "$(members "$mark")" ]; }
 
 not_begun() {
-  if [ -f "$run/begun" ]; then echo starting
+  if [ -f "$run/begun" ]; then starting
   elif is_left; then echo 'orphaned 0'
   elif [ -f "$run/blocked" ] && [ ! -f "$run/stop" ]; then echo "blocked $(cat "$run/blocked")"
   else echo absent
@@ -153,14 +160,15 @@ place_parts() { for part in $PARTS; do mv -f "$run/$part.$$" "$run/$part" || ret
 launch() {
   exec 9>>"$run/lock"
   tries=0
-  # Somebody who looks at the status holds the lock for a moment; another starter until its command has begun.
+  # Somebody who looks at the status holds the lock for a moment; another starter until its command has begun, or waits for a device.
   until flock -n 9; do
-    [ -f "$run/begun" ] && break
+    [ -f "$run/begun" ] || { [ -f "$run/waiting" ] && [ $tries -gt 100 ]; } && break
     tries=$((tries + 1))
     [ $tries -gt 1000 ] && break
     sleep 0.01
   done
-  if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && [ $tries -le 1000 ]; then
+  if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && flock -n 9; then
+    rm -f "$run/waiting"
     place_parts && : >> "$run/output" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
     printf '%-500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
@@ -168,7 +176,7 @@ launch() {
     # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
     setsid -f sh "$0" supervise "$id" "$job" "$epoch" < /dev/null > /dev/null 2>&1
     exec 9>&-
-    while [ ! -f "$run/begun" ] && held; do sleep 0.01; done
+    while [ ! -f "$run/begun" ] && [ ! -f "$run/waiting" ] && held; do sleep 0.01; done
   fi
   exec 9>&-
 }
@@ -331,7 +339,7 @@ verb_follow() {
   printf '\\001jobctl-follow\\n'
   [ -d "$run" ] || return 0
   now=$(state) || exit 70
-  while [ "$now" = starting ]; do sleep 0.05; now=$(state) || exit 70; done
+  while [ "\${now%% *}" = starting ]; do sleep 0.05; now=$(state) || exit 70; done
   [ -f "$run/output" ] || return 0
   case $now in
     running*) flock -s "$run/lock" true & ;;

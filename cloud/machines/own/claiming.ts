@@ -7,7 +7,7 @@ import {
 } from '../../../domain/machine-kinds/machines/words.js';
 import { machinesText } from '../../../domain/machine-kinds/machines/texts.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
-import type { MachineVerbs } from '../../hosts/machine-verbs.js';
+import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { claimText, isOurs, readClaim } from './claim-text.js';
 import type { MachineVisits } from './machine-visits.js';
 import { type ChosenMachine, LIKE_NEW, type PoolRecord, type PoolRecords, type SliceRecord } from './pool-record.js';
@@ -22,7 +22,7 @@ const MOST_FAILURES = 2;
 interface Refusal {
   readonly machine: OwnMachine;
   readonly problem: string;
-  /** It is the machine's own fault, so that it counts. */
+  /** It is the machine's own fault, so that it counts; that somebody else uses it is not. */
   readonly isSick: boolean;
   readonly isHere: boolean;
 }
@@ -35,6 +35,8 @@ export class Claiming {
   readonly #visits: MachineVisits;
   readonly #uid = randomUUID();
   readonly #until = performance.now() + CLAIM_FOR_MS;
+  /** By machine. */
+  readonly #inspected = new Map<string, Inspection>();
   #hasChosen = false;
 
   constructor(
@@ -122,10 +124,12 @@ export class Claiming {
     if (answer.kind === 'ended')
       return { machine, problem: 'the slice was given back meanwhile', isSick: false, isHere: false };
     if (answer.kind === 'taken') return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
-    const problems = await verbs.inspect(declared(machine));
-    if (problems.length === 0) return undefined;
+    const inspected = await verbs.inspect(declared(machine));
+    this.#inspected.set(machine.name, inspected);
+    const problem = problemOf(inspected);
+    if (problem === undefined) return undefined;
     await verbs.vacate(this.#uid, 0);
-    return { machine, problem: problems.join('; '), isSick: true, isHere: false };
+    return { machine, problem, isSick: inspected.problems.length > 0, isHere: false };
   }
 
   /** A claim of ours that no record knows: of a machine that was silent when its slice was given up. */
@@ -139,7 +143,7 @@ export class Claiming {
     return true;
   }
 
-  /** The machines that failed leave the slice, and those that are to blame are counted. */
+  /** The machines that failed leave the slice, and what their inspection found is kept; the failures of sick ones are counted. */
   async #note(failed: readonly Refusal[]): Promise<void> {
     const { ref } = this.#plan;
     const at = Date.now();
@@ -150,14 +154,16 @@ export class Claiming {
       if (!slice.machines.some(isFailed)) return undefined;
       const here = failed.filter(({ isHere }) => isHere).map(({ machine }) => reachOf(machine));
       const machines = slice.machines.filter((machine) => !isFailed(machine));
-      const sick = failed.filter(({ isSick }) => isSick);
+      const noted = failed.flatMap(({ machine: { name }, problem, isSick }) => {
+        if (isSick) return [[name, failedOnce(before.machines[name], problem, at)] as const];
+        const inspected = this.#inspected.get(name);
+        return inspected ? [[name, inspectedWell(before.machines[name], inspected, at)] as const] : [];
+      });
       return {
         slices: { ...before.slices, [ref.name]: { ...slice, machines, maybe: [...slice.maybe, ...here] } },
         machines: {
           ...before.machines,
-          ...Object.fromEntries(
-            sick.map(({ machine: { name }, problem }) => [name, failedOnce(before.machines[name], problem, at)]),
-          ),
+          ...Object.fromEntries(noted),
         },
       };
     });
@@ -168,7 +174,10 @@ export class Claiming {
     const record = await this.#records.update(ref.pool, (before) => {
       const slice = before.slices[ref.name];
       if (slice?.uid !== this.#uid || slice.isWhole) return undefined;
-      const wereWell = slice.machines.map(({ name }) => [name, { ...before.machines[name], failures: 0 }] as const);
+      const at = Date.now();
+      const wereWell = slice.machines.map(
+        ({ name }) => [name, inspectedWell(before.machines[name], this.#inspected.get(name), at)] as const,
+      );
       return {
         slices: { ...before.slices, [ref.name]: { ...slice, isWhole: true } },
         machines: { ...before.machines, ...Object.fromEntries(wereWell) },
@@ -227,8 +236,30 @@ export function whyNot({ name }: Pick<OwnMachine, 'name'>, { slices, machines }:
 
 export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
   const failures = before.failures + 1;
-  const aside = failures < MOST_FAILURES ? before.aside : (before.aside ?? { at, reason: text });
-  return { ...before, failures, lastProblem: { at, text }, ...(aside !== undefined && { aside }) };
+  const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
+  // Since when it is aside, and the newest reason.
+  const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
+  return { ...before, failures, lastProblem: { at, text }, ...aside };
+}
+
+/** It is as it should be; that somebody else uses it now is no failure of its own. */
+export function inspectedWell(
+  { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
+  { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
+  at: number,
+): MachineRecord {
+  return {
+    ...before,
+    failures: 0,
+    ...(busy !== undefined && { lastProblem: { at, text: busy } }),
+    ...(warnings.length > 0 && { warning: warnings.join('; ') }),
+  };
+}
+
+/** Why an inspected machine cannot be used now; undefined: it can. */
+export function problemOf({ problems, busy }: Inspection): string | undefined {
+  const all = [...problems, ...(busy === undefined ? [] : [busy])];
+  return all.length === 0 ? undefined : all.join('; ');
 }
 
 /** Undefined: another slice has the name now, or none. */
@@ -250,11 +281,18 @@ export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenM
   return reach;
 }
 
+const releaseText = (claim: string): string =>
+  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
+
 export function takenText(text: string): string {
   const claim = readClaim(text);
-  if (claim === undefined) return 'is held by a claim that jobctl cannot read: look at ~/.jobctl/machine/claim on it';
-  const { slice, pool, ownership } = claim;
-  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})`;
+  if (claim === undefined) {
+    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
+    const release = word === undefined ? 'remove it there' : releaseText(word);
+    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
+  }
+  const { slice, pool, ownership, uid } = claim;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner}): ${releaseText(uid)}`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

@@ -1,7 +1,7 @@
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
-import type { MachineVerbs } from '../../hosts/machine-verbs.js';
+import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { isOurs, readClaim } from './claim-text.js';
-import { declared, failedOnce, reachOf, takenText } from './claiming.js';
+import { declared, failedOnce, inspectedWell, problemOf, reachOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { MachineLook, MachinesOperator } from '../port.js';
 import { LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
@@ -48,27 +48,31 @@ export class OwnMachinesOperator implements MachinesOperator {
         const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
           this.#inspect(pool, machine, verbs),
         );
-        return { machine, problem: visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}` };
+        const inspected: Inspection =
+          visited.kind === 'done'
+            ? visited.value
+            : { problems: [`cannot be reached: ${visited.message}`], warnings: [] };
+        return { machine, inspected };
       }),
     );
     const at = Date.now();
     await this.#change(pool, free, (before, { name }) => {
-      const problem = found.find(({ machine }) => machine.name === name)?.problem;
-      if (problem !== undefined) return failedOnce(before, problem, at);
-      const { failures: _, lastProblem: __, aside: ___, forgotten: ____, ...rest } = before;
-      return { ...rest, failures: 0 };
+      const inspected = found.find(({ machine }) => machine.name === name)?.inspected;
+      const problem = inspected && problemOf(inspected);
+      if (problem !== undefined && inspected?.problems.length !== 0) return failedOnce(before, problem, at);
+      const { aside: _, forgotten: __, ...rest } = before;
+      return inspectedWell(rest, inspected, at);
     });
   }
 
-  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<string | undefined> {
+  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<Inspection> {
     const { claim } = await verbs.holder('-');
     if (claim !== undefined) {
       const stale = readClaim(claim);
-      if (!isOurs(stale, this.#owner, pool)) return takenText(claim);
+      if (!isOurs(stale, this.#owner, pool)) return { problems: [takenText(claim)], warnings: [] };
       await verbs.vacate(stale.uid, GRACE_MS);
     }
-    const problems = await verbs.inspect(declared(machine));
-    return problems.length === 0 ? undefined : problems.join('; ');
+    return verbs.inspect(declared(machine));
   }
 
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void> {
@@ -84,6 +88,20 @@ export class OwnMachinesOperator implements MachinesOperator {
     const at = Date.now();
     const aside = { at, reason: `${by} said that it is off; check it once it is back` };
     return this.#change(pool, machines, (before) => ({ ...before, forgotten: { at, by }, aside }));
+  }
+
+  async release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined> {
+    const held = sliceOn(await this.#records.read(pool), machine);
+    if (held?.uid === claim)
+      return `is held by slice ${held.name} of job ${held.job}: jobctl cancel ${held.job} ends it`;
+    const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, async (verbs) => {
+      const { claim: text } = await verbs.holder('-');
+      const uid = text?.split('\n', 1)[0];
+      if (uid !== claim) return text === undefined ? 'has no claim' : takenText(text);
+      await verbs.vacate(claim, GRACE_MS);
+      return undefined;
+    });
+    return visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}`;
   }
 
   async #change(

@@ -66,6 +66,7 @@ const form = (): z.ZodType<PoolRecord> =>
       z.object({
         failures: z.int(),
         lastProblem: z.object({ at: time, text }).exactOptional(),
+        warning: text.exactOptional(),
         aside: z.object({ at: time, reason: text }).exactOptional(),
         drained: z.object({ at: time, by: text, reason: text.exactOptional() }).exactOptional(),
         forgotten: z.object({ at: time, by: text }).exactOptional(),

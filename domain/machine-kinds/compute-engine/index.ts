@@ -78,7 +78,7 @@ export const computeEngine: MachineKind<
   plan: vmsPlan,
   slices: (ref) => [ref],
   usdPerHour: () => undefined,
-  environment: (_, attempt) => distributedEnvironment(attempt),
+  environment: (spec, attempt) => distributedEnvironment(attempt, gpusOf(spec.compute_engine) !== undefined),
 
   choices: ({ compute_engine: request }) => [
     { key: 'machines', path: ['compute_engine'], value: 'compute_engine' },

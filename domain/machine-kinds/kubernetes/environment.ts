@@ -9,7 +9,7 @@ export function environment({ kubernetes }: KubernetesSection, slices: AttemptSl
   const { own, all, coordinator, rank } = slices;
   if (rank === undefined) return {};
   return {
-    ...distributedEnvironment(slices),
+    ...distributedEnvironment(slices, kubernetes.gpus !== undefined),
     ...(kubernetes.tpu === undefined || all.length === 1
       ? {}
       : {

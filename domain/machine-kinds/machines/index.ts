@@ -3,6 +3,7 @@ import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { ownershipOf } from '../kubernetes/plan.js';
+import { makerOf } from './accelerator-names.js';
 import { resolveMachines } from './section.js';
 import { machinesSection } from './section-form.js';
 import { machinesType, sizeOf } from './size.js';
@@ -63,7 +64,8 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   },
   slices: (ref) => [ref],
   usdPerHour: () => undefined,
-  environment: (_, slices) => distributedEnvironment(slices),
+  environment: ({ machines: { accelerator } }, slices) =>
+    distributedEnvironment(slices, accelerator !== undefined && makerOf(accelerator.type) !== 'TPU'),
 
   choices: () => [{ key: 'machines', path: ['machines'], value: 'machines' }],
   route: (spec) => spec.machines.pool,

@@ -76,9 +76,12 @@ export function isWanted(
 
 /** What is remembered of a machine beside its claim. */
 export interface MachineRecord {
-  /** Uses in a row before which it did not answer, or was not as it should be. */
+  /** Uses in a row before which it did not answer, or was not as it should be; that somebody else used it is not counted. */
   readonly failures: number;
+  /** What its last inspection found. Absent: nothing. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
+  /** What is odd, and keeps nobody from using it, by its last inspection. */
+  readonly warning?: string;
   /** It is not used until somebody has it checked. */
   readonly aside?: { readonly at: EpochMs; readonly reason: string };
   /** Its slice may end its work; no other begins. */

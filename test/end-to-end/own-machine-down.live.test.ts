@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DevContext } from '../../client/cli/dev/context.js';
+import { programArguments } from '../built.js';
+import { makeKeyPair } from '../hosts/ssh-host.js';
+import { type Rack, startRack } from '../hosts/rack.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
+import { until } from '../until.js';
+
+/** A local stack as a lab without Google Cloud has it: `dev up --pool-file`, one machine of its own, and the command line. */
+describe('a local stack with a machine of one’s own', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'own-machine-down-'));
+  const home = join(folder, 'home');
+  let rack: Rack;
+  const jobctl = (...words: string[]): Promise<{ code: number; text: string }> =>
+    new Promise((resolve) => {
+      const env = { ...process.env, JOBCTL_HOME: home, NO_COLOR: '1', USER: 'ann' };
+      const told = (error: Error | null, out: string, err: string): void =>
+        resolve({ code: error === null ? 0 : Number((error as NodeJS.ErrnoException).code), text: out + err });
+      execFile(process.execPath, [...programArguments('client/cli/main'), ...words], { env }, told);
+    });
+  const done = async (...words: string[]): Promise<string> => {
+    const { code, text } = await jobctl(...words);
+    assert.equal(code, 0, text);
+    return text;
+  };
+  const up = (): Promise<string> =>
+    done('dev', 'up', '--quota', join(folder, 'q.toml'), '--pool-file', join(folder, 'p.toml'));
+  const claim = (): string => join(rack.hosts[0]?.home ?? '', '.jobctl/machine/claim');
+
+  before(async function () {
+    this.timeout(180_000);
+    writeFileSync(join(folder, 'q.toml'), everybodysQuota({ machine: 1 }));
+    writeFileSync(join(folder, 'p.toml'), '[quota]\n');
+    await up();
+    const context = JSON.parse(readFileSync(join(home, 'context.json'), 'utf8')) as DevContext;
+    rack = await startRack(1, { ...makeKeyPair(), public: readFileSync(context.ssh.publicKeyFile, 'utf8').trim() });
+    const [machine] = rack.inventory;
+    writeFileSync(
+      join(folder, 'p.toml'),
+      `[[machines]]\nname = "rack-0"\naddress = "${machine?.address}:${machine?.port}"\nuser = "${machine?.user}"\n`,
+    );
+    await up();
+    writeFileSync(join(folder, 'job.yaml'), 'name: train\nmachines: {}\ncommand: { run: exec sleep 1000 }\n');
+  });
+  after(async function () {
+    this.timeout(120_000);
+    await jobctl('cancel', 'train-a');
+    await jobctl('dev', 'down', '--purge', '--yes');
+    await rack?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('calls nothing of its job a rehearsal, refuses to go down beneath it, and says what would go on', async function () {
+    this.timeout(240_000);
+    const said = [await done('submit', '--name', 'train-a', join(folder, 'job.yaml'))];
+    await until('the job runs', async () => (await done('status', 'train-a')).includes('running for'), 60_000);
+    for (const verb of [
+      ['status', 'train-a'],
+      ['list'],
+      ['why', 'train-a'],
+      ['logs', 'train-a', '--job'],
+      ['machines', 'ls'],
+    ])
+      said.push(await done(...verb));
+    assert.doesNotMatch(said.join('\n'), /rehears|not on real/i);
+    for (const words of [[], ['--purge', '--yes']]) {
+      const { code, text } = await jobctl('dev', 'down', ...words);
+      assert.equal(code, 4, text);
+      assert.match(text, /nothing was changed: 1 job \(train-a\) and 1 slice \(\S+\) open/);
+      assert.match(text, /commands run on machines of your own/);
+    }
+    assert.ok(existsSync(claim()));
+    assert.doesNotMatch(await done('cancel', 'train-a'), /rehears/i);
+    await until('the machine is free', () => !existsSync(claim()));
+    await until('it goes down', async () => (await jobctl('dev', 'down', '--purge', '--yes')).code === 0, 60_000);
+  });
+});

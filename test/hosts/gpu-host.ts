@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Declared, Inspection, MachineVerbs } from '../../cloud/hosts/machine-verbs.js';
+import { until } from '../until.js';
+import { startNamespace } from './namespace.js';
+import { type HostSession, withHost } from './session.js';
+
+/** A host with /dev/nvidia0 .. and an `nvidia-smi` that answers as the driver of one H100 did (2026-11-26). */
+export interface GpuHost extends HostSession {
+  readonly machine: MachineVerbs;
+  inspect(declared: Declared): Promise<Inspection>;
+  /** The lines of `--query-compute-apps=pid,process_name`, or a shell script of one's own. */
+  computes(lines: string): void;
+  answers(script: string): void;
+  /** Starts bash inside with this script, and waits until it has made `~/NAME`. @returns its pid there */
+  runs(name: string, script: string): Promise<number>;
+}
+
+const H100 = 'NVIDIA H100 80GB HBM3';
+
+/** @param uid whom it lets in; for another than one's own one must be root */
+export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gpu-host-'));
+  chmodSync(folder, 0o755);
+  const dev = join(folder, 'dev');
+  const kept = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+  const steps = [
+    `mkdir ${dev} && mount -t tmpfs none ${dev}`,
+    ...kept.map((name) => `touch ${dev}/${name} && mount --bind /dev/${name} ${dev}/${name}`),
+    `mkdir ${dev}/shm && ln -s /proc/self/fd ${dev}/fd`,
+    ...Array.from({ length: gpus }, (_, index) => `touch ${dev}/nvidia${index}`),
+    `mount --rbind ${dev} /dev`,
+  ];
+  const smi = join(folder, 'nvidia-smi');
+  const answers = (script: string): void => writeFileSync(smi, `#!/bin/bash\n${script}\n`, { mode: 0o755 });
+  const listed = Array.from({ length: gpus }, (_, index) => `GPU ${index}: ${H100} (UUID: GPU-${index})`).join('\n');
+  const computes = (lines: string): void =>
+    answers(
+      `case "$*" in -L) echo '${listed}' ;; *query-compute-apps=pid,process_name*) printf '%s' '${lines}' ;; *) exit 2 ;; esac`,
+    );
+  computes('');
+  const namespace = await startNamespace(steps.join(' && '));
+  const env = { PATH: `${folder}:${process.env['PATH']}` };
+  const home = join(folder, 'home');
+  mkdirSync(home);
+  if (uid !== undefined) chownSync(home, uid, uid);
+  const as = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  const enter = [...namespace.enter, ...as];
+  try {
+    await withHost(
+      async (session) => {
+        const runs: GpuHost['runs'] = async (name, script) => {
+          const file = join(session.host.home, name);
+          const [program = '', ...words] = enter;
+          const text = `echo $BASHPID > ${file}.new; mv ${file}.new ${file}; ${script}`;
+          spawn(program, [...words, 'bash', '-c', text], {
+            stdio: 'ignore',
+            env: { ...process.env, HOME: session.host.home },
+          });
+          await until(`${name} runs`, () => existsSync(file));
+          return Number(session.read(name));
+        };
+        const { machine } = session.connection as unknown as { readonly machine: MachineVerbs };
+        await work({ ...session, computes, answers, runs, machine, inspect: (declared) => machine.inspect(declared) });
+      },
+      { enter, env, home },
+    );
+  } finally {
+    namespace.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
