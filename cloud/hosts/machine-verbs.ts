@@ -76,7 +76,9 @@ export class MachineVerbs {
     const said = stdout.toString();
     if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');
     const all = (kind: string): readonly string[] =>
-      [...said.matchAll(new RegExp(`^jobctl-runner: ${kind}: (.*)$`, 'gm'))].map(([, text = '']) => text);
+      said
+        .split('\n')
+        .flatMap((line) => (line.startsWith(`${MARK}${kind}: `) ? [line.slice(MARK.length + kind.length + 2)] : []));
     const [busy] = all('busy');
     return {
       problems: all('problem'),

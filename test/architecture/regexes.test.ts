@@ -18,6 +18,7 @@ const MADE: Readonly<Record<string, string>> = {
   'domain/job-file/foreign-files.ts': 'of names of options',
   'domain/job-file/interpolation.ts': 'of REFERENCE',
   'domain/machine-kinds/compute-engine/machine-types.ts': 'of constants',
+  'domain/machine-kinds/machines/accelerator-names.ts': 'of letters, digits and constants',
   'domain/modules/docker.ts': 'of constants',
   'quota/published-state.ts': 'of a number',
 };

@@ -139,6 +139,7 @@ describe('a context of jobctl serve', function () {
 
     /** What they need to come as far as the server. */
     const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+      'machines release': ['m', '--claim', 'c'],
       cancel: ['j', '--yes'],
       cp: ['j:x', '.'],
       delete: ['j', '--yes'],

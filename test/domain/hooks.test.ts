@@ -85,7 +85,7 @@ describe('whose success ends a command', () => {
     assert.equal('success' in (specOf({ command: { run: 'x', success: 'all' } }).command ?? {}), false);
   });
   it('is one of three words, and not for Ray', () => {
-    assert.match(problemsOf({ command: { run: 'x', success: 'last' } }), /all, first or any/);
+    assert.match(problemsOf({ command: { run: 'x', success: 'last' } }), /allowed: all, first, any/);
     assert.match(problemsOf({ ray: {}, command: { run: 'x', success: 'first' } }), /is not for Ray/);
   });
 });

@@ -53,7 +53,8 @@ async function lookBeforeLeaving(
 
 function namesMachines({ poolFile }: StackRecord): boolean {
   try {
-    return poolFile !== undefined && /^\s*\[\[\s*machines\s*\]\]/m.test(readFileSync(poolFile, 'utf8'));
+    const lines = poolFile === undefined ? [] : readFileSync(poolFile, 'utf8').split('\n');
+    return lines.some((line) => line.replaceAll(/[ \t]/g, '').startsWith('[[machines]]'));
   } catch {
     return false;
   }

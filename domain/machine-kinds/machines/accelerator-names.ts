@@ -6,7 +6,7 @@ export type AcceleratorMaker = 'TPU' | 'AMD' | 'NVIDIA';
 
 /** Each generation whole: `v100` is a GPU. */
 const TPU = /^(cloud-)?(tpu-?.*|(v2|v3|v4i?|v5e|v5p|v5-?lite(-?pod)?|v6e?|v7x?)(-.*)?|trillium|ironwood)$/;
-const AMD = /^((amd|instinct|radeon)-?.*|mi-?\d+[a-z]*(-.*)?|rx-?\d+.*)$/;
+const AMD = /^(amd|instinct|radeon|mi-?\d|rx-?\d)/;
 
 /** A name that is no TPU's and none of AMD's is NVIDIA's: of its models there are the most. */
 export function makerOf(type: string): AcceleratorMaker {
@@ -15,7 +15,7 @@ export function makerOf(type: string): AcceleratorMaker {
 }
 
 /** The model in a type's name: `h100` in `nvidia-h100-80gb`, `rtx-4090` whole. A type that is named otherwise says no model. */
-const MODEL = /(?:^|-)((?:gb|gh|rtx|gtx|rtx-?a|[abhklmptv])-?\d+(?!\d*gb)(?:s(?![a-z])|ti|super|ada)?)/;
+const MODEL = /(?:^|-)((?:gb|gh|rtx|gtx|rtx-?a|[abhklmptv])-?\d{1,5}(?!\d{0,5}gb)(?:s(?![a-z])|ti|super|ada)?)/;
 
 /**
  * Whether GPUs that `nvidia-smi -L` calls so may be of the declared type.

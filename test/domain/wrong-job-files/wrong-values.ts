@@ -136,7 +136,7 @@ setup: {modules: [command]}
       '  such as 2h',
       'train.yaml:2:21: qeue: no such key in timeouts',
       '  did you mean queue?',
-      '  known here: stop, queue, provision, setup, run, no_output, unreachable',
+      '  known here: stop, queue, provision, setup, device, run, no_output, unreachable',
     ],
   },
   'a silence that is too short to be found': {
