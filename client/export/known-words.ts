@@ -112,7 +112,7 @@ gen generatename generateserviceidentity generation generationmatch generationno
 getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
 getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
 gg ghcr gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives
-giveup giveups giving gke glob global globally globoff globs globstar gm gnu go goes going gone good goog google
+giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
 google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
 googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
 graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
