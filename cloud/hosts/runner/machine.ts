@@ -67,14 +67,14 @@ verb_vacate() {
 # What the login user runs on the accelerators since the claim, and no run knows any more: it dropped its environment, its session and
 # its parents. Where root logs in nothing is ended: a service or an administrator runs as root too.
 end_leaked() {
-  [ "$(id -u)" != 0 ] && claimed_s=$(stat -c %Y "$claim" 2>/dev/null) || return 0
+  [ "$(id -u)" != 0 ] && claimed_at=$(date -r "$claim" +%s%3N 2>/dev/null) || return 0
   set -- $(devices_of TPU) $(devices_of NVIDIA)
   [ ! -e /dev/kfd ] || set -- "$@" /dev/kfd
   [ $# -gt 0 ] && look_who "$@" && [ -n "$busy" ] || return 0
-  claim_age=$(($(date +%s) - claimed_s)) leaked=
+  claim_age=$(($(now_ms) - claimed_at)) leaked=
   for pid in $(printf '%s\\n' "$users" | grep -o '^[0-9]*' | sort -u); do
     [ "$(stat -c %u "/proc/$pid" 2>/dev/null)" = "$(id -u)" ] && has_open "$pid" "$@" || continue
-    age=$(($(uptime_ms) / 1000 - $(start_time "$pid") / $(getconf CLK_TCK)))
+    age=$(($(uptime_ms) - $(start_time "$pid") * 1000 / $(getconf CLK_TCK)))
     [ $age -gt $claim_age ] || leaked="$leaked $pid"
   done
   [ -n "$leaked" ] || return 0
@@ -123,14 +123,17 @@ verb_inspect() {
 }
 
 MAKERS='TPU NVIDIA AMD'
-# Their device files, printed; where they are looked for is in 'globs'. A render node may also be another maker's graphics.
-devices_of() {
+# Where their device files are.
+globs_of() {
   case $1 in
-    TPU) globs='/dev/accel[0-9]* /dev/vfio/[0-9]*' ;;
-    NVIDIA) globs='/dev/nvidia[0-9]*' ;;
-    AMD) globs='/dev/dri/renderD*' ;;
+    TPU) echo '/dev/accel[0-9]* /dev/vfio/[0-9]*' ;;
+    NVIDIA) echo '/dev/nvidia[0-9]*' ;;
+    AMD) echo '/dev/dri/renderD*' ;;
   esac
-  for file in $globs; do
+}
+# Those files. A render node may also be another maker's graphics.
+devices_of() {
+  for file in $(globs_of "$1"); do
     [ -e "$file" ] || continue
     [ "$1" != AMD ] || [ "$(cat "/sys/class/drm/\${file##*/}/device/vendor" 2>/dev/null || echo 0x1002)" = 0x1002 ] || continue
     echo "$file"
@@ -140,9 +143,8 @@ devices_of() {
 # inspect_devices MAKER COUNT
 inspect_devices() {
   maker=$1 wanted=$2
-  devices_of "$maker" > /dev/null
   set -- $(devices_of "$maker")
-  [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($globs), and the pool file says $wanted"; return; }
+  [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($(globs_of "$maker")), and the pool file says $wanted"; return; }
   [ "$maker" != NVIDIA ] || inspect_nvidia "$wanted" || return
   [ "$maker" != AMD ] || set -- /dev/kfd
   if ! look_who "$@"; then say "problem: it cannot be seen who uses its accelerators: $unseen"
