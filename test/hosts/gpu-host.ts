@@ -20,14 +20,14 @@ export interface GpuHost extends HostSession {
 
 const H100 = 'NVIDIA H100 80GB HBM3';
 
-/** @param uid whom it lets in; for another than one's own one must be root */
+/** @param uid whom it lets in. Absent: root */
 export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-host-'));
   chmodSync(folder, 0o755);
   const dev = join(folder, 'dev');
   const kept = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
   const steps = [
-    `mkdir ${dev} && mount -t tmpfs none ${dev}`,
+    `mkdir ${dev} && mount -t tmpfs -o mode=755 none ${dev}`,
     ...kept.map((name) => `touch ${dev}/${name} && mount --bind /dev/${name} ${dev}/${name}`),
     `mkdir ${dev}/shm && ln -s /proc/self/fd ${dev}/fd`,
     ...Array.from({ length: gpus }, (_, index) => `touch ${dev}/nvidia${index}`),
@@ -41,13 +41,12 @@ export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise
       `case "$*" in -L) echo '${listed}' ;; *query-compute-apps=pid,process_name*) printf '%s' '${lines}' ;; *) exit 2 ;; esac`,
     );
   computes('');
-  const namespace = await startNamespace(steps.join(' && '));
+  const namespace = await startNamespace(steps.join(' && '), uid);
   const env = { PATH: `${folder}:${process.env['PATH']}` };
   const home = join(folder, 'home');
   mkdirSync(home);
-  if (uid !== undefined) chownSync(home, uid, uid);
-  const as = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-  const enter = [...namespace.enter, ...as];
+  if (uid !== undefined && process.getuid?.() === 0) chownSync(home, uid, uid);
+  const { enter } = namespace;
   try {
     await withHost(
       async (session) => {
