@@ -1,6 +1,12 @@
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type EpochMs = number;
 
+/** Whole seconds in the largest of three units that says them exactly. */
+export function inLargestUnit(seconds: number): { readonly count: number; readonly unit: 'h' | 'm' | 's' } {
+  if (seconds % 3600 === 0) return { count: seconds / 3600, unit: 'h' };
+  return seconds % 60 === 0 ? { count: seconds / 60, unit: 'm' } : { count: seconds, unit: 's' };
+}
+
 /**
  * Quota's unit: the number in an accelerator's name, per generation (`{v4: 8}` is one v4-8: 8 cores, 4 chips). Never chips:
  * mixing the two overcommits twofold. Keys are generations; values are positive integers.

@@ -3,7 +3,7 @@
  * query of a URL and shows tables without any gap between columns (UI 2.42, looked at 2026-11), so the whole is kept short and
  * columns stand in a code block.
  */
-import type { EpochMs } from '../domain/units.js';
+import { type EpochMs, inLargestUnit } from '../domain/units.js';
 
 /**
  * Most bytes of the details when they are written as part of a URL: a reverse proxy in front of the UI takes 8 KB for the
@@ -68,5 +68,7 @@ export function joinBlocks(blocks: readonly string[], rest: string): string {
 const encodedBytes = (text: string): number => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\u{fffd}')).length;
 
 /** Whole seconds as `8 h`, `30 min` or `90 s`, in the largest unit that divides them. */
-export const durationText = (seconds: number): string =>
-  seconds % 3600 === 0 ? `${seconds / 3600} h` : seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+export function durationText(seconds: number): string {
+  const { count, unit } = inLargestUnit(seconds);
+  return `${count} ${unit === 'm' ? 'min' : unit}`;
+}

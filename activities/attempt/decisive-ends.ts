@@ -1,4 +1,5 @@
 import type { JobSpec } from '../../domain/job-spec.js';
+import type { Evidence } from '../../domain/recovery/evidence.js';
 import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { CONSEQUENCE_MS, leadingHost, wasStopped } from './leading-host.js';
@@ -12,10 +13,14 @@ export function decidingHosts(spec: JobSpec, hosts: readonly AttemptHost[]): rea
   return leader === undefined ? hosts : [leader];
 }
 
-/** Of these ends those that decide: one alone if `command.success` says that one is enough. */
-export function decisiveEnds({ command }: Command, ends: readonly HostEnd[]): readonly HostEnd[] {
+/** Of the ends of `hosts` hosts those that decide, and of how many: one alone if `command.success` says that one is enough. */
+export function decisive(
+  { command }: Command,
+  ends: readonly HostEnd[],
+  hosts: number,
+): Pick<Evidence, 'ends' | 'hosts'> {
   const one = command?.success === 'any' ? ends.find(hasSucceeded) : undefined;
-  return one === undefined ? ends : [one];
+  return one === undefined ? { ends, hosts } : { ends: [one], hosts: 1 };
 }
 
 /** The hosts of an attempt that none of them leads, as their ends are waited for. */

@@ -19,7 +19,7 @@ import { secretVariables } from '../secret-values.js';
 import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
 import { ActivityEnd } from './activity-end.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
-import { decidingHosts, decisiveEnds, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
+import { decidingHosts, decisive, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
@@ -115,7 +115,7 @@ class Supervision {
   readonly #lastOutput = new LastOutput();
   readonly #waits: AcceleratorWaits;
   /** What the attempt's end was decided by. */
-  #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
+  #decidedBy: Pick<Evidence, 'by' | 'ends' | 'hosts'> | undefined;
   #secrets: ReturnType<typeof secretVariables> | undefined;
 
   constructor(
@@ -175,7 +175,7 @@ class Supervision {
     }
     const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
     if (end === undefined) return new Promise(() => undefined);
-    this.#decidedBy = { by: silence ? 'silence' : 'ends', ends };
+    this.#decidedBy = { by: silence ? 'silence' : 'ends', ...this.#decisive(ends) };
     if (end.kind === 'slices-lost') return this.#endWithout(end.slices);
     if (decision.do === 'report lost run') await this.#stopWhere(() => true, 'a host of the job shut down');
     return end;
@@ -204,9 +204,9 @@ class Supervision {
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const stored = await this.#storedEnds(this.#unheard);
     const known = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
-    const ends = decisiveEnds(this.#input.spec, known);
-    this.#decidedBy = { by: 'loss', ends };
-    return endBeforeLoss(ends, this.#most(ends)) ?? this.#endWithout(slices);
+    const { ends, hosts } = this.#decisive(known);
+    this.#decidedBy = { by: 'loss', ends, hosts };
+    return endBeforeLoss(ends, hosts) ?? this.#endWithout(slices);
   }
 
   get #unheard(): readonly AttemptHost[] {
@@ -225,14 +225,12 @@ class Supervision {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
     return {
       ...end,
-      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#most(this.#decidedBy.ends), ...this.#guard.evidence }),
+      evidence: evidenceOf({ ...this.#decidedBy, ...this.#guard.evidence }),
     };
   }
 
-  /** How many ends decide the attempt, if these are what is known. */
-  #most(ends: readonly HostEnd[]): number {
-    const isEnough = ends.length > 0 && decisiveEnds(this.#input.spec, ends) !== ends;
-    return isEnough ? 1 : this.#deciding.length;
+  #decisive(ends: readonly HostEnd[]): ReturnType<typeof decisive> {
+    return decisive(this.#input.spec, ends, this.#deciding.length);
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */

@@ -220,7 +220,6 @@ export class HttpJobs implements JobPort {
       ...(set === undefined ? {} : { set: set.map(({ path, value }) => ({ path: [...path], value })) }),
       ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
       ...(replace === undefined ? {} : { replace: replace === 'all' ? replace : [...replace] }),
-      ...(replace === undefined ? {} : { replace: replace === 'all' ? replace : [...replace] }),
       ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
     return this.#tell(id, verb, body);

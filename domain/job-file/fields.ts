@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inLargestUnit } from '../units.js';
 
 /**
  * The kinds of value in a job file. The `error` of each completes the sentence "X is not ..", which schema-problems.ts builds.
@@ -48,10 +49,10 @@ export function secondsOf(value: number | string): number {
   return Number(value.slice(0, -1)) * (SECONDS_PER[value.slice(-1)] ?? NaN);
 }
 
-/** `2h`, `90m` or `45s`: the largest unit that says it exactly. @param seconds whole */
-export function durationText(seconds: number): string {
-  const unit = seconds % 3600 === 0 ? 'h' : seconds % 60 === 0 ? 'm' : 's';
-  return `${seconds / (SECONDS_PER[unit] ?? 1)}${unit}`;
+/** `2h`, `90m` or `45s`, as a file says it. @param seconds whole */
+export function durationValue(seconds: number): string {
+  const { count, unit } = inLargestUnit(seconds);
+  return `${count}${unit}`;
 }
 
 /** A section with these keys; any other key is a problem. */

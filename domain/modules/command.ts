@@ -74,7 +74,8 @@ export function resolveCommand(
   const restartOn = [section.restart_on ?? []].flat();
   return run && modules.includes('command')
     ? {
-        ...{ run, hosts },
+        run,
+        hosts,
         ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }),
         ...(section.success && section.success !== 'all' ? { success: section.success } : {}),
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { decidingHosts, decisiveEnds, untilEnded } from '../../activities/attempt/decisive-ends.js';
+import { decidingHosts, decisive, untilEnded } from '../../activities/attempt/decisive-ends.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
@@ -101,9 +101,9 @@ describe('the ends that decide an attempt', () => {
 
   it('before a loss are one alone with any, if it succeeded by itself', () => {
     const ends = [failed(0), done(1)];
-    assert.deepEqual(decisiveEnds(specOf('any'), ends), [done(1)]);
-    assert.equal(decisiveEnds(specOf(), ends), ends);
+    assert.deepEqual(decisive(specOf('any'), ends, 4), { ends: [done(1)], hosts: 1 });
+    assert.deepEqual(decisive(specOf(), ends, 4), { ends, hosts: 4 });
     const answers = [told(done(0))];
-    assert.equal(decisiveEnds(specOf('any'), answers), answers);
+    assert.deepEqual(decisive(specOf('any'), answers, 4), { ends: answers, hosts: 4 });
   });
 });

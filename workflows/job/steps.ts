@@ -166,16 +166,18 @@ async function giveBackFor(job: Job, request: Request | undefined, isResting: bo
   if (request === undefined) throw new TypeError('nobody asked for the slices to be given back');
   await letSlicesGo(job, requestText(request), isResting ? 'stopped' : 'requeued');
   await job.lease.giveBack(isResting);
-  if (isResting) return;
-  if (request.kind === 'requeue' && request.zone !== undefined) job.race.begin(request.zone);
-  job.requests.fulfilled(request);
+  if (!isResting) fulfil(job, request);
 }
 
 async function startAnew(job: Job, request: Request): Promise<void> {
-  const { race, requests } = job;
-  if (request.kind === 'requeue' && request.zone !== undefined) race.begin(request.zone);
   const { replace } = request.kind === 'restart' ? request : {};
   if (replace !== undefined) await letSlicesGo(job, requestText(request), 'restarted', replace);
+  fulfil(job, request);
+}
+
+/** What was to be given back is, and the job asks anew. */
+function fulfil({ race, requests }: Job, request: Request): void {
+  if (request.kind === 'requeue' && request.zone !== undefined) race.begin(request.zone);
   requests.fulfilled(request);
 }
 

@@ -80,16 +80,19 @@ export class ZoneRace {
   /** The next slices are asked for in the next zone. */
   leaveZone(): void {
     this.#zones.leave();
-    this.#hedge.leftZone();
     this.#movedAlone += 1;
-    this.#aloneSince = Date.now();
+    this.#enteredZone();
   }
 
   /** The next slices are asked for in this zone of the job. */
   begin(zone: string): void {
     this.#zones.begin(zone);
-    this.#hedge.leftZone();
     this.#movedAlone = 0;
+    this.#enteredZone();
+  }
+
+  #enteredZone(): void {
+    this.#hedge.leftZone();
     this.#aloneSince = Date.now();
   }
 
@@ -178,7 +181,8 @@ export class ZoneRace {
       await this.#follow(oldest, `${this.#zones.of(next)} has its turn`);
     await this.#startRival(next);
     const isFull = slices.rivals.length + 1 >= most;
-    this.#hedge.wait(now, isFull ? this.#keptMs(patienceMs) : patienceMs);
+    const keptMs = patienceMs && placeKeptMs(file.spec, settings.timings, patienceMs);
+    this.#hedge.wait(now, isFull ? keptMs : patienceMs);
     return true;
   }
 
@@ -187,18 +191,14 @@ export class ZoneRace {
    * while slices are ready, unless the job file says how long (`timeouts.provision`).
    */
   #staysAlone(now: EpochMs, patienceMs: number | undefined): boolean {
-    const { slices, file } = this.#parts;
+    const { slices, file, settings } = this.#parts;
     if (file.spec.timeouts?.provision !== undefined || patienceMs === undefined) return false;
     const rounds = Math.floor(this.#movedAlone / (this.#zones.others.length + 1));
-    const isOver = now - this.#aloneSince >= (this.#keptMs(patienceMs) ?? 0) * 2 ** Math.min(rounds, MOST_DOUBLINGS);
+    const keptMs = placeKeptMs(file.spec, settings.timings, patienceMs);
+    const isOver = now - this.#aloneSince >= keptMs * 2 ** Math.min(rounds, MOST_DOUBLINGS);
     if (isOver && slices.ready.length === 0) return false;
     this.#hedge.deny(now, patienceMs);
     return true;
-  }
-
-  #keptMs(patienceMs: number | undefined): number | undefined {
-    const { file, settings } = this.#parts;
-    return patienceMs === undefined ? undefined : placeKeptMs(file.spec, settings.timings, patienceMs);
   }
 
   /** The next zone that is not asked now, and has not refused just now. */

@@ -33,10 +33,11 @@ export async function openWork(home: StackHome, record: StackRecord, real: Real)
     const slices: string[] = [];
     for await (const { workflowId, memo } of temporal.client.workflow.list({ query: OPEN })) {
       const { ref, lease } = (memo ?? {}) as Partial<SliceMemo>;
-      if (real === 'cloud' && !SLICE_ID.test(workflowId)) jobs.push(workflowId);
-      if (real === 'cloud' ? !SLICE_ID.test(workflowId) : ref?.kind !== 'machines') continue;
-      slices.push(workflowId.replace(SLICE_ID, ''));
-      if (real === 'own machines' && lease !== undefined) jobs.push(lease.job);
+      const isSlice = SLICE_ID.test(workflowId);
+      if (real === 'cloud' && !isSlice) jobs.push(workflowId);
+      if (isSlice && (real === 'cloud' || ref?.kind === 'machines')) slices.push(workflowId.replace(SLICE_ID, ''));
+      // Of jobs alone it is not known here what machines they have.
+      if (real === 'own machines' && ref?.kind === 'machines' && lease !== undefined) jobs.push(lease.job);
     }
     return { jobs: [...new Set(jobs)], slices };
   } catch {

@@ -1,5 +1,5 @@
 import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
-import { durationText } from '../../../domain/job-file/fields.js';
+import { durationValue } from '../../../domain/job-file/fields.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { TELL_AFTER_MS } from '../port.js';
 import { refusalScope } from './refusal-scope.js';
@@ -166,7 +166,7 @@ function lost({ at, queuedResource, node, operation }: Observation, which: strin
 const endOfRun = ({ runSeconds }: { readonly runSeconds?: number }): string =>
   runSeconds === undefined
     ? ''
-    : `: Google deletes a flex-start slice when its run duration, ${durationText(runSeconds)}, is over, which counts as a preemption`;
+    : `: Google deletes a flex-start slice when its run duration, ${durationValue(runSeconds)}, is over, which counts as a preemption`;
 
 function failed(message: string, error: ApiFailure | undefined): Condition {
   if (error === undefined || error.message === '') return { kind: 'lost', cause: 'failed', message };

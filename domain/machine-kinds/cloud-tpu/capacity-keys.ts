@@ -1,6 +1,6 @@
 import { type AllocationMode, MOST_RUN_SECONDS } from './words.js';
 import { type Pricing, PRICINGS } from '../../slice.js';
-import { durationText, given, secondsOf } from '../../job-file/fields.js';
+import { durationValue, given, secondsOf } from '../../job-file/fields.js';
 import { namesIn, referenceHint, RESOURCE_NAME } from '../../job-file/cloud-path.js';
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
@@ -59,7 +59,7 @@ const YEAR_SECONDS = 365 * 86_400;
 const SPANS = {
   run_duration: {
     most: MOST_RUN_SECONDS,
-    message: `is longer than ${durationText(MOST_RUN_SECONDS)} (7 days), the most that Google sells`,
+    message: `is longer than ${durationValue(MOST_RUN_SECONDS)} (7 days), the most that Google sells`,
     instead: 'the next attempt gets as long again',
   },
   // Google's page names no bound.
@@ -72,7 +72,7 @@ function resolveSeconds(tpu: TpuForm, key: keyof typeof SPANS, report: Report): 
   const seconds = Math.round(secondsOf(value));
   const { most, message, instead } = SPANS[key];
   if (seconds < LEAST_SECONDS) report.problem(['tpu', key], value, 'is too short', `write ${LEAST_SECONDS}s or more`);
-  if (seconds > most) report.problem(['tpu', key], value, message, `write ${durationText(most)} or less; ${instead}`);
+  if (seconds > most) report.problem(['tpu', key], value, message, `write ${durationValue(most)} or less; ${instead}`);
   return seconds;
 }
 

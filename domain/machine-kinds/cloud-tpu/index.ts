@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
-import { durationText } from '../../job-file/fields.js';
+import { durationValue } from '../../job-file/fields.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
 import { googleChoices } from './google-choices.js';
 import { nodeRefs, slicePlan } from './plan.js';
@@ -142,7 +142,7 @@ function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: Attemp
 const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');
 
 const runText = ({ runSeconds }: CloudTpuPlan): string =>
-  runSeconds === undefined ? '' : ` for ${durationText(runSeconds)}`;
+  runSeconds === undefined ? '' : ` for ${durationValue(runSeconds)}`;
 
 const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
   slices === undefined ? accelerator : `${slices} x ${accelerator}`;
