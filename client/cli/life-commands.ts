@@ -66,7 +66,8 @@ Examples:
   jobctl restart train-7f3k
   jobctl restart train-7f3k --file train.yaml
   jobctl restart train-7f3k --bundle .
-  jobctl restart train-7f3k --replace 1
+  jobctl restart train-7f3k --replace
+  jobctl restart train-7f3k --replace 0,3
   jobctl restart train-7f3k --set 'command.run=python3 train.py --lr 0.1'
 `;
 

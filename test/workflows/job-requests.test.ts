@@ -67,6 +67,17 @@ describe('what people asked of a job, when they asked for more than one thing', 
     assert.equal(cancelText('queued', undefined), 'cancelled while queued');
     requests.requeue({ by: 'bob' }, 'us-east5-a');
     assert.equal(requestText(requests.current as Request), 'bob requeued it, us-east5-a first');
+    const twice = new Requests();
+    twice.restart({ by: 'bob' }, undefined, [3]);
+    twice.restart({ by: 'ann' }, undefined, [0, 3]);
+    twice.restart({ by: 'ann' }, undefined, undefined);
+    assert.equal(
+      requestText(twice.current as Request),
+      'ann restarted it with other machines for slice 0, slice 3',
+      'what one restart is to replace, a later one replaces too',
+    );
+    twice.restart({ by: 'ann' }, undefined, 'all');
+    assert.equal(requestText(twice.current as Request), 'ann restarted it with other machines');
     const again = new Requests();
     again.restart({ by: 'bob' }, undefined, [0, 3]);
     assert.equal(requestText(again.current as Request), 'bob restarted it with other machines for slice 0, slice 3');

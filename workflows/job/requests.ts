@@ -20,8 +20,8 @@ export interface RequestsCarry {
 
 /**
  * The requests of people to a job (docs/adr/0022). Updates only note them here; the job's loop fulfils them, in the order of
- * docs/job-states.md. The last request counts, with two exceptions: slices that somebody gave back are not kept by a later
- * `stop`, and a job that was requeued stays so when it is restarted.
+ * docs/job-states.md. The last request counts, with three exceptions: slices that somebody gave back are not kept by a later
+ * `stop`, a job that was requeued stays so when it is restarted, and what one restart is to replace, a later one replaces too.
  */
 export class Requests {
   #request: Request | undefined;
@@ -48,8 +48,11 @@ export class Requests {
   }
 
   restart(asker: Asker, edit: JobEdit | undefined, replace: Replaced | undefined): void {
-    if (this.#request?.kind !== 'requeue')
-      this.#request = { kind: 'restart', ...personOf(asker), ...(replace === undefined ? {} : { replace }) };
+    const before = this.#request;
+    if (before?.kind !== 'requeue') {
+      const all = both(before?.kind === 'restart' ? before.replace : undefined, replace);
+      this.#request = { kind: 'restart', ...personOf(asker), ...(all === undefined ? {} : { replace: all }) };
+    }
     this.#edit = edit ?? this.#edit;
   }
 
@@ -123,6 +126,11 @@ export function requestText(request: Request): string {
     case 'restart':
       return `${askerText(request)} restarted it${request.replace === undefined ? '' : ` with ${replacedText(request.replace)}`}`;
   }
+}
+
+function both(one: Replaced | undefined, other: Replaced | undefined): Replaced | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])].toSorted((a, b) => a - b);
 }
 
 /** What is replaced, as people read it. */

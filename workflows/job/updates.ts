@@ -128,13 +128,16 @@ function requeue({ job: { id }, requests }: UpdatedParts, call: RequeueCall): An
 
 function restart(job: UpdatedParts, call: RestartCall): Answer {
   const edit = editOf(job, call);
-  job.requests.restart(call, edit, call.replace);
-  const { graceSeconds, command } = job.file.spec;
-  const where = call.replace === undefined ? 'on the same slices' : `with ${replacedText(call.replace)}`;
+  const { graceSeconds, command, atomic } = job.file.spec;
+  // What was asked for in one request goes as one.
+  job.requests.restart(call, edit, atomic && call.replace !== undefined ? 'all' : call.replace);
+  const { current } = job.requests;
+  const replace = current?.kind === 'restart' ? current.replace : undefined;
+  const where = replace === undefined ? 'on the same slices' : `with ${replacedText(replace)}`;
   const how =
     job.attempt.isRunning && command !== undefined
       ? `${job.attempt.saveText(graceSeconds)}, then it starts again ${where}`
-      : `its next attempt starts anew${call.replace === undefined ? '' : ` ${where}`}`;
+      : `its next attempt starts anew${replace === undefined ? '' : ` ${where}`}`;
   return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
@@ -197,12 +200,12 @@ function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts, { zon
     throw refusal(`job ${id} waits in line already; \`jobctl why ${id}\` says for what`);
 }
 
-function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts, call: EditCall): void {
+function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts, call: RestartCall): void {
   if (now === JobPhase.Released)
     throw refusal(
       `job ${id} has no slices to start on: \`jobctl resume ${id}\` asks for some, and takes the same changes`,
     );
-  if ((now === JobPhase.Queued || now === JobPhase.Provisioning) && !isEdit(call))
+  if ((now === JobPhase.Queued || now === JobPhase.Provisioning) && (!isEdit(call) || call.replace !== undefined))
     throw refusal(`job ${id} is ${now}: nothing of it runs yet that could be started again`);
 }
 

@@ -1,5 +1,6 @@
 import type { MachineRow, MachinesAnswer, MachineVerb } from '../../../contract/machines.js';
 import { asker } from '../asker.js';
+import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
@@ -18,6 +19,12 @@ export interface MachinesFlags extends ContextFlags, OutputFlag {
 /** @returns 1 if a machine that was checked is not well */
 export async function machines(verb: MachineVerb, names: readonly string[], flags: MachinesFlags): Promise<number> {
   const { pool, reason, claim, output } = flags;
+  if (claim === '')
+    throw new CliError(
+      ExitCode.Usage,
+      '--claim is empty',
+      '`jobctl machines ls` shows the claim of a machine that is foreign',
+    );
   const context = verb === 'ls' ? resolveContext(flags) : contextToChange(flags);
   const { by } = asker(flags.by, context);
   const answer = await withClient(context, (client) =>

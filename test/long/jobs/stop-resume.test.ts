@@ -97,6 +97,37 @@ describe('a job that people stop, resume, requeue and restart', function () {
     await cloudIsEmpty(admin);
   });
 
+  it('restart --replace is refused while a job waits for its slices: it would lose its place', async () => {
+    await admin.post('configure', { capacity: { 'us-central1-a/v5litepod': 0 } });
+    const id = await submit(SAVES, { tpu: { accelerator: 'v5litepod-8', allocation_mode: 'queued-resources' } });
+    await inPhase(id, 'provisioning');
+    const set = [{ path: ['env', 'A'], value: 'b' }];
+    await assert.rejects(stack.jobs.restart(id, 'alice', { replace: 'all', set }), /nothing of it runs yet/);
+    assert.match(
+      await stack.jobs.restart(id, 'alice', { set }),
+      /its next attempt starts anew, by the changed job file/,
+    );
+    await stack.jobs.cancel(id);
+    await stack.jobs.wait(id);
+    await admin.post('configure', { capacity: {} });
+    await cloudIsEmpty(admin);
+  });
+
+  it('restart --replace of an atomic job replaces all, and a second restart keeps what the first asked for', async () => {
+    const tpu = { accelerator: 'v5litepod-8', allocation_mode: 'queued-resources' };
+    const id = await submit(`${SAVES.replace('exit 0', 'sleep 2; exit 0')}`, { slices: 2, atomic: true, tpu });
+    await prints(id, 1, 'began after nothing');
+    const before = await nodes();
+    assert.match(await stack.jobs.restart(id, 'alice', { replace: [1] }), /then it starts again with other machines$/);
+    assert.match(await stack.jobs.restart(id, 'alice'), /with other machines$/);
+    await prints(id, 2, 'began after restarted');
+    const after = await nodes();
+    assert.deepEqual([after.length, after.filter((name) => before.includes(name))], [2, []]);
+    await stack.jobs.cancel(id);
+    await stack.jobs.wait(id);
+    await cloudIsEmpty(admin);
+  });
+
   it('requeue --zone asks in that one of its zones first', async () => {
     const zones = ['us-central1-a', 'us-west4-a', 'us-south1-a'];
     const tpu = { accelerator: 'v5litepod-8', zone: undefined, zones };
