@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Declared, Inspection, MachineVerbs } from '../../cloud/hosts/machine-verbs.js';
 import { until } from '../until.js';
 import { startNamespace } from './namespace.js';
@@ -20,9 +20,13 @@ export interface GpuHost extends HostSession {
 
 const H100 = 'NVIDIA H100 80GB HBM3';
 
+/** Whether every user can reach what is in this folder: a `TMPDIR` may be one user's own. */
+const isOpen = (folder: string): boolean =>
+  (statSync(folder).mode & 0o001) !== 0 && (folder === '/' || isOpen(dirname(folder)));
+
 /** @param uid whom it lets in. Absent: root */
 export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gpu-host-'));
+  const folder = mkdtempSync(join(isOpen(tmpdir()) ? tmpdir() : '/tmp', 'gpu-host-'));
   chmodSync(folder, 0o755);
   const dev = join(folder, 'dev');
   const kept = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
