@@ -74,17 +74,27 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
   };
 }
 
-/** One end of each sort comes first, 26 at most: of those, `commandEnd` and `hostsFact` say what they say of all. */
+/**
+ * One end of each sort and of each preempted slice, 26 sorts at most, and then the first in time: in the order told, which decides between
+ * ends of one moment. `commandEnd`, `hostsFact` and `preemptedSlices` say of them what they say of all.
+ */
 function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   if (ends.length <= MOST_ENDS) return ends;
   const inTime = ends.toSorted((a, b) => timeOf(a) - timeOf(b));
   const sorts = new Map(inTime.toReversed().map((end) => [sortOf(end), end]));
-  const slices = new Map(inTime.filter(isPreempted).map((end) => [end.at.slice, end]));
-  return [...new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime])].slice(0, MOST_ENDS);
+  const slices = new Map(
+    ends
+      .toReversed()
+      .filter(isPreempted)
+      .map((end) => [end.at.slice, end]),
+  );
+  const kept = new Set([...new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime])].slice(0, MOST_ENDS));
+  return ends.filter((end) => kept.has(end));
 }
 
 const timeOf = (end: HostEnd): EpochMs => ('endedAt' in end ? end.endedAt : 0);
-const isPreempted = (end: HostEnd): boolean => 'host' in end && end.host === 'preempted';
+const isPreempted = (end: HostEnd): end is HostEnd & { readonly at: HostPlace } =>
+  'host' in end && end.host === 'preempted';
 const sortOf = (end: HostEnd): string =>
   'code' in end ? [end.kind, end.host, end.isStopped, endedByOthers([end])].join() : end.kind;
 

@@ -105,8 +105,9 @@ export function preemptedSlices(ends: readonly HostEnd[]): readonly LostSlice[] 
 
 /** The end of a command whose host shut down: whatever its code, it is none of its own. */
 export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
-  const end = ends.find((each) => 'host' in each && each.host === 'stopping');
-  if (end === undefined || !('at' in end)) throw new RangeError('no host was shutting down');
+  const exits = ends.filter((each) => each.kind === 'done' || each.kind === 'failed');
+  const [end] = exits.filter(({ host }) => host === 'stopping').toSorted((a, b) => a.endedAt - b.endedAt);
+  if (end === undefined) throw new RangeError('no host was shutting down');
   return { kind: 'run-lost', at: end.at, message: 'the host was shutting down as the command ended' };
 }
 
