@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { currentBundle } from '../replay/bundles.js';
 import { replay } from '../replay/recorded.js';
 import { play, readIncident } from './play.js';
@@ -27,7 +27,7 @@ describe('incidents', function () {
       readIncident(join(FOLDER, name)).histories.map(({ workflowId, runId, events }) => ({
         file: `${name}, ${workflowId}@${runId}`,
         workflowId,
-        history: temporal.api.history.v1.History.fromObject(historyFromJSON({ events })),
+        history: proto.temporal.api.history.v1.History.fromObject(historyFromJSON({ events })),
         codecKey: undefined,
       })),
     );

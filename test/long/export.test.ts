@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { exportJob } from '../../client/export/export-job.js';
 import { type Incident } from '../../client/export/incident.js';
 import { jobFile } from '../end-to-end/job-files.js';
@@ -99,7 +99,7 @@ for (const isEncrypting of [false, true]) {
       const recorded = incident.histories.map(({ workflowId, runId, events }) => ({
         file: `${workflowId}@${runId}`,
         workflowId,
-        history: temporal.api.history.v1.History.fromObject(historyFromJSON({ events })),
+        history: proto.temporal.api.history.v1.History.fromObject(historyFromJSON({ events })),
         codecKey: undefined,
       }));
       assert.ok(recorded.length >= 3, `${recorded.length} histories`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { guardedPart } from '../../client/cli/dev/guarded-server/guarded-part.js';
 import { serverLoginFiles } from '../../client/cli/dev/guarded-server/server-files.js';
 import { stackHome } from '../../client/cli/dev/home.js';
@@ -51,8 +51,8 @@ describe('F4: a Temporal server that asks who calls, beside another login', func
   const attack = (place: string, scheme: 'http' | 'https'): RawCall => {
     const workflowExecutionRetentionPeriod = { seconds: DAY_S as unknown as Long };
     const request = { namespace: 'evil', workflowExecutionRetentionPeriod };
-    const bytes = temporal.api.workflowservice.v1.RegisterNamespaceRequest.encode(request).finish();
-    const url = `${scheme}://${place}/temporal.api.workflowservice.v1.WorkflowService/RegisterNamespace`;
+    const bytes = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.encode(request).finish();
+    const url = `${scheme}://${place}/proto.temporal.api.workflowservice.v1.WorkflowService/RegisterNamespace`;
     return { name: `${scheme}://${place}`, wire: 'grpc', url, body: Buffer.from(bytes).toString('base64') };
   };
 
@@ -125,5 +125,5 @@ describe('F4: a Temporal server that asks who calls, beside another login', func
   });
 });
 
-type Request = temporal.api.workflowservice.v1.IRegisterNamespaceRequest;
+type Request = proto.temporal.api.workflowservice.v1.IRegisterNamespaceRequest;
 type Long = NonNullable<NonNullable<Request['workflowExecutionRetentionPeriod']>['seconds']>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { StackRecord } from '../../client/cli/dev/stack-record.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
 import { SSH_PORT } from '../../rehearsal/test/cloud-under-test.js';
@@ -40,8 +40,8 @@ describe('F4: dev up --cloud gcp on a login node', function () {
   /** What an empty server would take from anybody: a namespace. */
   const attack = (place: string, scheme: string): RawCall => {
     const request = { namespace: 'evil', workflowExecutionRetentionPeriod: { seconds: 86_400 as unknown as Long } };
-    const bytes = temporal.api.workflowservice.v1.RegisterNamespaceRequest.encode(request).finish();
-    const url = `${scheme}://${place}/temporal.api.workflowservice.v1.WorkflowService/RegisterNamespace`;
+    const bytes = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.encode(request).finish();
+    const url = `${scheme}://${place}/proto.temporal.api.workflowservice.v1.WorkflowService/RegisterNamespace`;
     return { name: `${scheme}://${place}`, wire: 'grpc', url, body: Buffer.from(bytes).toString('base64') };
   };
   const runs = async (name: string): Promise<void> => {
@@ -152,5 +152,5 @@ describe('F4: dev up --cloud gcp on a login node', function () {
 });
 
 type Long = NonNullable<
-  NonNullable<temporal.api.workflowservice.v1.IRegisterNamespaceRequest['workflowExecutionRetentionPeriod']>['seconds']
+  NonNullable<proto.temporal.api.workflowservice.v1.IRegisterNamespaceRequest['workflowExecutionRetentionPeriod']>['seconds']
 >;

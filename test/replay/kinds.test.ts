@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { Change } from '../../contract/changes.js';
 import { HistoryFacts } from './history-facts.js';
 import { kindsOf } from './kinds.js';
 import { markersMissing } from './markers.js';
 
-type Event = temporal.api.history.v1.IHistoryEvent;
-const { TIMEOUT_TYPE_HEARTBEAT, TIMEOUT_TYPE_SCHEDULE_TO_START } = temporal.api.enums.v1.TimeoutType;
+type Event = proto.temporal.api.history.v1.IHistoryEvent;
+const { TIMEOUT_TYPE_HEARTBEAT, TIMEOUT_TYPE_SCHEDULE_TO_START } = proto.temporal.api.enums.v1.TimeoutType;
 
 const json = (value: unknown) => ({
   payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) }],
@@ -16,7 +16,7 @@ const json = (value: unknown) => ({
 function history(name: string, input: unknown, events: readonly Event[] = []): HistoryFacts {
   const started = { workflowExecutionStartedEventAttributes: { workflowType: { name }, input: json(input) } };
   const numbered = [started, ...events].map((event, index) => ({ ...event, eventId: index + 1 }));
-  const { History } = temporal.api.history.v1;
+  const { History } = proto.temporal.api.history.v1;
   return new HistoryFacts(History.decode(History.encode(History.fromObject({ events: numbered })).finish()));
 }
 

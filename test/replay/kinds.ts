@@ -1,8 +1,8 @@
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { HistoryFacts } from './history-facts.js';
 
-const { TIMEOUT_TYPE_HEARTBEAT } = temporal.api.enums.v1.TimeoutType;
+const { TIMEOUT_TYPE_HEARTBEAT } = proto.temporal.api.enums.v1.TimeoutType;
 
 /** How much of an input or a result the kinds below look at. */
 interface Seen {

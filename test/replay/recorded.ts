@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { DefaultLogger, Runtime, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import { openCodec } from '../../cloud/codec/open-codec.js';
 import { dataConverterOf } from '../../worker/workflow-code.js';
@@ -9,7 +9,7 @@ import { CODEC_KEY_FILE } from './recording.js';
 export interface RecordedHistory {
   readonly file: string;
   readonly workflowId: string;
-  readonly history: temporal.api.history.v1.History;
+  readonly history: proto.temporal.api.history.v1.History;
   /** `ID:BASE64`, if its payloads are encrypted. */
   readonly codecKey: string | undefined;
 }
@@ -29,7 +29,7 @@ export function readRecorded(root: string): readonly RecordedHistory[] {
 
 function readOne(file: string, name: string, codecKey: string | undefined): RecordedHistory {
   const workflowId = decodeURIComponent(name.slice(0, name.lastIndexOf('@')));
-  return { file, workflowId, history: temporal.api.history.v1.History.decode(readFileSync(file)), codecKey };
+  return { file, workflowId, history: proto.temporal.api.history.v1.History.decode(readFileSync(file)), codecKey };
 }
 
 export interface ReplayFailure {
@@ -74,7 +74,7 @@ async function replayGroup(group: readonly RecordedHistory[], options: ReplayOpt
   return failures;
 }
 
-export const typeOf = ({ events }: temporal.api.history.v1.IHistory): string =>
+export const typeOf = ({ events }: proto.temporal.api.history.v1.IHistory): string =>
   events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 
 async function converterOf(codecKey: string | undefined) {

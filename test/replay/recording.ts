@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { until } from '../until.js';
 
 /** Folder in which the stacks of this run leave their histories, one folder each. Without it nothing is recorded. */
@@ -38,7 +38,7 @@ export async function recordHistories(stack: RecordedStack): Promise<void> {
   if (codecKey !== undefined) writeFileSync(join(folder, CODEC_KEY_FILE), codecKey, { mode: 0o600 });
   for (const { workflowId, runId, history } of await readRuns(client, query)) {
     if (answeredByTest.has(runId)) continue;
-    const bytes = temporal.api.history.v1.History.encode(history).finish();
+    const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
     writeFileSync(join(folder, `${encodeURIComponent(workflowId)}@${runId}.bin`), bytes);
   }
 }
@@ -46,7 +46,7 @@ export async function recordHistories(stack: RecordedStack): Promise<void> {
 export interface Run {
   readonly workflowId: string;
   readonly runId: string;
-  readonly history: temporal.api.history.v1.History;
+  readonly history: proto.temporal.api.history.v1.History;
 }
 
 /** Every run that the query names, closed or open, with its history. */
@@ -54,7 +54,7 @@ export async function readRuns(client: Client, query: string): Promise<readonly 
   const runs: Run[] = [];
   for (const { workflowId, runId } of await allRuns(client, query)) {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    runs.push({ workflowId, runId, history: temporal.api.history.v1.History.fromObject(history) });
+    runs.push({ workflowId, runId, history: proto.temporal.api.history.v1.History.fromObject(history) });
   }
   return runs;
 }

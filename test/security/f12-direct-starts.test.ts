@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { JobInvalid } from '../../client/errors.js';
 import { grantedSignal, revokedSignal, type JobView } from '../../contract/job.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
@@ -7,7 +7,7 @@ import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { AcceptingWorker } from './accepting-worker.js';
 
-const { EventType } = temporal.api.enums.v1;
+const { EventType } = proto.temporal.api.enums.v1;
 const POOL = 'direct';
 const POOL_FILE = `
 zones = ["us-central1-a"]

@@ -1,7 +1,7 @@
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { TestStack } from '../../end-to-end/test-stack.js';
 
-const { CommandType } = temporal.api.enums.v1;
+const { CommandType } = proto.temporal.api.enums.v1;
 
 /**
  * Lets a job continue as new while no worker is there to begin the next run: the stack's worker is stopped, and one workflow task
