@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import { explainError } from '../../client/cli/explain-error.js';
+import { forgetTokens } from '../../client/cli/login/server-access.js';
 import { printErr } from '../../client/cli/print.js';
 import { runProgram } from '../../client/cli/program.js';
 import { asTyped } from '../../client/cli/typed-command.js';
@@ -85,6 +86,7 @@ async function enter(env: Variables, folder: string): Promise<() => void> {
     inside.ends = new Promise((resolve) => (inside.end = resolve));
     setEnvironment(env);
     process.chdir(folder);
+    forgetTokens();
   }
   inside.count++;
   return () => {

@@ -13,14 +13,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Ended, jobctlProcess as jobctl } from '../cli/command-line.js';
+import { type Ended, jobctl, jobctlProcess } from '../cli/command-line.js';
 import { ended, type Started, started } from '../cli/running-command.js';
 import { until } from '../until.js';
 import { type LoginServer, startLoginServer } from './login-server.js';
 import { Person } from './person.js';
 import { CLIENT_ID, PersonIssuer, SCOPES } from './person-issuer.js';
 
-/** Each command line in a process: one that has a login keeps its token in memory. */
 describe('jobctl login, logout and whoami, at a real OpenID provider', function () {
   this.timeout(60_000);
   let issuer: PersonIssuer;
@@ -112,9 +111,9 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     await logIn('anna');
     issuer.lifetimeS = 3_600;
     issuer.grants.length = 0;
-    const both = await Promise.all([run('whoami'), run('whoami'), run('whoami')]);
+    const all = await Promise.all(Array.from({ length: 3 }, () => jobctlProcess(['whoami'], env)));
     assert.deepEqual(
-      both.map(({ exitCode, stderr }) => [exitCode, stderr]),
+      all.map(({ exitCode, stderr }) => [exitCode, stderr]),
       Array.from({ length: 3 }, () => [0, '']),
     );
     assert.deepEqual(issuer.grants, ['refresh_token']);
@@ -129,7 +128,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     await issuer.rotateKeys();
     server = await startLoginServer(issuer.url, CLIENT_ID, SCOPES, Number(new URL(server.url).port));
     issuer.grants.length = 0;
-    const { exitCode, stdout, stderr } = await run('whoami');
+    const { exitCode, stdout, stderr } = await jobctlProcess(['whoami'], env);
     assert.deepEqual([exitCode, stderr], [0, '']);
     assert.match(stdout, /^user +anna@example\.org\n/);
     assert.deepEqual(issuer.grants, ['refresh_token']);

@@ -44,6 +44,9 @@ export function authorityOf({ caFile, name }: ServerPlace): Pick<ServerOptions, 
   }
 }
 
+/** For a process that runs several command lines: each of them reads the login of its own environment. */
+export const forgetTokens = (): void => opened.clear();
+
 /** The token of who is logged in there, renewed before it ends. @throws NotLoggedIn */
 function tokensOf(place: ServerPlace): ServerOptions['token'] {
   let held: { readonly token: string; readonly expiresAt: number } | undefined;
