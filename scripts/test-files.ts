@@ -30,8 +30,6 @@ const SHORT: Suite = {
   forking: [
     ...['test/cli/building/', 'test/cli/foreign-repository', 'test/cli/submit-by-flags', 'test/cli/bundle-entries'],
     ...['test/hosts/', 'rehearsal/test/', 'test/login/', 'test/end-to-end/', 'test/dev/'],
-    // It bundles workflows, which fills the memory, and takes a minute of waiting.
-    'test/workflows/quota.test.ts',
   ],
   filling: ['test/domain/', 'test/quota/', 'test/architecture/workflow-bundle', 'test/server/worst-input'],
 };
