@@ -119,7 +119,7 @@ export class Gang {
   /** Something about its slices is to be told. */
   changed(): void {
     const { slices, lease, story } = this.#parts;
-    lease.chips(slices.isWhole ? this.zone : undefined);
+    lease.chips(slices.isWhole ? this.zone : undefined, slices.loss?.cause === 'preempted');
     story.show();
   }
 

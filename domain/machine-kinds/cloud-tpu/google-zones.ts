@@ -30,6 +30,9 @@ const zonesOf = (region: string): readonly string[] =>
 /** The form of a zone: region, dash, letter; `us-central1-ai1a` is an AI zone of a region. */
 const ZONE = /^[a-z]+-[a-z]+\d+-(?:ai\d+)?[a-z]$/;
 
+/** Whether a text has the form of a zone's name. */
+export const isZoneName = (text: string): boolean => text.length <= LONGEST_ZONE && ZONE.test(text);
+
 /** Reports what is no name of a zone. */
 export function checkZone(path: Path, zone: string, report: Report): void {
   if (ZONE.test(zone)) return;
