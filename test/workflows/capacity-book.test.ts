@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
+import { type AskedFor, leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type CapacityRow, MOST_OUTCOMES, MOST_PLACES, MOST_REFUSAL } from '../../quota/seen-capacity.js';
@@ -10,7 +10,7 @@ import { emptyCarry, PoolRecords } from '../../workflows/quota/pool-records.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START = 1_790_000_000_000;
-const ASKS = { accelerator: 'v6e-8', pricing: 'spot' } as const;
+const ASKS: AskedFor = { accelerator: 'v6e-8', pricing: 'spot' };
 const DEMAND = { project: 'a', user: 'u', priority: 3, submittedAt: START, units: { v6e: 8 } };
 
 const leaseOf = (job: string): LeaseId => ({ pool: 'p', job, run: 'r', number: 1 });
@@ -42,11 +42,7 @@ class Pool {
     this.records.takeDeliveries(1_000, now);
   }
 
-  ask(
-    job: string,
-    at: number,
-    { demand = DEMAND, ref = refOf(job), asks = ASKS as { accelerator: string; pricing: 'spot' } } = {},
-  ): void {
+  ask(job: string, at: number, { demand = DEMAND, ref = refOf(job), asks = ASKS } = {}): void {
     this.tell(job, 'job', { kind: 'request', demand, slices: [] }, at);
     this.tell(job, ref.name, { kind: 'slice', ref, asks }, at);
   }

@@ -220,7 +220,7 @@ export class PoolRecords {
       ...(problem === undefined ? {} : { problem }),
       ...(this.#rebuilding === undefined ? {} : { rebuilding: this.#rebuilding }),
       ...(stuck.length === 0 ? {} : { stuck }),
-      ...(zones === undefined ? {} : { zones }),
+      ...(zones === undefined ? {} : { poolZones: zones }),
       ...(capacity.length === 0 ? {} : { capacity }),
       view: this.view(config, this.#changedAt),
     };
