@@ -7,17 +7,17 @@ accessconfigs accessdenied accessexplained accessnotconfigured accesstokenfile a
 accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom
 activities activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror
 administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms
-ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms
-alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
-allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt
-alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate
-annotations announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway
-anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist
-apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply applyfiles
-applymodules apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64 around array
-arrive arrived as asc asia aside ask askcounts asked askedat askedby asker asking asking_timeout askingend askingends
-askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts
-attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
+ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead ai1a ai1b alg algorithm
+algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow
+allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists
+also alsoput alt alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors
+and anew annotate annotations announce announces anonymous another answer answered answerlost answers any anybody anyof
+anything anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal
+apiresourcelist apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply
+applyfiles applymodules apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64
+around array arrive arrived as asc asia aside ask askcounts asked askedat askedby asker asking asking_timeout askingend
+askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt
+attempts attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
 authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
 authorization authorize authorized authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic
 automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild
@@ -142,132 +142,132 @@ instanceaggregatedlist instancelist instances instanceterminationaction instead 
 interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
 interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
 invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isapplied isattended
-isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdeleting isdisabled isdone
-isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray isfromreservation
-isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinquota isjobopen
-isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn
-isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked ispartial
-ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
-isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby
-issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal
-isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict
-it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job
-jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
-jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
-jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
-jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
-jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
-jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
-kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
-killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
-kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
-labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
-lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime lastproblem
-lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1 launch lavor
-layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer
-leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
-legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
-letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
-lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
-listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
-listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
-lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
-locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
-log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
-loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
-look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
-mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
-maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed malformedxml
-manage managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong
-manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob
-matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall
-maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults
-maxretries maxrunduration maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean
-means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale
-megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
-mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
-metagenerationmatch metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib
-micro migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minor
-minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
-missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified modifiedat module modules moduluslength moment
-moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo mountpath
-mounts mountvolume move moves mps ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
-multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice multislicenode multisliceparams
-multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing namematches nameof names namespace
-namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip nbconvert nconnect nd ndjson ne nearest
-need needed needs needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints
-networkinterface networkinterfaces networkip networks networktier never new newer newest newline newlines news next
-nextat nextdue nextgeneration nextpagetoken nextzone ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
-noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount
-nodeid nodeidprefix nodeinfo nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader
-nolivemigration nominal nominated non non_string_key nonce none noninteractive nonretryable nonretryableerrortypes
-nonzeroexitcode noobject nooutput noprofile noproxy nor norc noreservedcapacity normal north1 north2 northamerica
-northeast1 northeast2 northeast3 noschedule noserver nosuchbucket nosuchkey nosuchresource nosuchupload not not_found
-notafterdate notallowed notbefore notbeforedate notebook notes notfound notfoundapartms notgeneration nothing notice
-noticeat noticems notify notimplemented notinpods notjson notletin notmetageneration notmodified notrunc notserved noun
-noupload noutput now nowhere npx nr ns nsenter nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes
-num_replicas num_slices num_tpu_slices number numbered numberepoch numbers numerator numeric numericprojectid nupload
-nurl nvidia nwrite oauth oauthtoken object object_store_memory objectadmin objectcreator objects objectsize
-objectstorebytes objecttoolong objecturl objectuser objectviewer observation observe oc occurred oci octet odd of off
-offat offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest on oncall once onchange onclose
-ondemand one oneof ones onfailure onfiles ongoing onhostmaintenance only onoutput onpodconditions onready onrequest
-onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user openbucket opencontainers opened
-openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem operation operationlist
-operationmetadata operations operationtype operator operators opt option options optionsrequestedpolicyversion or order
-org organization organizations orgpolicy origin orphan orphaned os osadminlogin osimage oslogin other others
-othersonpreemption othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive
-outlived outlives outofrange outofscope output outputbytes outputs outside over overlay override overrides overview
-overwrite overwritten own ownaccount owned owner ownerreferences ownership ownmodules owns package packages packed
-packet packing page pages pagesize pagetoken pair parallel parallelism parameter parameters params parent
-parentclosepolicy parents parked parse parseas parseerror parser part partial partialobjectmetadata partnumber parts
-pass passed passphrase passwd password past paste patch path pathname paths patience patiencems pattern patterns pause
-paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
-performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permessagedeflate permission
-permission_denied permissiondenied permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims
-persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids
-pieces pin pino pins pip pipe pipes pk place placed placeof places placetext plain plan plandetails planform
-plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod podcompleted
-podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi
-podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point points policies policy
-policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base portbase ports position
-posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts preconditions preempt
-preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
-preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
-prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
-primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
-priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
-private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
-profile program programs progress project project_id project_membership project_resources projectadmins
-projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
-promisemiddleware promises proof proofof propagate propagation propagationpolicy properties propertynames protected
-protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
-provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
-public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
-publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put putat
-putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries query
-querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems
-queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes
-quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
-quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster
-ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable
-reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes
-readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready
-readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
-rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
-reconnect record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses
-recycledip redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof
-refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry
-regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname
-rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
-rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
-removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
-repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
-reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied
+isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting
+isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray
+isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress isinimage
+isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey
+ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin
+isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding
+isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent
+isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers
+issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole
+iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes
+jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt
+jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause
+jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices
+jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result
+jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl
+judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace
+kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist
+kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows
+knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label
+labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice
+largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime
+lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
+launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease
+leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool
+legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let
+letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life
+lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms
+link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister
+listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
+listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress
+localfiles localhost locally localport located location locationid locations locationtype lock locked lockfile lockfiles
+locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile
+logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest
+longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls
+lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main
+maintained maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed
+malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
+manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
+matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms may maybe maybecomeready maybuild
+mayhavebegun mb md me mean means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes
+megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
+membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
+metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
+methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
+mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
+missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified
+modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
+mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much multi
+multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
+namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
+narrow nat natip nbconvert nconnect nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
+neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
+networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone ng
+ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node
+node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodemanageraddress
+nodename nodenames nodes nodeselector nodespec noexecute noheader nolivemigration nominal nominated non non_string_key
+nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor
+norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver
+nosuchbucket nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate
+notebook notes notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods
+notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter
+nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
+numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
+object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
+objectviewer observation observe oc occurred oci octet odd of off offat offered offline offset ofkey oflag ofnode often
+ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing
+onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom
+oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh
+operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator operators
+opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan
+orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours
+out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs
+outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences
+ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism
+parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
+partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path pathname paths
+patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
+percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
+persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
+pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof
+placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext
+platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip
+podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
+podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
+poolstate poolzones port port_base portbase ports position posix posixaccounts post power pre preclose precondition
+preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag preemptedlagms
+preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions
+preference preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors
+prettyprint previous previousend pri price prices pricing primary principal principals print print0 printed printf
+prints prio priorities priority priority_class priority_classes priority_floor priorityclass priorityclasses
+priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey
+privileged privileges pro probe problem problems proc process processes profile program programs progress project
+project_id project_membership project_resources projectadmins projectattributes projecteditor projectid projectnumber
+projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof propagate
+propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol protos
+proves provided provider providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel
+provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey
+publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push
+push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs
+qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
+queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
+quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions
+quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range
+ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
+raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
+readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
+readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
+reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
+reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
+recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
+refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
+region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
+removal remove removed removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable
+repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo
+report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin

@@ -110,7 +110,10 @@ export class ZoneRace {
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // What was known of another time in the line is old.
-    if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
+    if (!slices.hasOwn && slices.rivals.length === 0) {
+      this.#hedge.leftZone();
+      this.#choose();
+    }
     await this.#parts.gang.startMissing(isUnwanted);
     if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
     const isNews = (): boolean => isUnwanted() || slices.isNews;
@@ -124,6 +127,15 @@ export class ZoneRace {
       if (isDue && !(await this.#moveOn(patienceMs))) return slices.late((patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;
     }
+  }
+
+  /** The best zone, as the pool sees them now. */
+  #choose(): void {
+    const before = this.#zones.zone;
+    this.#zones.choose();
+    if (this.#zones.zone === before) return;
+    this.#aloneSince = Date.now();
+    this.#sayWhere();
   }
 
   /** The first zone that has all of it wins. */
@@ -140,6 +152,7 @@ export class ZoneRace {
   async settle(): Promise<void> {
     await this.#dropRivals(`all slices are ready in ${this.#zones.zone}`);
     this.#hedge.clear();
+    this.#zones.settle();
     this.#movedAlone = 0;
   }
 
@@ -213,6 +226,7 @@ export class ZoneRace {
   async #startRival(zoneTry: number): Promise<void> {
     const { gang, story } = this.#parts;
     const zone = this.#zones.of(zoneTry);
+    this.#zones.turn(zoneTry);
     await gang.startRival(zoneTry);
     story.note(`${zone} is asked beside ${this.#zones.zone}: the first that has all slices is used`);
     this.#sayWhere();
