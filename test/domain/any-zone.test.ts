@@ -11,7 +11,7 @@ function poolOf(text: string): PoolDefaults {
   assert.ok(parsed.ok, JSON.stringify(parsed));
   return parsed.defaults;
 }
-const job = (tpu: object) => ({ tpu: { accelerator: 'v6e-8', ...tpu }, command: { run: 'true' } });
+const job = (tpu: object) => ({ pool: 'research', tpu: { accelerator: 'v6e-8', ...tpu }, command: { run: 'true' } });
 const resolved = (tpu: object, options: ResolveOptions = {}) => resolveJob(job(tpu), options);
 const refusal = (tpu: object, options: ResolveOptions = {}): string => {
   const result = resolved(tpu, options);

@@ -91,6 +91,15 @@ export class ZoneRace {
     this.#enteredZone();
   }
 
+  /** A job that asks for nothing yet begins in the best of its zones, as its pool sees them now. */
+  choose(): void {
+    const { slices } = this.#parts;
+    if (slices.hasOwn || slices.rivals.length > 0) return;
+    const before = this.#zones.zone;
+    this.#zones.choose();
+    if (this.#zones.zone !== before) this.#enteredZone();
+  }
+
   #enteredZone(): void {
     this.#hedge.leftZone();
     this.#aloneSince = Date.now();
@@ -110,10 +119,7 @@ export class ZoneRace {
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // What was known of another time in the line is old.
-    if (!slices.hasOwn && slices.rivals.length === 0) {
-      this.#hedge.leftZone();
-      this.#choose();
-    }
+    if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
     await this.#parts.gang.startMissing(isUnwanted);
     if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
     const isNews = (): boolean => isUnwanted() || slices.isNews;
@@ -127,15 +133,6 @@ export class ZoneRace {
       if (isDue && !(await this.#moveOn(patienceMs))) return slices.late((patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;
     }
-  }
-
-  /** The best zone, as the pool sees them now. */
-  #choose(): void {
-    const before = this.#zones.zone;
-    this.#zones.choose();
-    if (this.#zones.zone === before) return;
-    this.#aloneSince = Date.now();
-    this.#sayWhere();
   }
 
   /** The first zone that has all of it wins. */

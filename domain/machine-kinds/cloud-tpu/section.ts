@@ -43,7 +43,9 @@ export function resolveTpu(
   const own = atomic ? queued(flagged, report) : flagged;
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
-  const zones = resolveZones(tpu, context, inTpu(report), (given) => zonesWith(type, given, report));
+  const zones = resolveZones(tpu, context, inTpu(report), (given) =>
+    zonesWith(type, { ...given, pool: context.poolName }, report),
+  );
   const path = ['tpu', typeof tpu.zone === 'string' ? 'zone' : 'zones'];
   if (type !== undefined && tpu.zones !== ANY_ZONE) warnOfZones(type, zones, { path, report });
   const spec = resolveRest(tpu, zones, report);
