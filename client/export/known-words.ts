@@ -289,83 +289,83 @@ scheduling schedulingconfig schedulinggates schema scheme scope scopes script sc
 seccompprofile second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname
 secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
 securityreviewer sed see seed seeds seek seen seenat seenpod sees selection selector selectors self selflink selfsigned
-selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sender sendercounts senderforms sendersequences
-sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer serve served
-server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername servernameoverride
-serverrootcacertificate servers serves service service_account service_accounts serviceaccount serviceaccountkeys
-serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services serviceunavailable
-serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay setiampolicy
-setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain setuphosts
-setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared shares shell
-shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown shuts shutting
-sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs signalgroup signals
-signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs
-signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname
-site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicehours slicems slicenews slices slim slot slow
-slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft softdeletepolicy sold some
-somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges
-sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 space spaces span spdy speak speaking
-speaks spec special specific specified specify speckey speed spent spki split splitlines spoken spot sql sqlservice src
-srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype stage staging stale
-stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror
-starters starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
-startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
-stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms
-steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror
-storeport storerefused stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride
-string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for
-submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet
-subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet
-successful successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems
-supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
-suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl
-systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
-taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task
-taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
-temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating
-terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
-testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
-these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed
-timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale
-timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs
-to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
-tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
-tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
-total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key
-tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace
-tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
-trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
-type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem
-umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
-unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undefined under undergo underoslogin
-underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
-uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
-unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet
-unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready
-unrecognized unrecorded unresolved unschedulable unscheduled unseen unset unshare unsigned unspecified unsupported
-unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
-unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
-updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
-usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
-v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
-validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
-variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning
-versions very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess
-vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter waiters waitforchange waiting
-waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
-waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings
-warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well
-went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which
-whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals
-withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
-worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
-workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype
-workforcepools working workingdir works world_size worse would writable write writehistory writer writes written wrong
-wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8
-x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za
-zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems
-zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sendback sender sendercounts senderforms
+sendersequences sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer
+serve served server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername
+servernameoverride serverrootcacertificate servers serves service service_account service_accounts serviceaccount
+serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
+serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
+setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain
+setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared
+shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown
+shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs
+signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing
+signoflifems signs signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single
+singular singularname site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicehours slicems slicenews
+slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft
+softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage
+sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 space spaces
+span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split splitlines spoken
+spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype
+stage staging stale stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat
+starter starterror starters starting startingms startnode startoffset startrun starts startticks starttime
+starttoclosetimeout startup startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb
+state statedir statehint stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes
+stdio stdout step stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun
+stops stopsetup storage storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject
+storeendpoint storeerror storeport storerefused stores storeunavailable storeurl storing story str stream streams
+stricthostkeychecking stride string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname
+submission submit submit_for submitfor submits submits_per_minute submitsperminute submitted submittedat submitter
+subnet subnetmask subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded
+success successcriteriamet successful successfully such sudo suffix sum summaries summarize summary sums supervise
+superviseattempt supervisems supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata
+suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys
+sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets
+targettags task taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp
+template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate
+terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test
+testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them
+themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till
+time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds
+timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile
+tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url tokenfile
+tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare
+tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch
+topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x
+tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
+tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries
+trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn
+turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu
+ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
+unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncorrectable
+uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
+undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
+uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded unresolved unschedulable
+unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
+until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance
+update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload
+uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
+urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
+userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid
+uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime
+validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime
+value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts
+verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible
+vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter
+waiters waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms
+waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted
+wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
+web websocket wedgedms wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget
+what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why width will
+window windowms winners wire with withdrawals withfiletypes withignored within withinnominal without woken wokenpools
+word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers
+workflow workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
+workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
+writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16
+x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
+year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
+zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );
