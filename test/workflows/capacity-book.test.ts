@@ -139,7 +139,7 @@ describe('what a pool learns of zones, from messages that it gets anyway', () =>
         assert.ok(capacity.every(({ refusal }) => (refusal?.text.length ?? 0) <= MOST_REFUSAL));
         assert.ok(pool.rows().length <= MOST_PLACES);
       }),
-      { numRuns: 3 },
+      { numRuns: 3, endOnFailure: true },
     );
   });
 
