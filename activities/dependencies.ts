@@ -6,6 +6,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
+import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
 import type { WorkMeter } from './work-meter.js';
@@ -21,6 +22,8 @@ export interface ActivityDependencies {
   readonly meter: WorkMeter;
   readonly pools: PoolSource;
   readonly machinesOperator: MachinesOperator;
+  /** Absent: where buckets lie is not to be known. */
+  readonly placeOfBucket?: PlaceOfBucket;
 }
 
 export interface Installation {

@@ -28,6 +28,7 @@ import { invalidJob, translated } from './failures.js';
 import { rememberAccount } from './accounts.js';
 import { acceptedPublicKey } from './job-key-record.js';
 import { ofJob } from './job-secrets.js';
+import { withNearZones } from './near-zones.js';
 import { underPoolRules } from './pool-rules.js';
 import type { LoadedPool, PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
@@ -59,7 +60,14 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
 }
 
 async function acceptJob(
-  { store, installation, quota, pools, userJobs }: ActivityDependencies & { readonly userJobs: UserJobsBook },
+  {
+    store,
+    installation,
+    quota,
+    pools,
+    userJobs,
+    placeOfBucket: placeOf,
+  }: ActivityDependencies & { readonly userJobs: UserJobsBook },
   question: AcceptJobInput,
 ): Promise<AcceptedJob> {
   const { job, spec, input } = question;
@@ -72,7 +80,7 @@ async function acceptJob(
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const pool = await loadPool(pools, spec.pool);
-  const machines = completeMachines(pool, job, input);
+  const machines = await withNearZones(completeMachines(pool, job, input), spec, { placeOf, own: store.bucket });
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
   const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });

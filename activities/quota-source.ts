@@ -20,6 +20,10 @@ export interface LoadedQuota {
   /** Path or URL of the quota file, or who applied it; absent: there is none. */
   readonly source?: string;
   readonly warnings?: readonly string[];
+  /** All zones that the pool file names, in its order. Absent: none. */
+  readonly zones?: readonly string[];
+  /** As the pool file names it. */
+  readonly googleProject?: string;
 }
 
 /** Where a pool's quota comes from. A file that is wrong is a problem to show, never a new configuration. */
@@ -90,8 +94,14 @@ function judge(check: Check, pool: string, { quotaFile, poolFile }: ReadFiles): 
     quotaFile && (quotaFile.appliedBy === undefined ? quotaFile.name : `applied by ${quotaFile.appliedBy}`);
   const named = source === undefined ? {} : { source };
   if (!checked.ok) return { ...named, problem: formatProblems(checked.problems) };
-  const { config, warnings } = checked;
-  return { ...named, config, ...(warnings.length > 0 && { warnings }) };
+  const { config, warnings, defaults } = checked;
+  const { listedZones: zones, googleProject } = defaults;
+  return {
+    ...{ ...named, config },
+    ...(warnings.length > 0 && { warnings }),
+    ...(zones && { zones }),
+    ...(googleProject !== undefined && { googleProject }),
+  };
 }
 
 async function applyFiles(

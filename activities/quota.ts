@@ -34,7 +34,8 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
       return report;
     },
     loadPool: async (pool, known) => {
-      const facts = { ...(await quota.load(pool)), timings: installation.timings };
+      const { googleProject } = installation;
+      const facts = { googleProject, ...(await quota.load(pool)), timings: installation.timings };
       // Of a pool with neither jobs nor leases this is all that is ever heard.
       publisher.changed(Context.current(), pool);
       const mark = markOf(facts);

@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat, log, sleep, Context } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat, log, sleep, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { CloudUnavailable, type Machines } from '../cloud/machines/port.js';
 import { sliceNewsSignal } from '../contract/job.js';
@@ -82,8 +82,9 @@ export async function awaitSlice(
   let incompleteSince: number | undefined;
   let waitingSince: number | undefined;
   let toldAt = -Infinity;
+  const cycles = new Cycles(activityInfo().heartbeatDetails);
   for (let look = 0; ; look++) {
-    heartbeat();
+    heartbeat(cycles.carry);
     const condition = await patiently(() => nextLook(machines, input, look));
     if (!condition) continue;
     if (condition.kind === 'waiting') {
@@ -94,8 +95,10 @@ export async function awaitSlice(
       waitingSince ??= Date.now();
       const { tellAfterMs = Infinity } = condition;
       const isNews = Date.now() - waitingSince >= tellAfterMs && Date.now() - toldAt >= TOLD_APART_MS;
-      if ((isLasting || isNews) && condition.detail !== told) {
-        tell((told = condition.detail));
+      cycles.note(condition.place);
+      const detail = cycles.told(condition.detail);
+      if ((isLasting || isNews) && detail !== told) {
+        tell((told = detail));
         toldAt = Date.now();
       }
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
@@ -112,6 +115,48 @@ export async function awaitSlice(
     if (missing >= 2) return condition;
     await sleep(input.timings.notFoundApartMs);
   }
+}
+
+/** How often chips were chosen for a request and taken elsewhere. Another worker that goes on with the activity counts on. */
+class Cycles {
+  #granted: string | undefined;
+  #back = 0;
+  #word = '';
+
+  constructor(carry: unknown) {
+    const { back, word, granted } = (carry ?? {}) as Partial<CyclesCarry>;
+    if (!Number.isSafeInteger(back) || typeof word !== 'string') return;
+    this.#back = back ?? 0;
+    this.#word = word;
+    this.#granted = typeof granted === 'string' ? granted : undefined;
+  }
+
+  note(place: Extract<Condition, { kind: 'waiting' }>['place']): void {
+    if (place === undefined) return;
+    if (place === 'queued' && this.#granted !== undefined) {
+      this.#back += 1;
+      this.#word = this.#granted;
+    }
+    this.#granted = place === 'queued' ? undefined : place.granted;
+  }
+
+  told(detail: string): string {
+    if (this.#back === 0) return detail;
+    return `${detail}; it has been ${this.#word} and gone back ${TIMES[this.#back] ?? `${this.#back} times`}`;
+  }
+
+  get carry(): CyclesCarry {
+    return { back: this.#back, word: this.#word, ...(this.#granted !== undefined && { granted: this.#granted }) };
+  }
+}
+
+const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
+
+interface CyclesCarry {
+  readonly back: number;
+  /** The provider's, for a request for which chips were chosen. */
+  readonly word: string;
+  readonly granted?: string;
 }
 
 /** What `status` and `why` show of the slice while it is not ready. */

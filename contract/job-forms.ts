@@ -23,6 +23,8 @@ import type { SliceNews } from './slice.js';
 
 // The forms of what a job workflow is told (contract/job.ts). Its input has a check of its own, with a user's messages.
 
+/** More than a provider has. */
+const MOST_ZONES = 1_000;
 const leaseNews = { run: text(), number: z.int().min(1), epoch: epoch() };
 
 export const grantedForm: Form<LeaseGrant> = form(
@@ -31,6 +33,7 @@ export const grantedForm: Form<LeaseGrant> = form(
     tier: z.int().min(0),
     pricing: pricing().exactOptional(),
     reservation: text().exactOptional(),
+    zones: z.array(text()).max(MOST_ZONES).exactOptional(),
   }),
 );
 export const revokedForm: Form<LeaseRevocation> = form(

@@ -182,6 +182,8 @@ export interface LeaseGrant extends LeaseNews {
   readonly tier: number;
   readonly pricing?: Pricing;
   readonly reservation?: string;
+  /** Of a job with `zones: any`: its zones, the best first. */
+  readonly zones?: readonly string[];
 }
 /** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
 export interface LeaseRevocation extends LeaseNews {

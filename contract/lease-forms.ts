@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  type AskedFor,
+  CAPACITY_SCOPES,
   type Demand,
   type LeaseId,
   type LeaseMessage,
@@ -38,6 +40,10 @@ const LEASE_ID: z.ZodType<LeaseId> = z.object({
 /** Units of which a pool cannot be sure would overcommit it. */
 const quotaUnits = z.record(TEXT, z.int().min(0));
 
+/** Longer than the name of any type. */
+const MOST_TYPE = 40;
+const askedFor: z.ZodType<AskedFor> = z.object({ accelerator: TEXT.min(1).max(MOST_TYPE), pricing: PRICING });
+
 const demand: z.ZodType<Demand> = z.object({
   project: TEXT,
   user: TEXT,
@@ -47,6 +53,7 @@ const demand: z.ZodType<Demand> = z.object({
   units: quotaUnits,
   pricing: PRICING.exactOptional(),
   zones: z.array(TEXT).exactOptional(),
+  anyZone: askedFor.exactOptional(),
 });
 
 const DELETION = {
@@ -69,14 +76,22 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
     isParked: z.boolean().exactOptional(),
   }),
   z.object({ kind: z.literal('release'), slices: z.array(MACHINE_REF) }),
-  z.object({ kind: z.literal('slice'), ref: MACHINE_REF, isBeside: z.literal(true).exactOptional() }),
-  z.object({ kind: z.literal('gone') }),
+  z.object({
+    kind: z.literal('slice'),
+    ref: MACHINE_REF,
+    isBeside: z.literal(true).exactOptional(),
+    asks: askedFor.exactOptional(),
+  }),
+  z.object({
+    kind: z.literal('gone'),
+    refused: z.object({ scope: z.enum(CAPACITY_SCOPES), message: TEXT.max(MOST_ANSWER) }).exactOptional(),
+  }),
   z.object({
     kind: z.literal('stuck'),
     slice: TEXT.min(1),
     ...DELETION,
   }),
-  z.object({ kind: z.literal('chips'), zone: TEXT.exactOptional() }),
+  z.object({ kind: z.literal('chips'), zone: TEXT.exactOptional(), isPreempted: z.literal(true).exactOptional() }),
   z.object({ kind: z.literal('parked'), isParked: z.boolean() }),
 ]);
 

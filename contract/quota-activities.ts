@@ -12,6 +12,8 @@ export interface GrantedLease extends LeaseId {
   readonly tier: number;
   readonly pricing?: Pricing;
   readonly reservation?: string;
+  /** Of a job with `zones: any`: all of its zones, the best first as its pool sees them now. */
+  readonly zones?: readonly string[];
 }
 /** A lease whose job is to give it back; or, where `cause` is `beside`, only what it asks for beside its first gang. */
 export interface RevokedLease {
@@ -87,6 +89,10 @@ export interface PoolFacts {
   /** Where the files in force come from: a path, a URL, or `applied by alice`. */
   readonly source?: string;
   readonly warnings?: readonly string[];
+  /** All zones that the pool file names, in its order. Absent: none. */
+  readonly zones?: readonly string[];
+  /** Of jobs that name none. */
+  readonly googleProject?: string;
   /** Of all of this as it was read: what is read again and has the same mark is the same. */
   readonly mark?: string;
 }

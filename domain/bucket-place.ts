@@ -13,6 +13,12 @@ export function farRegions(place: BucketPlace, zones: readonly string[]): readon
   return [...new Set(zones.map(regionOf))].filter((region) => !isNear(place, region));
 }
 
+/** The same zones, first those that are near the most of these buckets, else in their order. */
+export function nearFirst(places: readonly BucketPlace[], zones: readonly string[]): readonly string[] {
+  const farOf = (zone: string): number => places.filter((place) => !isNear(place, regionOf(zone))).length;
+  return zones.toSorted((a, b) => farOf(a) - farOf(b));
+}
+
 /** `us` holds every us-.. region, `eu` every europe-.. one. Which regions a dual region such as nam4 pairs, its name does not tell: it is let pass. */
 function isNear({ location, locationType }: BucketPlace, region: string): boolean {
   if (locationType === 'dual-region') return true;

@@ -1,5 +1,5 @@
 import type { MachineRef } from './machines.js';
-import type { Pricing } from './slice.js';
+import type { Pricing, RefusalScope } from './slice.js';
 import type { EpochMs, QuotaUnits } from './units.js';
 
 /** A job's claim on its pool's chips. A job has one lease at a time; a later one has a greater number. */
@@ -30,6 +30,25 @@ export interface Demand {
   readonly pricing?: Pricing;
   /** Where it may run, in order of preference; absent: unknown, so no zone's cool-down holds it back. */
   readonly zones?: readonly string[];
+  /** Its job file says `zones: any`, so that its pool orders `zones` with each grant. Absent: they are asked as they stand. */
+  readonly anyZone?: AskedFor;
+}
+
+/** What one slice is asked for as, where its zone's capacity is told apart by it (docs/adr/0118). */
+export interface AskedFor {
+  /** A Cloud TPU type, such as `v6e-8`. */
+  readonly accelerator: string;
+  readonly pricing: Pricing;
+}
+
+/** Refusals that tell what a zone has. Others are about the request, or about rights. */
+export const CAPACITY_SCOPES = ['zone', 'zone-lasting'] as const satisfies readonly RefusalScope[];
+
+/** A provider's refusal of a slice, told to the pool. */
+export interface ToldRefusal {
+  readonly scope: (typeof CAPACITY_SCOPES)[number];
+  /** `MOST_ANSWER` characters at most. */
+  readonly message: string;
 }
 
 /**
@@ -90,12 +109,17 @@ export type LeaseMessageBody =
       readonly ref: MachineRef;
       /** It is asked for beside what the job asks for already, in another zone: only where its pool has room for both. */
       readonly isBeside?: true;
+      /** Absent: its kind of machines has no capacity that a pool could learn of. */
+      readonly asks?: AskedFor;
     }
-  /** The slice was seen gone, or never was. */
-  | { readonly kind: 'gone' }
+  /** The slice was seen gone, or never was. `refused`: its provider refused it. */
+  | { readonly kind: 'gone'; readonly refused?: ToldRefusal }
   /** Of a slice's deletion, by `deletionSender`; said again while it lasts. */
   | ({ readonly kind: 'stuck'; readonly slice: string } & StuckDeletion)
-  /** Of the job: all of its slices are ready, in this zone; or, without `zone`, it has lost chips and asks for them again. */
-  | { readonly kind: 'chips'; readonly zone?: string }
+  /**
+   * Of the job: all of its slices are ready, in this zone; or, without `zone`, it has lost chips and asks for them again.
+   * `isPreempted`: the provider took them.
+   */
+  | { readonly kind: 'chips'; readonly zone?: string; readonly isPreempted?: true }
   /** Of the job: it is paused, or resumed. Its slices are kept. */
   | { readonly kind: 'parked'; readonly isParked: boolean };

@@ -90,6 +90,8 @@ export type Condition =
       readonly isIncomplete?: true;
       /** `detail` says why it is not there yet: people want to read it, once it has taken so long. Absent: it says nothing. */
       readonly tellAfterMs?: number;
+      /** Of a provider that queues requests: it is in the queue; or chips were chosen for it, in the provider's word for that. */
+      readonly place?: 'queued' | { readonly granted: string };
     }
   | ReadyCondition
   /** Positive evidence that the slice will not serve any more. */

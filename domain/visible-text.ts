@@ -19,3 +19,10 @@ const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => hex(character.charCodeAt(at))).join('');
 
 const hex = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
+
+/** One line of another's words, as it may be kept and shown: hidden characters escaped, and no more than so many characters. */
+export const boundedLine = (text: string, most: number): string =>
+  visibleText(text.slice(0, most).replaceAll(/\s+/g, ' ').trim())
+    .slice(0, most)
+    // A cut may leave half a character, which no message of ours may hold.
+    .replace(/[\ud800-\udbff]$/, '');

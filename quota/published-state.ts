@@ -1,6 +1,7 @@
 import type { Demand, StuckDeletion } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
+import type { CapacityRow } from './seen-capacity.js';
 import { entry, PACKED_RUN_LENGTH, packRunId, Table, unpackRunId } from './packed-values.js';
 
 /**
@@ -21,8 +22,18 @@ export interface PoolSnapshot {
   readonly rebuilding?: Rebuilding;
   /** Slices whose deletion does not end, `MOST_STUCK` of them. Absent: none. */
   readonly stuck?: readonly StuckSlice[];
+  /** All zones that the pool file names, in its order. Absent: none. */
+  readonly poolZones?: readonly string[];
+  /** What the pool's jobs have seen of zones, `MOST_PLACES` rows at most. Absent: nothing. */
+  readonly capacity?: readonly CapacityRow[];
   readonly view: Pool;
 }
+
+/** What `jobctl capacity --output json` and the server answer. */
+export const capacityOf = ({ pool, at, poolZones: zones = [], capacity: rows = [] }: CapacityState) => ({
+  ...{ pool, at, zones, rows },
+});
+export type CapacityState = Pick<PoolSnapshot, 'pool' | 'at' | 'poolZones' | 'capacity'>;
 
 /** A slice that a lease goes on counting for, because its deletion does not end (docs/adr/0099). */
 export interface StuckSlice extends StuckDeletion {

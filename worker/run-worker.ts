@@ -12,6 +12,7 @@ import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
+import { bucketPlace } from '../cloud/store/bucket-place.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -118,6 +119,8 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     hosts,
     pools,
     quota: quotaSource(files, store),
+    placeOfBucket: (bucket: string, signal: AbortSignal) =>
+      bucketPlace(bucket, { ...definedOnly({ endpoint: place.endpoint }), signal }),
   };
 }
 

@@ -119,7 +119,7 @@ class QuotaLoop {
   }
 
   async #deliver(): Promise<void> {
-    const deliveries = this.#records.takeDeliveries(NEWS_PER_BATCH);
+    const deliveries = this.#records.takeDeliveries(NEWS_PER_BATCH, Date.now());
     if (!deliveries) return;
     const { closedJobs } = await poolActivities(deliverySummary(deliveries)).deliver(deliveries);
     for (const lease of closedJobs) {

@@ -18,9 +18,10 @@ import {
   type SliceInput,
   type SliceLossReason,
 } from '../contract/slice.js';
-import { leaseKey } from '../domain/lease.js';
+import { type AskedFor, CAPACITY_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
 import type { MachinePlan, MachineRef } from '../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
+import { boundedLine } from '../domain/visible-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
 import { Inbox } from './inbox.js';
 import { ofThisTime } from './plausible.js';
@@ -58,6 +59,8 @@ class SliceOwner {
   /** Registered before each create call, and taken back if that was refused as a whole (docs/adr/0099). */
   #mayExist: boolean;
   #operation: string | undefined;
+  /** The provider's last word, for the pool. */
+  #refused: ToldRefusal | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
   /** Looks whether the job is open: their news must not be lost between two runs. */
@@ -96,7 +99,8 @@ class SliceOwner {
     await this.#delete(this.#told ?? '');
     this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
     await this.#mail.report({ kind: 'gone' });
-    await this.#mail.tellQuota({ kind: 'gone' });
+    const refused = this.#refused;
+    await this.#mail.tellQuota({ kind: 'gone', ...(refused && { refused }) });
     return 'gone';
   }
 
@@ -138,7 +142,7 @@ class SliceOwner {
 
   /** False: the history is long, and nothing is under way: the next run begins this again. */
   async #bringUp(plan: MachinePlan): Promise<boolean> {
-    for (const step of [() => this.#confirmLease(), () => this.#create(plan)]) {
+    for (const step of [() => this.#confirmLease(plan), () => this.#create(plan)]) {
       const end = await step();
       if (end !== 'go on') return end === 'ended';
     }
@@ -153,14 +157,20 @@ class SliceOwner {
   }
 
   /** No create call before the current epoch of the quota workflow acknowledged the lease. */
-  async #confirmLease(): Promise<Step> {
+  async #confirmLease(plan: MachinePlan): Promise<Step> {
     if (this.#isLeaseHeld === true) return 'go on';
     this.#show({ kind: 'asking-lease' });
     const pause = { summary: 'until it asks again whether its lease stands' };
     for (;;) {
       // Said again after a while: the quota workflow that took the question may have lost its memory since.
       const { isBeside } = this.#input;
-      await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref, ...(isBeside && { isBeside }) });
+      const asks = askedFor(plan);
+      await this.#mail.tellQuota({
+        kind: 'slice',
+        ref: this.#ref,
+        ...(isBeside && { isBeside }),
+        ...(asks && { asks }),
+      });
       if (await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)) break;
       if (this.#isLong) return 'history is long';
     }
@@ -267,6 +277,7 @@ class SliceOwner {
   }
 
   #lose(reason: SliceLossReason): Promise<void> {
+    this.#refused = toldRefusal(reason);
     this.#show({ kind: 'lost', message: reason.message });
     return this.#mail.report({ kind: 'lost', ...reason });
   }
@@ -349,6 +360,18 @@ type Step = 'go on' | 'ended' | 'history is long';
 
 /** The name is taken by somebody else's resource, which another zone, or the next generation's name, does not meet. */
 const foreignLoss = (message: string): SliceLossReason => ({ cause: 'refused', scope: 'zone-lasting', message });
+
+/** What its zone's capacity is told apart by. Other kinds of machines have no zones that are compared. */
+const askedFor = (plan: MachinePlan): AskedFor | undefined =>
+  plan.ref.kind === 'cloud-tpu' && 'runtimeVersion' in plan
+    ? { accelerator: plan.accelerator, pricing: plan.pricing }
+    : undefined;
+
+function toldRefusal(reason: SliceLossReason): ToldRefusal | undefined {
+  if (reason.cause !== 'refused') return undefined;
+  const scope = CAPACITY_SCOPES.find((each) => each === reason.scope);
+  return scope && { scope, message: boundedLine(reason.message, MOST_ANSWER) };
+}
 
 /** Calls that are refused for a moment, a second or two more apart each, before the job decides. */
 const MOST_MOMENTS = 3;

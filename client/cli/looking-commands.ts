@@ -4,6 +4,7 @@ import { parseHostChoice } from './hosts/host-options.js';
 import { ofMany, SORTS, withFilters } from './job-filter.js';
 import { sinceOption } from './log-window.js';
 import { durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import type { CapacityFlags } from './verbs/capacity.js';
 import type { ExportFlags } from './verbs/export.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
@@ -16,6 +17,7 @@ import type { WhyFlags } from './verbs/why.js';
 export function registerLookingVerbs(program: Command, invocation: Invocation): void {
   registerList(program, invocation);
   registerTop(program, invocation);
+  registerCapacity(program, invocation);
   registerStatus(program, invocation);
   registerWhy(program, invocation);
   registerLogs(program, invocation);
@@ -73,6 +75,31 @@ function registerTop(program: Command, invocation: Invocation): void {
   withConnection(command).action(async (flags: TopFlags) => {
     const { top } = await import('./verbs/top.js');
     invocation.exitCode = await top(flags);
+  });
+}
+
+const CAPACITY_NOTES = `
+ASKED and GOT are requests for whole gangs: the last 20 of the last 7 days. WAIT is the median time from a request to all slices ready.
+PREEMPTED is per slice-hour; what is a day old counts half. It is what this pool's jobs have seen, and no promise. Zones of \`zones: any\`
+are asked in an order that is made of it.
+
+Example:
+  jobctl capacity --pool research
+`;
+
+function registerCapacity(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('capacity')
+    .summary('show where the pool has got chips lately')
+    .description(
+      "Shows what a pool's jobs have seen lately, by zone, type and pricing: asked, got, waits, preemptions, the last refusal.",
+    )
+    .addOption(new Option('--pool <name>', 'the pool').default('default'))
+    .addOption(outputOption())
+    .addHelpText('after', CAPACITY_NOTES);
+  withConnection(command).action(async (flags: CapacityFlags) => {
+    const { capacity } = await import('./verbs/capacity.js');
+    invocation.exitCode = await capacity(flags);
   });
 }
 

@@ -7,17 +7,17 @@ accessconfigs accessdenied accessexplained accessnotconfigured accesstokenfile a
 accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom
 activities activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror
 administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms
-ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead alg algorithm algorithms
-alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow allowall allowed
-allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt
-alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors and anew annotate
-annotations announce announces anonymous another answer answered answerlost answers any anybody anyof anything anyway
-apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis
-apiversion apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules
-apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64 around array arrive
-arrived as asc asia aside ask asked askedat askedby asker asking asking_timeout askingend askingends askingsince
-askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt attempts
-attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
+ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead ai1a ai1b alg algorithm
+algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow
+allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists
+also alsoput alt alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors
+and anew annotate annotations announce announces anonymous another answer answered answerlost answers any anybody anyof
+anything anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal
+apiresourcelist apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply
+applyfiles applymodules apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64
+around array arrive arrived as asc asia aside ask askcounts asked askedat askedby asker asking asking_timeout askingend
+askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt
+attempts attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
 authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
 authorization authorize authorized authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic
 automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild
@@ -36,8 +36,8 @@ builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bu
 bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile
 calculated calendar call callback called caller callers callfailed callinvocationtransformer calls callspersecond
 calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation
-cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried carries carry case cat
-categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates cgroup chain chance
+cancelrequested candidates cannot canreschedule capacity capacityrow capacityunits capitals carried carries carry case
+cat categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates cgroup chain chance
 change changed changes channel channelrefused character characters charset chdir check checked checks child children
 chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks
 cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes
@@ -106,7 +106,7 @@ force forcecloseconnections forced foreground foregrounddeletion foreign foreign
 forgot forgotten fork forked form format formatting formed former formerjobkeysecrets forms forward forwarded forwarding
 found four fproject fraction frame frames free freed freedaddresses freedat freeze fresh from frompayload front frontend
 frozen fs fsgroup fss fssl fstype fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang
-gang_timeout gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
+gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
 gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge
 gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
 getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
@@ -142,62 +142,63 @@ instanceaggregatedlist instancelist instances instanceterminationaction instead 
 interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
 interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
 invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isapplied isattended
-isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdeleting isdisabled isdone
-isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray isfromreservation
-isfrozen isfull isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinquota isjobopen isknown
-islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced
-isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted
-ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefusing
-isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere
-istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items
-its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator
-jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
-jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
-jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host
-jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed
-jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone
-jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins
-joinseconds journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval
-keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings
-keys keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
-kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
-kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
-language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood
-lastheartbeattime lasting lastinguid lastprobetime lastproblem lasts laststate lasttimestamp lasttoken
-lasttransitiontime late lately later latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaked leaks
-leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave
-leaves leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending
-lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libraries
-library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes limited
-limitms limits line linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics
-listed listedzones listen listened listens lister listhistory listing listlag listlocations listnodes listoperations
-listowned listqueuedresources listreservations listruntimeversions lists lite litepod literal live lived livenessprobe
-lives ln lname load loadpool local localaddress localfiles localhost locally localport located location locationid
-locations locationtype lock locked lockfile lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt
-logend logged logging login loginname loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname
-logout logs logstretch long longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops
-loss lost lostslices low lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator
-machinetype machinetypes made madeat mail main maintained maintenance maintenanceevent maintenancestatus major make
-makeone maker makers makes making malformed malformedxml manage managed managedby managedfolders management manager
-manages manifest manifests manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask
-master_addr master_port match matched matches matchglob matching matchlabels matter mawk max max_guarantee_delay
-max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum
-maximumattempts maximuminterval maxlength maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms
-may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink mediatype
-medium meet megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id
-member members membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs
-metadatahost metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method
-methodnotallowed methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min
-min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch
-misnumbered missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby
-mode model modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers
-mount mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much
-multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied
+isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting
+isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray
+isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress isinimage
+isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey
+ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin
+isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding
+isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent
+isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers
+issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole
+iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes
+jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt
+jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause
+jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices
+jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result
+jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl
+judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace
+kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist
+kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows
+knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label
+labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice
+largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime
+lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
+launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease
+leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool
+legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let
+letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life
+lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms
+link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister
+listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
+listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress
+localfiles localhost locally localport located location locationid locations locationtype lock locked lockfile lockfiles
+locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile
+logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest
+longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls
+lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main
+maintained maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed
+malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
+manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
+matches matchglob matching matchlabels matter mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms may maybe maybecomeready maybuild
+mayhavebegun mb md me mean means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes
+megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
+membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
+metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
+methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
+mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
+missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified
+modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
+mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much multi
+multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
 multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
 namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
-narrow nat natip nbconvert nconnect nd ndjson ne nearest need needed needs needsqueuedresources negative neighbours
+narrow nat natip nbconvert nconnect nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
 neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
 networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone ng
 ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node
@@ -227,39 +228,39 @@ patience patiencems pattern patterns pause paused pausems payload payloads paylo
 percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
 permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
 persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof places
-placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible
-please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
-podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
-points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate port port_base
-portbase ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
-preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife
-preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule
-preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri
-price prices pricing primary principal principals print print0 printed printf prints prio priorities priority
-priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname priorityfloors
-prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem
-problems proc process processes profile program programs progress project project_id project_membership
-project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
-projects projectviewer promisemiddleware promises proof proofof propagate propagation propagationpolicy properties
-propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider providers
-provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand
-prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish published
-publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret
-put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries
-query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
-queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
-quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
-quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw
-ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js
-reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
-readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
-readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
-rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
-recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
-recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
-refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
-regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof
+placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext
+platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip
+podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
+podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
+poolstate poolzones port port_base portbase ports position posix posixaccounts post power pre preclose precondition
+preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag preemptedlagms
+preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions
+preference preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors
+prettyprint previous previousend pri price prices pricing primary principal principals print print0 printed printf
+prints prio priorities priority priority_class priority_classes priority_floor priorityclass priorityclasses
+priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey
+privileged privileges pro probe problem problems proc process processes profile program programs progress project
+project_id project_membership project_resources projectadmins projectattributes projecteditor projectid projectnumber
+projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof propagate
+propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol protos
+proves provided provider providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel
+provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey
+publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push
+push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs
+qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
+queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
+quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions
+quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range
+ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
+raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
+readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
+readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
+reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
+reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
+recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
+refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
+region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
 rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
 rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
 rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
@@ -287,84 +288,84 @@ scaled scan schedule scheduled scheduleid scheduler schedulername scheduletoclos
 scheduling schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec
 seccompprofile second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname
 secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
-securityreviewer sed see seed seeds seek seen seenpod sees selection selector selectors self selflink selfsigned
-selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sender sendercounts senderforms sendersequences
-sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer serve served
-server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername servernameoverride
-serverrootcacertificate servers serves service service_account service_accounts serviceaccount serviceaccountkeys
-serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services serviceunavailable
-serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay setiampolicy
-setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain setuphosts
-setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared shares shell
-shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown shuts shutting
-sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs signalgroup signals
-signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signs
-signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single singular singularname
-site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms
-slurm sm small smallchunk smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something
-soon sort source sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2
-southamerica southeast1 southeast2 southeast3 southwest1 space spaces span spdy speak speaking speaks spec special
-specific specified specify speckey speed spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh
-ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype stage staging stale stalems stall
-stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror starters
-starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
-startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
-stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms
-steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror
-storeport storerefused stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride
-string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for
-submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet
-subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet
-successful successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems
-supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
-suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl
-systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
-taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets targettags task
-taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal
-temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating
-terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
-testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them themselves then there
-these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed
-timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale
-timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs
-to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
-tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
-tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
-total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key
-tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace
-tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
-trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
-type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem
-umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
-unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undefined under undergo underoslogin
-underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
-uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
-unknownaccelerator unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet
-unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables unreadable unready
-unrecognized unrecorded unresolved unschedulable unscheduled unseen unset unshare unsigned unspecified unsupported
-unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
-unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode
-updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
-usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
-v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
-validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
-variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo version versioning
-versions very vfio view viewer views violated violations visibility visible vision visiting visits vm vmexternalipaccess
-vms vmsof volume volumemounts volumes vpc wait waited waiter waiters waitforchange waiting waiting_for_resources
-waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount
-waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun warns
-was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were west1
-west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which whichever while
-white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes
-withignored within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num
-workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid
-workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools
-working workingdir works world_size worse would writable write writehistory writer writes written wrong wrongsignature
-wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8
-xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib
-zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry
-zx`.split(/\s/),
+securityreviewer sed see seed seeds seek seen seenat seenpod sees selection selector selectors self selflink selfsigned
+selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sendback sender sendercounts senderforms
+sendersequences sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer
+serve served server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername
+servernameoverride serverrootcacertificate servers serves service service_account service_accounts serviceaccount
+serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
+serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
+setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain
+setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared
+shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown
+shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs
+signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing
+signoflifems signs signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single
+singular singularname site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicehours slicems slicenews
+slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft
+softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage
+sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 space spaces
+span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split splitlines spoken
+spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype
+stage staging stale stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat
+starter starterror starters starting startingms startnode startoffset startrun starts startticks starttime
+starttoclosetimeout startup startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb
+state statedir statehint stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes
+stdio stdout step stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun
+stops stopsetup storage storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject
+storeendpoint storeerror storeport storerefused stores storeunavailable storeurl storing story str stream streams
+stricthostkeychecking stride string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname
+submission submit submit_for submitfor submits submits_per_minute submitsperminute submitted submittedat submitter
+subnet subnetmask subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded
+success successcriteriamet successful successfully such sudo suffix sum summaries summarize summary sums supervise
+superviseattempt supervisems supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata
+suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys
+sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets
+targettags task taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp
+template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate
+terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test
+testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them
+themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till
+time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds
+timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile
+tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url tokenfile
+tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare
+tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch
+topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x
+tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
+tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries
+trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn
+turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu
+ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
+unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncorrectable
+uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
+undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
+uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded unresolved unschedulable
+unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
+until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance
+update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload
+uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
+urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
+userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid
+uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime
+validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime
+value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts
+verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible
+vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter
+waiters waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms
+waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted
+wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
+web websocket wedgedms wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget
+what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why width will
+window windowms winners wire with withdrawals withfiletypes withignored within withinnominal without woken wokenpools
+word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers
+workflow workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
+workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
+writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16
+x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
+year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
+zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );

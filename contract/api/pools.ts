@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MOST_BECAUSE } from '../quota-forms.js';
-import { quotaName } from './values.js';
+import { epochMs, quotaName } from './values.js';
+import { PRICINGS } from '../../domain/slice.js';
 import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
 
 export const poolParams = z.object({ pool: quotaName });
@@ -35,6 +36,39 @@ export const quotaPlanSchema = z
     warnings: z.array(z.string()).optional().describe('Of the files: what is taken, and likely not meant.'),
   })
   .meta({ id: 'QuotaPlan' });
+const capacityRowSchema = z
+  .object({
+    zone: z.string(),
+    accelerator: z.string(),
+    pricing: z.enum(PRICINGS).describe('What slices there were bought as, by their tier or their job.'),
+    asked: z.int().describe('Requests for a whole gang: the last 20 of the last 7 days, and those that wait now.'),
+    got: z.int().describe('Of them those that got all of their slices.'),
+    medianWaitMs: z.int().optional().describe('Of those, from the request to all slices ready.'),
+    lastGot: z
+      .object({ at: epochMs, waitedMs: z.int() })
+      .meta({ id: 'LastGot' })
+      .optional()
+      .describe('The last of them.'),
+    waiting: z.int().describe('Gangs that wait there now.'),
+    waitingSince: epochMs.optional().describe('Since when the first of them does.'),
+    sliceHours: z.number().describe('Lately: what is a day old counts half.'),
+    preempted: z.number().describe('Preemptions by the provider in these slice-hours.'),
+    refusal: z
+      .object({ at: epochMs, text: z.string() })
+      .meta({ id: 'LastRefusal' })
+      .optional()
+      .describe("The provider's last refusal for want of capacity."),
+    seenAt: epochMs.describe('When anything was learned of it last.'),
+  })
+  .meta({ id: 'CapacityRow' });
+export const capacitySchema = z
+  .object({
+    pool: z.string(),
+    at: epochMs.describe('As of when.'),
+    zones: z.array(z.string()).describe('All that the pool file names.'),
+    rows: z.array(capacityRowSchema).describe('In the order of zone, type and pricing.'),
+  })
+  .meta({ id: 'Capacity' });
 export const releaseBody = z.strictObject({
   job: z.string().min(1).max(256).describe('Whose slices are not waited for any more.'),
   because: z

@@ -3,6 +3,7 @@ import { GENERATIONS } from '../accelerators.js';
 import type { AcceleratorType } from '../accelerators.js';
 import { canonicalGeneration } from './accelerator.js';
 import { ANY_PRICING, pricingNamed, pricingWord } from '../machine-kinds/cloud-tpu/capacity-keys.js';
+import type { QuotaUnits } from '../units.js';
 import { section, text } from './fields.js';
 import type { Report } from './report.js';
 import { tpuSection } from '../machine-kinds/cloud-tpu/section-form.js';
@@ -54,6 +55,8 @@ export interface PoolDefaults {
   readonly zones?: readonly string[];
   /** All that the file names: they exist, whatever jobctl knows of Google's. */
   readonly listedZones?: readonly string[];
+  /** Units of the largest slice by zone and type, as the file says; a zone or type that is not named has no bound. */
+  readonly largestSlice?: Readonly<Record<string, QuotaUnits>>;
   readonly tpu?: z.infer<typeof schema>;
 }
 

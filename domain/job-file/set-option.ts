@@ -1,3 +1,4 @@
+import { ANY_ZONE } from '../machine-kinds/cloud-tpu/words.js';
 import { parseDocument } from 'yaml';
 import { shellWords } from '../shell-quote.js';
 import { assign, type Assignment as PlainAssignment } from './assignment.js';
@@ -112,11 +113,12 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
     value === undefined ? [] : [{ ...IN_TPU[key as keyof typeof IN_TPU], value }],
   );
   // It takes the place of a file's list, too.
-  const inTpu = ofMachines.map((each): Assignment =>
-    each.flag === '--zone' && valueAt(tree, ['tpu', 'zones']) !== undefined
-      ? { ...each, path: ['tpu', 'zones'], value: [each.value] }
-      : each,
-  );
+  const inTpu = ofMachines.flatMap((each): Assignment[] => {
+    if (each.flag !== '--zone') return [each];
+    const zones = { ...each, path: ['tpu', 'zones'] };
+    if (each.value === ANY_ZONE) return [zones, { ...each, value: null }];
+    return valueAt(tree, ['tpu', 'zones']) === undefined ? [each] : [{ ...zones, value: [each.value] }];
+  });
   const ofJob = Object.entries(scalars).flatMap(([key, value]) =>
     value === undefined ? [] : [{ path: [key], value, flag: `--${key}` }],
   );

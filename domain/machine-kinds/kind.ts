@@ -24,6 +24,8 @@ export interface AskedMachines {
   readonly accelerator: string;
   /** In order of preference. */
   readonly zones: readonly string[];
+  /** They are all that the pool has, and the pool says in which order they are asked. Absent: the job file lists them. */
+  readonly isAnyZone?: true;
   /** Prefix of resource names. Absent: `DEFAULT_NAME_PREFIX` of identity.ts. */
   readonly name?: string;
   readonly pricing: Pricing | 'any';

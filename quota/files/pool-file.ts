@@ -67,7 +67,7 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
   return {
     ok: true,
-    defaults: asDefaults(form, file, pool),
+    defaults: { ...asDefaults(form, file, pool), ...largestOf(form) },
     ...(rules && { rules }),
     machines,
     access,
@@ -89,6 +89,10 @@ function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefault
     ...(tpu && { tpu }),
   };
 }
+
+/** Also of a pool without a quota file, whose rules are none. */
+const largestOf = ({ largest_slice: bounds }: PoolFileForm): Pick<PoolDefaults, 'largestSlice'> =>
+  bounds === undefined ? {} : { largestSlice: largestSliceOf(bounds, new Report([])) };
 
 /** The keys as a job's `tpu` has them; the version is a text whatever its form. */
 function asTpuForm({ google_project, zones, tpu }: PoolFileForm) {

@@ -96,6 +96,9 @@ export const failRequestRequest = z.strictObject({
   message: z.string().optional(),
 });
 
+/** A request goes from PROVISIONING back into the queue. */
+export const sendBackRequest = z.strictObject({ name: z.string() });
+
 const CREATES = ['CreateNode', 'instances.insert', 'CreateQueuedResource'];
 
 export const refuseRequest = z

@@ -7,7 +7,14 @@ import { draw } from '../tpu/settings.js';
 import { AdminError, parse } from './admin-error.js';
 import { findNode, findQueuedResource, findVm } from './find.js';
 import type { AdminParts } from './parts.js';
-import { failRequestRequest, forceRequest, maintenanceRequest, preemptRequest, warnRequest } from './requests.js';
+import {
+  failRequestRequest,
+  forceRequest,
+  maintenanceRequest,
+  preemptRequest,
+  sendBackRequest,
+  warnRequest,
+} from './requests.js';
 
 /** What the provider does to one slice. */
 
@@ -63,6 +70,16 @@ export function failRequest({ cloud }: AdminParts, body: unknown): object {
   if (!cloud.giveUp(record, { code: error.code, message: error.message })) {
     const { state } = record.resource.state;
     throw new AdminError(409, `${record.resource.name} is ${state}: only one that waits or is PROVISIONING can fail`);
+  }
+  return { name: record.resource.name, state: record.resource.state.state };
+}
+
+/** The chips that a request was promised go elsewhere, as in a drought: it waits for others. */
+export function sendBack({ cloud }: AdminParts, body: unknown): object {
+  const record = findQueuedResource(cloud, parse(sendBackRequest, body).name);
+  if (!cloud.sendBack(record)) {
+    const { state } = record.resource.state;
+    throw new AdminError(409, `${record.resource.name} is ${state}: only one that is PROVISIONING goes back`);
   }
   return { name: record.resource.name, state: record.resource.state.state };
 }

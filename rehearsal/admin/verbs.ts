@@ -3,7 +3,7 @@ import { hold, listLag, refuse, release } from './fault-verbs.js';
 import { hosts } from './host-verbs.js';
 import type { AdminParts, Verb } from './parts.js';
 import { capacity, clock, configure, quota } from './setting-verbs.js';
-import { failRequest, force, maintenance, preempt, warn } from './slice-verbs.js';
+import { failRequest, force, maintenance, preempt, sendBack, warn } from './slice-verbs.js';
 
 /** What can be told to the cloud, by HTTP or by a script. `fail` is `refuse` as the command line calls it. */
 export const VERBS: Readonly<Record<string, Verb>> = {
@@ -11,6 +11,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   warn,
   maintenance,
   'fail-request': failRequest,
+  'send-back': sendBack,
   force,
   refuse,
   fail: refuse,

@@ -68,6 +68,9 @@ const RUNS: Runs = {
   fail: ({ queuedResource, code, message }, scene) => ({
     calls: requestsOf(queuedResource, scene).map((name) => ({ verb: 'fail-request', body: { name, code, message } })),
   }),
+  sendBack: ({ queuedResource }, scene) => ({
+    calls: requestsOf(queuedResource, scene).map((name) => ({ verb: 'send-back', body: { name } })),
+  }),
   stall: ({ state, names, for: ms }) => {
     const body = { state, ...namesMatch(names) };
     return { calls: [{ verb: 'hold', body }], later: after(ms, { verb: 'release', body }) };

@@ -179,6 +179,7 @@ const NEEDED_TARGET: Readonly<Partial<Record<ActionName, string>>> = {
   warn: 'node',
   maintenance: 'node',
   fail: 'queuedResource',
+  sendBack: 'queuedResource',
   ssh: 'node',
   fullDisk: 'node',
   freeze: 'node',

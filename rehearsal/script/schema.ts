@@ -58,6 +58,7 @@ export const ACTIONS = {
   warn: z.strictObject({ ...target, clearAfter: lasting }),
   maintenance: z.strictObject({ ...target, kind: z.enum(['announce', 'repair']).default('repair') }),
   fail: z.strictObject({ queuedResource: pattern.optional(), code: code.default('INTERNAL'), message }),
+  sendBack: z.strictObject({ queuedResource: pattern.optional() }),
   stall: z.strictObject({ state: z.enum(HOLDABLE), names: pattern.optional(), for: lasting }),
   refuse: z.strictObject({
     method: methods,

@@ -106,6 +106,7 @@ const adminDeeds = [
   { weight: 2, arbitrary: admin('warn', fc.record({ name: id, clearAfterMs: ms }, optional)) },
   { weight: 1, arbitrary: admin('maintenance', fc.record({ name: id, kind: fc.constantFrom('announce', 'repair') })) },
   { weight: 2, arbitrary: admin('fail-request', fc.record({ name: id })) },
+  { weight: 2, arbitrary: admin('send-back', fc.record({ name: id })) },
   {
     weight: 2,
     arbitrary: admin(

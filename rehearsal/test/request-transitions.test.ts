@@ -37,6 +37,10 @@ const giveUp = (c: PureCloud): void => {
   const record = c.request('a');
   assert.ok(record && c.cloud.giveUp(record, { code: 13, message: 'stalled' }));
 };
+const sendBack = (c: PureCloud): void => {
+  const record = c.request('a');
+  assert.ok(record && c.cloud.sendBack(record));
+};
 const deleting = { state: 'DELETING', deletingData: {}, stateInitiator: 'USER' };
 const failed = (code: number, message: string): object => {
   return { state: 'FAILED', failedData: { error: { code, message } }, stateInitiator: 'SERVICE' };
@@ -118,6 +122,20 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   'a service that gives up while it waits': {
     given: waiting,
     ...{ from: 'WAITING_FOR_RESOURCES', cause: giveUp, to: 'FAILED', shown: failed(13, 'stalled') },
+  },
+  'chips that are taken before its nodes are there': {
+    given: provisioning,
+    ...{ from: 'PROVISIONING', cause: sendBack, to: 'WAITING_FOR_RESOURCES' },
+    shown: { state: 'WAITING_FOR_RESOURCES', stateInitiator: 'SERVICE' },
+  },
+  'chips for one that was sent back': {
+    given: (c) => {
+      provisioning(c);
+      sendBack(c);
+      assert.throws(() => c.node('a'), 'its nodes went');
+    },
+    ...{ from: 'WAITING_FOR_RESOURCES', cause: second, to: 'PROVISIONING' },
+    shown: { state: 'PROVISIONING', provisioningData: {}, stateInitiator: 'SERVICE' },
   },
   'the last of its nodes READY': {
     given: provisioning,

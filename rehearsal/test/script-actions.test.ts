@@ -181,7 +181,7 @@ describe('an event of a fault script', () => {
   }
 
   it('is tried for each action that there is', () => {
-    const tried = [...Object.keys(DONE).filter((name) => !name.includes(' ')), ...OF_HOSTS];
+    const tried = [...Object.keys(DONE).filter((name) => !name.includes(' ')), ...OF_HOSTS, 'sendBack'];
     assert.deepEqual(tried.toSorted(), Object.keys(ACTIONS).toSorted());
   });
 
@@ -262,6 +262,17 @@ describe('an event of a fault script', () => {
         ['READY', 9 * MINUTE],
         ['PREEMPTED', 10 * MINUTE],
       ],
+    );
+  });
+
+  it('that sends a request back does so each time that it is PROVISIONING', async () => {
+    const cloud = await cloudWith(`  - {when: {queuedResource: c, state: PROVISIONING}, repeat: 2, sendBack: {}}\n`);
+    await cloud.queue('c', { guaranteed: {} });
+    cloud.step(60 * MINUTE);
+    assert.equal(await cloud.queuedState('c'), 'ACTIVE');
+    assert.deepEqual(
+      cloud.runner.progress().done.map(({ result }) => result),
+      ['done', 'done'],
     );
   });
 

@@ -163,7 +163,12 @@ export class TpuCloud {
     return this.#atOnce(() => this.lifecycle.requests.giveUp(record, error));
   }
 
-  /** From behind: the same, by its name. */
+  /** From behind: a request goes back from PROVISIONING into the queue. @returns false if it is in another state. */
+  sendBack(record: QueuedResourceRecord): boolean {
+    return this.#atOnce(() => this.lifecycle.requests.sendBack(record));
+  }
+
+  /** From behind: the service gives up on it, by its name. */
   giveUpOn(name: string, error: Status): void {
     this.giveUp(this.#queuedResource(name), error);
   }

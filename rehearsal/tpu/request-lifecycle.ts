@@ -27,6 +27,7 @@ const EXPIRED = 4;
  * Moves queued resources from state to state, the one place that does:
  *
  *   CREATING -> WAITING_FOR_RESOURCES (ACCEPTED of old) -> PROVISIONING -> ACTIVE -> SUSPENDING -> SUSPENDED
+ *   PROVISIONING -> WAITING_FOR_RESOURCES, if its chips are taken before its nodes are there
  *   CREATING (over quota) | WAITING_FOR_RESOURCES | PROVISIONING -> FAILED; PROVISIONING -> SUSPENDING -> FAILED
  *   any -> DELETING -> gone
  *
@@ -105,6 +106,15 @@ export class RequestLifecycle {
     if (state !== 'PROVISIONING') return false;
     for (const node of this.#records.nodesOf(record)) this.#nodes.beginDelete(node);
     this.enter(record, 'SUSPENDING', 'SERVICE', {}, { failure: error });
+    return true;
+  }
+
+  /** The chips that were chosen are taken elsewhere: its nodes are gone, and it waits again. @returns false in any other state. */
+  sendBack(record: QueuedResourceRecord): boolean {
+    if (record.resource.state.state !== 'PROVISIONING') return false;
+    const nodes = this.#records.nodesOf(record);
+    this.enter(record, this.#records.state.settings.queuedState, 'SERVICE');
+    for (const node of nodes) this.#nodes.remove(node);
     return true;
   }
 

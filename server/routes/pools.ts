@@ -2,11 +2,14 @@ import { messageSchema } from '../../contract/api/changes.js';
 import {
   admissionBody,
   applyBody,
+  capacitySchema,
   poolParams,
   poolStateSchema,
   quotaPlanSchema,
   releaseBody,
 } from '../../contract/api/pools.js';
+import type { FastifyRequest } from 'fastify';
+import { capacityOf, type PackedPoolState } from '../../quota/published-state.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { type App, callOf } from '../bare-app.js';
@@ -29,17 +32,29 @@ export function registerPools(
     params: poolParams,
     response: { ...PROBLEMS, 200: poolStateSchema },
   };
-  app.get('/v1/pools/:pool', route('quota-show', show), async (request) => {
-    const { pool } = request.params;
+  const published = async (request: FastifyRequest, pool: string): Promise<PackedPoolState> => {
     await gate.about(callOf(request), 'quota-show', { pool });
     const content = await store.read(poolStateObject(pool));
-    if (content === undefined)
-      throw new ApiError(
-        'not-found',
-        `nothing was published of pool '${pool}'`,
-        'a worker publishes it from its first job on',
-      );
-    return JSON.parse(content.toString('utf8')) as never;
+    if (content !== undefined) return JSON.parse(content.toString('utf8')) as PackedPoolState;
+    throw new ApiError(
+      'not-found',
+      `nothing was published of pool '${pool}'`,
+      'a worker publishes it from its first job on',
+    );
+  };
+  app.get('/v1/pools/:pool', route('quota-show', show), async (request) => {
+    return (await published(request, request.params.pool)) as never;
+  });
+
+  const capacity = {
+    tags: ['pools'],
+    summary: "What the pool's jobs have seen of zones and types lately",
+    description: 'How often they asked and got, how long they waited, how often they were preempted. It is no promise.',
+    params: poolParams,
+    response: { ...PROBLEMS, 200: capacitySchema },
+  };
+  app.get('/v1/pools/:pool/capacity', route('quota-show', capacity), async (request) => {
+    return capacityOf(await published(request, request.params.pool)) as never;
   });
 
   const plan = {

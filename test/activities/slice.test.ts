@@ -153,6 +153,41 @@ describe('waiting for a slice', function () {
   });
 });
 
+describe('a request that goes from PROVISIONING back into the queue', function () {
+  this.timeout(30_000);
+  const queued: Condition = { kind: 'waiting', detail: 'queued', tellAfterMs: 0, place: 'queued' };
+  const chosen: Condition = { kind: 'waiting', detail: 'chosen', tellAfterMs: 0, place: { granted: 'PROVISIONING' } };
+  const other: Condition = { kind: 'waiting', detail: 'node CREATING', tellAfterMs: 0 };
+
+  /** What was told last of these answers, and what the next worker goes on with. */
+  async function after(answers: readonly Answer[], carry?: unknown): Promise<{ told: string; carry: unknown }> {
+    const told: string[] = [];
+    const beats: unknown[] = [];
+    const environment = new MockActivityEnvironment({ heartbeatDetails: carry });
+    environment.on('heartbeat', (beat: unknown) => beats.push(beat));
+    const waits = { ref, ownership: ownership(), timings };
+    await environment.run(() =>
+      awaitSlice(new Scripted([...answers, READY]), waits, (detail) => void told.push(detail)),
+    );
+    return { told: told.at(-1) ?? '', carry: beats.at(-1) };
+  }
+
+  it('is told with how often it did, by the provider’s word; whoever goes on counts on', async () => {
+    const first = await after([queued, chosen, other, queued]);
+    assert.equal(first.told, 'queued');
+    const next = await after([queued, chosen, chosen, queued], first.carry);
+    assert.equal(next.told, 'queued; it has been PROVISIONING and gone back once');
+    const last = await after([queued], next.carry);
+    assert.equal(last.told, 'queued; it has been PROVISIONING and gone back twice');
+  });
+
+  it('is not one that was never PROVISIONING, nor one that is so now', async () => {
+    const { told, carry } = await after([queued, queued, chosen]);
+    assert.equal(told, 'queued');
+    assert.equal((await after([chosen], carry)).told, 'chosen');
+  });
+});
+
 describe('deleting a slice until it is gone', function () {
   this.timeout(15_000);
   const owner = { owner: 'own-1', job: 'train-x1', run: 'run-1' };

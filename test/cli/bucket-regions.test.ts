@@ -42,6 +42,15 @@ describe('a bucket that is mounted far from where it lies', function () {
     );
   });
 
+  it('of a job that takes any zone is said of every zone that it may get, and of the bucket of its outputs', async () => {
+    const any = { ...job(['far'], ['us-central1-b', 'us-east5-a']), isAnyZone: true as const };
+    const own = { bucket: { endpoint: cloud.storeEndpoint, bucket: 'near' } };
+    assert.deepEqual(await farBuckets(any, own), [
+      'gcsfuse: bucket far lies in eu, and slices may be in us-central1 or us-east5: reads are slow, and Google bills the traffic',
+      'zones: any: the bucket of logs and outputs, near lies in us-central1, and slices may be in us-east5: reads are slow, and Google bills the traffic',
+    ]);
+  });
+
   it('is not spoken of where nobody can know: no such bucket, no rights, no answer, no zone yet', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     const refusing = createServer((_, response) => response.writeHead(403).end('{}')).listen(0, '127.0.0.1');

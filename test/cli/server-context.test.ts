@@ -156,7 +156,7 @@ describe('a context of jobctl serve', function () {
       'secret rm': ['x'],
     };
     const NONE: ReadonlySet<string> = new Set(
-      'access explain|audit log|quota freeze|quota history|quota plan|quota show|quota thaw|top|whoami|audit leaks|secret ls|setup server|list|login|logout|context show|machines check|machines ls'.split(
+      'access explain|audit log|capacity|quota freeze|quota history|quota plan|quota show|quota thaw|top|whoami|audit leaks|secret ls|setup server|list|login|logout|context show|machines check|machines ls'.split(
         '|',
       ),
     );

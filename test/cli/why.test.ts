@@ -3,12 +3,20 @@ import { renderPlan } from '../../client/cli/render/quota-plan.js';
 import { withFailingTasks } from '../../client/cli/failing-jobs.js';
 import { renderBoard } from '../../client/cli/render/job-list.js';
 import { lookOf } from '../../client/cli/render/look.js';
-import { renderFailing, renderRebuilding, renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
+import {
+  renderFailing,
+  renderRebuilding,
+  renderSeen,
+  renderWaiting,
+  renderWhy,
+  wordingFor,
+} from '../../client/cli/render/why.js';
 import { textWidth } from '../../client/cli/render/columns.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { planOf } from '../../quota/plan.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
+import type { CapacityRow } from '../../quota/seen-capacity.js';
 import type { JobView } from '../../contract/job.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 import { row, T0 } from './rows.js';
@@ -244,6 +252,46 @@ describe('jobctl quota plan, for people', () => {
         "  tune-9c     vision   alice  64 v5litepod  1      vision's ",
         "  sweep-0q1d  vision   u      64 v5litepod  2      vision's ",
       ],
+    );
+  });
+});
+
+describe('jobctl why of a job that waits for chips, and what its pool has seen', () => {
+  const HOUR = 60 * MINUTE;
+  const zones = ['us-east1-d', 'us-east5-a'];
+  const spec = { tpu: { accelerator: 'v6e-8', zones, pricing: 'spot' }, slices: 1 };
+  const starting = { state: 'starting', ref: { name: 'jc-train-g1', zone: 'us-east5-a' } };
+  const view = (more: object = {}) =>
+    ({ phase: 'provisioning', spec, slices: [starting], ...more }) as unknown as JobView;
+  const gave = (zone: string, agoMs: number, more: object = {}): CapacityRow => ({
+    ...{ zone, accelerator: 'v6e-8', pricing: 'spot', asked: 3, got: 2, waiting: 0, sliceHours: 1, preempted: 0 },
+    ...{ lastGot: { at: T0 - agoMs, waitedMs: 6 * MINUTE }, seenAt: T0, ...more },
+  });
+  const said = (rows: readonly CapacityRow[], more: object = {}) => renderSeen(view(more), rows, T0);
+
+  it('says where one of its type was given lately, as what was seen', () =>
+    assert.deepEqual(said([gave('us-east1-d', 20 * MINUTE)]), [
+      "Seen by this pool's jobs: us-east1-d gave a v6e-8 (spot) within 6m 00s, 20m ago.",
+    ]));
+
+  it('says what else is true of that zone: that it refused since, that the job does not name it', () => {
+    const refusal = { at: T0 - MINUTE, text: 'no more capacity' };
+    assert.match(said([gave('us-east1-d', HOUR, { refusal })])[0] ?? '', /1h 00m ago, and has refused one since\.$/);
+    assert.match(said([gave('us-central1-b', HOUR)])[0] ?? '', /; it is none of this job's zones\.$/);
+  });
+
+  it('says nothing of what is long ago, another type, a zone that is asked now, or a job that does not wait', () => {
+    assert.deepEqual(said([gave('us-east1-d', 7 * HOUR), gave('us-east5-a', MINUTE)]), []);
+    assert.deepEqual(said([gave('us-east1-d', MINUTE, { accelerator: 'v6e-256' })]), []);
+    assert.deepEqual(said([gave('us-east1-d', MINUTE)], { phase: 'running' }), []);
+    assert.deepEqual(renderSeen(undefined, [gave('us-east1-d', MINUTE)], T0), []);
+  });
+
+  it('shows two at most, the latest first, and nothing that a terminal would obey', () => {
+    const lines = said([gave('a', HOUR), gave('b', MINUTE), gave('c\u001b[31m', 2 * MINUTE)]);
+    assert.deepEqual(
+      lines.map((line) => /jobs: (\S+) gave/.exec(line)?.[1]),
+      ['b', 'c\\u001b[31m'],
     );
   });
 });

@@ -33,7 +33,10 @@ const seen = (
   ...(operation === undefined ? {} : { operation }),
 });
 
-const waiting = (detail: string): object => ({ kind: 'waiting', detail, tellAfterMs: 10_000 });
+const waiting = (detail: string, place?: object | 'queued'): object => ({
+  ...{ kind: 'waiting', detail, tellAfterMs: 10_000 },
+  ...(place && { place }),
+});
 
 describe('a request past its deadline', () => {
   const scopeOf = (message: string): unknown => {
@@ -181,7 +184,7 @@ describe('what an observation of a slice is evidence of', () => {
     },
     'a request that was accepted': {
       observation: seen(request('ACCEPTED'), 'not-found'),
-      want: waiting('Google has accepted the request, and looks for chips (ACCEPTED)'),
+      want: waiting('Google has accepted the request, and looks for chips (ACCEPTED)', 'queued'),
     },
     'a request in a state that nobody knows': {
       observation: seen(request('PONDERING'), 'not-found'),
@@ -243,7 +246,7 @@ describe('what the observations of a request for several slices are evidence of'
     },
     'one READY, the other being made': {
       observed: both(request('PROVISIONING'), READY, node('CREATING')),
-      want: waiting('Google has chosen chips for it, and makes its nodes (PROVISIONING)'),
+      want: waiting('Google has chosen chips for it, and makes its nodes (PROVISIONING)', { granted: 'PROVISIONING' }),
     },
     'one READY, the other lacks a host': {
       observed: both(request('ACTIVE'), READY, node('READY', { hostCount: 2 })),
@@ -259,7 +262,7 @@ describe('what the observations of a request for several slices are evidence of'
     },
     'a request that waits': {
       observed: both(request('WAITING_FOR_RESOURCES'), 'not-found', 'not-found'),
-      want: waiting('Google has queued it until there are chips (WAITING_FOR_RESOURCES)'),
+      want: waiting('Google has queued it until there are chips (WAITING_FOR_RESOURCES)', 'queued'),
     },
     'one READY, the other preempted': {
       observed: both(request('ACTIVE'), READY, node('PREEMPTED')),

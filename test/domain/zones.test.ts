@@ -72,6 +72,6 @@ describe('a zone that does not exist', () => {
 
   it('is none of those in which Google offers TPUs, nor an AI zone', () => {
     for (const zone of [...TPU_ZONES, 'us-central1-ai1a', 'us-south1-ai1b', 'us-east4-b', 'us-central2-b'])
-      assert.deepEqual(said('tpu', zone, { pool: NO_FILE }), { refused: '', warned: '' }, zone);
+      assert.doesNotMatch(JSON.stringify(said('tpu', zone, { pool: NO_FILE })), /does not exist|no zone/, zone);
   });
 });

@@ -143,6 +143,29 @@ describe('a job whose zones have no chips', function () {
     );
   });
 
+  it('says how often its request was PROVISIONING and went back into the queue', async () => {
+    await admin.post('hold', { state: 'PROVISIONING' });
+    const id = await submit('sleep 1', [A]);
+    const request = (): Promise<string | undefined> =>
+      admin.status().then(({ queuedResources }) => queuedResources[0]?.state);
+    const detail = async (): Promise<string> => (await stack.jobs.describe(id)).slices[0]?.detail ?? '';
+    try {
+      for (const times of ['once', 'twice']) {
+        const name = (await until('there is one', async () => (await admin.status()).queuedResources[0])).name;
+        await until('it is PROVISIONING', async () => (await request()) === 'PROVISIONING', 30_000);
+        await until('that is seen', async () => /PROVISIONING\)/.test(await detail()), 60_000);
+        await admin.post('hold', { state: 'WAITING_FOR_RESOURCES' });
+        await admin.post('send-back', { name });
+        const want = `it has been PROVISIONING and gone back ${times}`;
+        await until(want, async () => (await detail()).endsWith(`(WAITING_FOR_RESOURCES); ${want}`), 60_000);
+        await admin.post('release', { state: 'WAITING_FOR_RESOURCES' });
+      }
+    } finally {
+      await admin.post('release', { state: 'PROVISIONING' });
+    }
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+  });
+
   it('gives the second request up when another job wants its chips', async () => {
     await capacity({ [A]: 0, [B]: 0 });
     const { length } = await admin.journal();

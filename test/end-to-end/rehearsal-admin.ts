@@ -16,6 +16,7 @@ type AdminVerb =
   | 'project'
   | 'refuse'
   | 'release'
+  | 'send-back'
   | 'warn';
 
 /** The rehearsal's admin interface, as tests speak to it. */

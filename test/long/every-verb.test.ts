@@ -55,6 +55,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'secret put': ['nowhere', 'TOKEN'],
   'secret ls': ['nowhere'],
   'secret rm': ['nowhere', 'TOKEN'],
+  capacity: ['server'],
   'quota show': ['server'],
   'quota history': ['server'],
   'quota plan': ['server'],

@@ -135,6 +135,7 @@ def requests():
     manifest = {"name": "jobs/a/outputs/manifests/a1/host-0.jsonl", "size": 1, "generation": "1", "updatedAt": 0}
     yield outputs.outputs(CALLS, "a", (None, None)), [{"objects": [manifest]}]
     yield pools.show(CALLS, "default"), []
+    yield pools.capacity(CALLS, "default"), []
     yield pools.apply(CALLS, "default", __file__, __file__), []
     yield pools.plan(CALLS, "default", __file__, __file__), []
     yield pools.admission(CALLS, "default", "frozen", "tonight"), []

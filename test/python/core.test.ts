@@ -20,7 +20,7 @@ import {
   submittedSchema,
   waitedSchema,
 } from '../../contract/api/jobs.js';
-import { quotaPlanSchema } from '../../contract/api/pools.js';
+import { capacitySchema, quotaPlanSchema } from '../../contract/api/pools.js';
 import {
   logAttemptEndSchema,
   logStretchSchema,
@@ -61,6 +61,10 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   PlannedGrant: quotaPlanSchema.shape.grants.element,
   PlannedPreemption: quotaPlanSchema.shape.preemptions.element,
   PlannedWait: quotaPlanSchema.shape.waiting.element,
+  Capacity: capacitySchema,
+  CapacityRow: capacitySchema.shape.rows.element,
+  LastGot: capacitySchema.shape.rows.element.shape.lastGot.unwrap(),
+  LastRefusal: capacitySchema.shape.rows.element.shape.refusal.unwrap(),
   WhoAmI: whoSchema,
   AccessRow: explainedSchema.shape.rows.element,
   AccessExplained: explainedSchema,

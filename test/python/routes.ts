@@ -57,6 +57,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'PUT /v1/uploads/content': { query: uploadQuery },
   'POST /v1/uploads/complete': { body: completedBody },
   'GET /v1/pools/{pool}': {},
+  'GET /v1/pools/{pool}/capacity': {},
   'POST /v1/pools/{pool}/apply': { body: applyBody },
   'POST /v1/pools/{pool}/quota/plan': { body: applyBody },
   'POST /v1/pools/{pool}/admission': { body: admissionBody },

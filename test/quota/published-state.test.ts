@@ -82,6 +82,17 @@ function memoryOf(ids: readonly string[], times: readonly [number, number]): Quo
 }
 
 describe('quota: the state of a pool that is published', () => {
+  it("has the pool's zones, those of its leases, and what was seen of zones, each apart", () => {
+    const seen = { zone: 'us-east1-d', accelerator: 'v6e-8', pricing: 'spot', asked: 1, got: 0, waiting: 0 } as const;
+    const capacity = [{ ...seen, sliceHours: 0, preempted: 0, seenAt: AT }];
+    const held = lease('j/r/1', { v4: 8 }, { zone: 'us-central2-b' });
+    const state = snapshot({ leases: [held] }, { poolZones: ['us-east1-d', 'us-east5-a'], capacity });
+    const { poolZones, capacity: rows, view } = written(state);
+    assert.deepEqual(poolZones, ['us-east1-d', 'us-east5-a']);
+    assert.deepEqual(rows, capacity);
+    assert.equal(view.leases[0]?.zone, 'us-central2-b');
+  });
+
   it('comes back from the object as it went in', () => {
     const several = fc.uniqueArray(requests, { selector: (row) => row.id, maxLength: 6 });
     fc.assert(

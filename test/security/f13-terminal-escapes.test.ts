@@ -93,6 +93,7 @@ describe('F13: names and messages from outside, on a terminal', function () {
     why: { args: ['why', id] },
     wait: { args: ['wait', id, '--timeout', '1s'], isBlind: true },
     logs: { args: ['logs', id], isBlind: true },
+    capacity: { args: ['capacity', '--pool', pool] },
     top: { args: ['top', '--pool', pool] },
     'quota show': { args: ['quota', 'show', '--pool', pool] },
     'quota show --jobs': { args: ['quota', 'show', '--jobs', '--pool', pool] },

@@ -11,7 +11,7 @@ const OF_EVERYBODY: ReadonlySet<string> = new Set([
   ...['GET /v1/jobs', 'GET /v1/jobs/count', 'GET /v1/polls', 'GET /v1/login', 'GET /v1/whoami'],
   ...['GET /v1/jobs/{id}', 'GET /v1/jobs/{id}/wait', 'GET /v1/jobs/{id}/why', 'GET /v1/jobs/{id}/open-slices'],
   ...['POST /v1/uploads', 'POST /v1/uploads/complete', 'PUT /v1/uploads/content', 'GET /v1/pools/{pool}'],
-  'POST /v1/pools/{pool}/quota/plan',
+  ...['GET /v1/pools/{pool}/capacity', 'POST /v1/pools/{pool}/quota/plan'],
 ]);
 /** How each call is made so that its form is right; without a body, and with this query. */
 const QUERIES: Readonly<Record<string, string>> = {

@@ -51,6 +51,21 @@ const shared = fc.record(
     zone: fc.constantFrom('us-central1-a', 'us-west4-a'),
     isFromReservation: fc.constant(true),
     priority: fc.integer({ min: 1, max: 5 }),
+    asks: fc.array(
+      fc.record(
+        {
+          zone: fc.constantFrom('us-central1-a', 'us-west4-a'),
+          googleProject: fc.constantFrom('one', 'two'),
+          accelerator: fc.constantFrom('v6e-8', 'v4-8'),
+          pricing: fc.constantFrom('spot' as const, 'ondemand' as const),
+          since: time,
+          isGot: fc.constant(true as const),
+          isRefused: fc.constant(true as const),
+        },
+        { requiredKeys: ['zone', 'googleProject', 'accelerator', 'pricing', 'since'], noNullPrototype: true },
+      ),
+      { minLength: 1, maxLength: 2 },
+    ),
     slices: fc.uniqueArray(ref, { maxLength: 3, selector: ({ name: one }) => one }),
     gone: fc.array(name, { maxLength: 2 }),
     sequences,

@@ -35,7 +35,7 @@ import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { Slices } from './slices.js';
 import { chainRunId, type JobStory } from './story.js';
-import { Zones } from './zones.js';
+import { Zones, type ZonesCarry } from './zones.js';
 
 export interface GangParts {
   /** Read anew for each slice: an image that was built, or a changed file, is what the next slices are of. */
@@ -56,9 +56,10 @@ export class Gang {
   /** Where it is asked for. */
   readonly zones: Zones;
 
-  constructor(parts: GangParts, zoneTry = 0) {
+  constructor(parts: GangParts, zoneTry = 0, zones?: ZonesCarry) {
     this.#parts = parts;
-    this.zones = new Zones(parts.file, zoneTry);
+    this.zones = new Zones(parts.file, zoneTry, zones);
+    parts.lease.onOrder = (order) => this.zones.advise(order);
   }
 
   listen(inbox: Inbox): void {
@@ -119,7 +120,7 @@ export class Gang {
   /** Something about its slices is to be told. */
   changed(): void {
     const { slices, lease, story } = this.#parts;
-    lease.chips(slices.isWhole ? this.zone : undefined);
+    lease.chips(slices.isWhole ? this.zone : undefined, slices.loss?.cause === 'preempted');
     story.show();
   }
 

@@ -36,6 +36,8 @@ export class LeaseHold {
   #revocation: Revocation | undefined;
   /** The pool has no room for a request beside the first. */
   onWithoutRoom: (why: string) => void = () => undefined;
+  /** Zones of a job that takes any, the best first as its pool sees them. */
+  onOrder: (zones: readonly string[]) => void = () => undefined;
   #hasLetGo = false;
   /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
   #isResting: boolean;
@@ -145,12 +147,12 @@ export class LeaseHold {
     this.#held = {};
   }
 
-  /** Tells the pool where all slices are ready, or that some are lost again. Nobody waits until it knows; see `settled`. */
-  chips(zone: string | undefined): void {
+  /** Tells the pool where all slices are ready, or that some are lost again, or preempted. Nobody waits until it knows; see `settled`. */
+  chips(zone: string | undefined, isPreempted = false): void {
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
     const { chipsIn: _, ...held } = this.#held;
     this.#held = { ...held, ...(zone === undefined ? {} : { chipsIn: zone }) };
-    this.#tellOfChips();
+    this.#tellOfChips(isPreempted);
   }
 
   /** Resolves once the pool has acknowledged every message. A run that ended before would drop what is still on its way. */
@@ -188,8 +190,9 @@ export class LeaseHold {
 
   #onGranted(grant: LeaseGrant): void {
     if (!this.#isNews(grant)) return;
-    const { epoch, tier, pricing, reservation } = grant;
+    const { epoch, tier, pricing, reservation, zones } = grant;
     this.#hear(epoch);
+    if (zones !== undefined) this.onOrder(zones);
     // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files since.
     this.#held = {
       heldSince: Date.now(),
@@ -255,10 +258,11 @@ export class LeaseHold {
     });
   }
 
-  #tellOfChips(): void {
+  #tellOfChips(isPreempted: boolean): void {
     const { chipsIn: zone } = this.#held;
     const what = zone === undefined ? 'that some of its chips are lost' : `that all of its chips are there, in ${zone}`;
-    const chips = { kind: 'chips', ...(zone === undefined ? {} : { zone }) } as const;
+    const lost = isPreempted ? ({ isPreempted } as const) : {};
+    const chips = { kind: 'chips', ...(zone === undefined ? lost : { zone }) } as const;
     this.#post(this.#send(`tell quota pool ${this.#pool} ${what}`, chips));
   }
 

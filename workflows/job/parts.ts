@@ -78,7 +78,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
   const held = { ...known, image, lease, interruptions: new Interruptions(lease, known.requests) };
-  const gang = new Gang(held, carried.gang.zoneTry);
+  const gang = new Gang(held, carried.gang.zoneTry, carried.gang.zones);
   const race = new ZoneRace({ ...held, gang });
   const ready = { ...held, gang, race, requestedSetUp: new RequestedSetUp(known.story) };
   const job: Job = {
@@ -96,6 +96,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
 /** What the next run continues from. */
 export function carryOf({ carried, ...job }: Job): JobCarry {
   const requests = job.requests.carry();
+  const zones = job.gang.zones.carry();
   const { kept } = job.inbox;
   return {
     v: 1,
@@ -106,7 +107,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     story: job.story.carry(),
     ...job.recovery.carry(),
     lease: job.lease.carry(),
-    gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current },
+    gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),
     ...(kept.length === 0 ? {} : { kept }),
   };

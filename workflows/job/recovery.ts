@@ -348,8 +348,11 @@ export class Recovery {
 
   /** A zone that took all slices of the job comes last. */
   async #afterPreemption(what: string): Promise<void> {
-    const { race, slices } = this.#parts;
-    if (!slices.hasOwn) this.#isPreempted = true;
+    const { race, slices, gang } = this.#parts;
+    if (!slices.hasOwn) {
+      this.#isPreempted = true;
+      gang.zones.preempted(Date.now());
+    }
     if (slices.hasOwn || this.#zones.length < 2 || (await this.#followRival(what))) return;
     race.leaveZone();
   }

@@ -14,6 +14,7 @@ import type { RefusalsCarry } from './refusals.js';
 import type { RequestsCarry } from './requests.js';
 import type { SlicesCarry } from './slices.js';
 import type { StoryCarry } from './story.js';
+import type { ZonesCarry } from './zones.js';
 
 /** The state of a job that its next run continues from. Plain JSON; another version needs an upgrader. */
 export interface JobCarry {
@@ -39,7 +40,7 @@ export interface JobCarry {
   /** Requests of people that are not fulfilled yet. */
   readonly requests?: RequestsCarry;
   readonly lease: LeaseCarry;
-  readonly gang: SlicesCarry & { readonly zoneTry: number };
+  readonly gang: SlicesCarry & { readonly zoneTry: number; readonly zones?: ZonesCarry };
   readonly attempt: AttemptCarry;
   /** Messages of a version that this worker does not know. Absent: none. */
   readonly kept?: readonly KeptMessage[];
@@ -47,6 +48,7 @@ export interface JobCarry {
 
 /** What a job asks of its pool, as long as it lives. */
 export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' | 'settings' | 'submittedAt'>): Demand {
+  const { zones, isAnyZone, accelerator, pricing } = askedMachines(spec);
   return {
     project: settings.project,
     user: settings.user,
@@ -55,6 +57,7 @@ export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' 
     submittedAt,
     units: askedSize(spec).units,
     ...(spec.namedPricing === undefined ? {} : { pricing: spec.namedPricing }),
-    zones: askedMachines(spec).zones,
+    zones,
+    ...(isAnyZone && { anyZone: { accelerator, pricing: pricing === 'any' ? 'spot' : pricing } }),
   };
 }

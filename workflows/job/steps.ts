@@ -106,6 +106,7 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
 
 async function provision(job: Job): Promise<Outcome | undefined> {
   const { story, race, interruptions, recovery } = job;
+  race.choose();
   story.move(JobPhase.Provisioning, race.where);
   const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
   const end = await race.bringUp(interruptions.isUnwanted, patience);

@@ -210,9 +210,10 @@ function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts,
 }
 
 function mustBeZone({ job: { id }, file }: UpdatedParts, { zone }: RequeueCall): void {
-  const { zones } = askedMachines(file.spec);
+  const { zones, isAnyZone } = askedMachines(file.spec);
   if (zone === undefined || zones.includes(zone)) return;
-  const known = zones.length === 0 ? 'it names no zone' : `its job file names ${zones.join(', ')}`;
+  const named = `${isAnyZone ? "its pool's are" : 'its job file names'} ${zones.join(', ')}`;
+  const known = zones.length === 0 ? 'it names no zone' : named;
   throw refusal(`job ${id} is not asked for in '${zone}': ${known}`);
 }
 

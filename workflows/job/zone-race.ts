@@ -91,6 +91,15 @@ export class ZoneRace {
     this.#enteredZone();
   }
 
+  /** A job that asks for nothing yet begins in the best of its zones, as its pool sees them now. */
+  choose(): void {
+    const { slices } = this.#parts;
+    if (slices.hasOwn || slices.rivals.length > 0) return;
+    const before = this.#zones.zone;
+    this.#zones.choose();
+    if (this.#zones.zone !== before) this.#enteredZone();
+  }
+
   #enteredZone(): void {
     this.#hedge.leftZone();
     this.#aloneSince = Date.now();
@@ -140,6 +149,7 @@ export class ZoneRace {
   async settle(): Promise<void> {
     await this.#dropRivals(`all slices are ready in ${this.#zones.zone}`);
     this.#hedge.clear();
+    this.#zones.settle();
     this.#movedAlone = 0;
   }
 
@@ -213,6 +223,7 @@ export class ZoneRace {
   async #startRival(zoneTry: number): Promise<void> {
     const { gang, story } = this.#parts;
     const zone = this.#zones.of(zoneTry);
+    this.#zones.turn(zoneTry);
     await gang.startRival(zoneTry);
     story.note(`${zone} is asked beside ${this.#zones.zone}: the first that has all slices is used`);
     this.#sayWhere();

@@ -1,14 +1,41 @@
 import { askedMachines } from '../../domain/machines.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { JobFile } from './job-file.js';
 
-/** The zones of a job, as tries that count on past their end, round by round. */
+/** What a job that takes any zone knows of its zones. */
+export interface ZonesCarry {
+  /** As its pool ordered them last, the best first. Absent: it has not. */
+  readonly order?: readonly string[];
+  /** Those that were asked since all slices were last ready, or since each of them had its turn. */
+  readonly asked?: readonly string[];
+  /** When the provider took all slices there. */
+  readonly preemptedAt?: Readonly<Record<string, EpochMs>>;
+  /** A person chose the present one. */
+  readonly isChosen?: true;
+}
+
+/**
+ * The zones of a job, as tries that count on past their end, round by round. Those of a list are asked as it has them. Of `zones: any`
+ * each has its turn in a round too, the best first, as the pool sees them: those that were asked in this round come later, and among
+ * the others one that preempted this job lately (docs/adr/0119).
+ */
 export class Zones {
   #current: number;
+  #order: readonly string[];
+  readonly #asked: Set<string>;
+  readonly #preemptedAt: Map<string, EpochMs>;
+  #isChosen: boolean;
+  /** The pool's order is newer than the choice of the present zone. */
+  #isOrderNew = false;
   readonly #file: JobFile;
 
-  constructor(file: JobFile, current = 0) {
+  constructor(file: JobFile, current = 0, carry: ZonesCarry = {}) {
     this.#file = file;
     this.#current = current;
+    this.#order = carry.order ?? [];
+    this.#asked = new Set(carry.asked);
+    this.#preemptedAt = new Map(Object.entries(carry.preemptedAt ?? {}));
+    this.#isChosen = carry.isChosen ?? false;
   }
 
   /** The try whose slices are the job's own. */
@@ -20,18 +47,27 @@ export class Zones {
     return this.of(this.#current);
   }
 
+  get #zones(): readonly string[] {
+    return askedMachines(this.#file.spec).zones;
+  }
+
+  get #isAny(): boolean {
+    return askedMachines(this.#file.spec).isAnyZone === true;
+  }
+
   of(zoneTry: number): string {
-    const { zones } = askedMachines(this.#file.spec);
+    const zones = this.#zones;
     return zones[zoneTry % zones.length] as string;
   }
 
   /** The other tries of one round, the next first. */
   get others(): readonly number[] {
-    const { zones } = askedMachines(this.#file.spec);
-    return Array.from({ length: zones.length - 1 }, (_, at) => this.#current + 1 + at);
+    const others = Array.from({ length: this.#zones.length - 1 }, (_, at) => this.#current + 1 + at);
+    return this.#isAny ? this.#ordered(others) : others;
   }
 
   follow(zoneTry: number): void {
+    this.#turn(this.zone);
     this.#current = zoneTry;
   }
 
@@ -40,10 +76,85 @@ export class Zones {
     const next = [this.#current, ...this.others].find((each) => this.of(each) === zone);
     if (next === undefined) throw new RangeError(`'${zone}' is none of the job's zones`);
     this.#current = next;
+    this.#isChosen = this.#isAny;
   }
 
   /** The next slices are asked for in the next zone. */
   leave(): void {
-    this.#current += 1;
+    this.#turn(this.zone);
+    this.#current = this.others[0] ?? this.#current + 1;
+    this.#isOrderNew = false;
+    this.#isChosen = false;
   }
+
+  /** The zone has its turn: it is asked beside the first, or was asked and is left. */
+  turn(zoneTry: number): void {
+    this.#turn(this.of(zoneTry));
+  }
+
+  // Of a job that takes any ------------------------------------------------------------------------------------------
+
+  /** @param order the pool's, the best first */
+  advise(order: readonly string[]): void {
+    this.#order = order;
+    this.#isOrderNew = true;
+  }
+
+  /** Nothing is asked for now: the job begins in the best zone, if its pool has ordered them since, and nobody chose one. */
+  choose(): void {
+    const isFree = this.#isAny && this.#isOrderNew && !this.#isChosen;
+    this.#isOrderNew = false;
+    this.#isChosen = false;
+    if (isFree) this.#current = this.#ordered([this.#current, ...this.others])[0] ?? this.#current;
+  }
+
+  /** The provider took all slices of the job in the present zone. */
+  preempted(now: EpochMs): void {
+    if (this.#isAny) this.#preemptedAt.set(this.zone, now);
+  }
+
+  /** All slices are ready: a new round begins. */
+  settle(): void {
+    this.#asked.clear();
+    this.#isOrderNew = false;
+    this.#isChosen = false;
+  }
+
+  #turn(zone: string): void {
+    if (!this.#isAny) return;
+    this.#asked.add(zone);
+    if (this.#zones.every((each) => this.#asked.has(each))) this.#asked.clear();
+  }
+
+  #ordered(tries: readonly number[]): readonly number[] {
+    const now = Date.now();
+    const places = new Map(this.#order.map((zone, at) => [zone, at]));
+    const isPreempted = (zone: string): boolean =>
+      now - (this.#preemptedAt.get(zone) ?? Number.NEGATIVE_INFINITY) < PREEMPTED_LATELY_MS;
+    const rank = (zoneTry: number): readonly number[] => {
+      const zone = this.of(zoneTry);
+      return [Number(this.#asked.has(zone)), Number(isPreempted(zone)), places.get(zone) ?? places.size];
+    };
+    const ranks = new Map(tries.map((zoneTry) => [zoneTry, rank(zoneTry)]));
+    return tries.toSorted((a, b) => compared(ranks.get(a) ?? [], ranks.get(b) ?? []) || a - b);
+  }
+
+  /** Undefined: there is nothing to carry. */
+  carry(): ZonesCarry | undefined {
+    if (!this.#isAny) return undefined;
+    return {
+      ...(this.#order.length > 0 && { order: this.#order }),
+      ...(this.#asked.size > 0 && { asked: [...this.#asked] }),
+      ...(this.#preemptedAt.size > 0 && { preemptedAt: Object.fromEntries(this.#preemptedAt) }),
+      ...(this.#isChosen && { isChosen: true }),
+    };
+  }
+}
+
+/** What took a job's chips within the hour may do so again. */
+const PREEMPTED_LATELY_MS = 60 * 60_000;
+
+function compared(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index]);
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 }

@@ -8,6 +8,7 @@ import { count } from '../../domain/units.js';
 import type { QuotaMemory } from '../../quota/quota-config.js';
 import { pool as poolActivities } from '../activity-options.js';
 import type { KeptMessage } from '../inbox.js';
+import type { CapacityCarry } from './capacity-book.js';
 import type { HistoryCarry } from './history-log.js';
 import type { LeaseBookCarry } from './lease-book.js';
 import { type PackedBook, packBook, unpackBook } from './packed-book.js';
@@ -38,6 +39,8 @@ export interface PoolCarry {
   readonly book: LeaseBookCarry;
   readonly memory: QuotaMemory;
   readonly history?: HistoryCarry;
+  /** Absent: nothing was seen, or by a run before it was kept. */
+  readonly capacity?: CapacityCarry;
 }
 
 /** What is small, and crosses a continue-as-new beside the packed state. */
@@ -46,10 +49,8 @@ export interface SettingsCarry {
   readonly admission?: Admission;
 }
 
-interface PackedState {
+interface PackedState extends Omit<PoolCarry, 'book'> {
   readonly book: PackedBook;
-  readonly memory: QuotaMemory;
-  readonly history?: HistoryCarry;
 }
 
 /** In the payload of the next run, or in the store where it is too long for one. */
@@ -118,8 +119,8 @@ const withLate = (state: PoolCarry | undefined, late: readonly LeaseMessage[]) =
 
 function unpackOrRebuild(packed: () => PackedState): PoolCarry | undefined {
   try {
-    const { book, memory, history } = packed();
-    return { book: unpackBook(book), memory, ...(history === undefined ? {} : { history }) };
+    const { book, ...rest } = packed();
+    return { book: unpackBook(book), ...rest };
   } catch (error) {
     log.error(`the lease book that the last run kept cannot be read, so it is rebuilt: ${String(error)}`);
     return undefined;

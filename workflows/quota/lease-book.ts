@@ -23,6 +23,7 @@ import {
 } from './lease-row.js';
 import { LeaseRows } from './lease-rows.js';
 import { CLAIMED_TOO_LATE, unconfirmedBeyond } from './unconfirmed-leases.js';
+import { noteAsk, noteEnd, noteGot, type Seen, withHeldTime } from './asks.js';
 import { isPending, nothingPending, type Pending, type PendingNow, splitPending } from './deliveries.js';
 
 export type { FreedLease } from './freed-leases.js';
@@ -43,6 +44,7 @@ export class LeaseBook {
   readonly #rows: LeaseRows;
   readonly #freed: FreedLeases;
   readonly #onEvent: (event: BookEvent) => void;
+  readonly #onSeen: (seen: Seen) => void;
   #pending: Pending;
   /** Nothing was granted since memory was lost: what jobs say that they hold is true (docs/adr/0035). */
   #isRebuilding: boolean;
@@ -51,7 +53,12 @@ export class LeaseBook {
   /** Leases beside whose gang there is no room for another (docs/adr/0101), and when their jobs were told so last. */
   readonly #withoutRoom = new Map<string, EpochMs | undefined>();
 
-  constructor(carry: LeaseBookCarry, onEvent: (event: BookEvent) => void = () => undefined) {
+  /** @param onSeen hears what a zone gave, refused or took */
+  constructor(
+    carry: LeaseBookCarry,
+    onEvent: (event: BookEvent) => void = () => undefined,
+    onSeen: (seen: Seen) => void = () => undefined,
+  ) {
     this.epoch = carry.epoch;
     this.#rows = new LeaseRows(
       carry.rows.map((row) => ({
@@ -64,6 +71,7 @@ export class LeaseBook {
     this.#freed = new FreedLeases(carry.freed);
     this.#pending = { ...nothingPending(), ...carry.pending };
     this.#onEvent = onEvent;
+    this.#onSeen = onSeen;
     this.#isRebuilding = carry.isRebuilding ?? false;
   }
 
@@ -123,7 +131,7 @@ export class LeaseBook {
     const key = leaseKey(message.lease);
     if (this.#isRebuilding && message.sender === JOB) this.#heard.add(`${message.lease.job}/${message.lease.run}`);
     if (this.#isOld(key, message)) return;
-    this.#note(key, message, now);
+    this.#whileHeld(key, now, () => this.#note(key, message, now), message.body);
     this.#remember(key, message, now);
     this.#settle(key, now);
   }
@@ -137,10 +145,10 @@ export class LeaseBook {
         this.#release(key, body.slices, now);
         return;
       case 'slice':
-        this.#register(key, body.ref, body.isBeside);
+        this.#register(key, body, now);
         return;
       case 'gone':
-        this.#gone(key, sender);
+        this.#gone(key, sender, body, now);
         return;
       case 'stuck': {
         const row = this.#rows.get(key);
@@ -162,7 +170,7 @@ export class LeaseBook {
   jobClosed(key: string, now: EpochMs, reason: string): void {
     const row = this.#rows.get(key);
     if (!row) return;
-    this.#release(key, [], now);
+    this.#whileHeld(key, now, () => this.#release(key, [], now));
     for (const ref of row.slices) this.#pending.releases.push({ slice: ref.name, reason });
     this.#settle(key, now);
   }
@@ -255,7 +263,7 @@ export class LeaseBook {
   revoke({ id, for: winner, cause }: RevokedFor, reason: string, now: EpochMs): void {
     const row = this.#mustHave(id);
     if (!holds(row)) throw new TypeError(`lease ${id} is ${row.state}, only one that is held can be revoked`);
-    drain(row, now);
+    this.#whileHeld(id, now, () => drain(row, now));
     row.revoked = { cause, reason, toldAt: now };
     this.#pending.revocations.push(row.lease);
     this.#onEvent({ kind: 'revoked', row, at: now, reason, ...(winner === undefined ? {} : { for: winner }) });
@@ -370,26 +378,39 @@ export class LeaseBook {
   }
 
   /** Of a draining lease too: a slice that is told 'no' reports itself gone. */
-  #register(key: string, ref: MachineRef, isBeside?: true): void {
+  #register(key: string, { ref, isBeside, asks }: BodyOf<'slice'>, now: EpochMs): void {
     const row = this.#rows.get(key);
     if (row) {
       // Its own word, later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
       addSlice(row, ref);
+      noteAsk(row, ref, asks, now);
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
     }
     this.#pending.asked.push({ key, slice: ref.name, ...(isBeside && { isBeside }) });
   }
 
-  #gone(key: string, sliceName: string): void {
+  #gone(key: string, sliceName: string, { refused }: BodyOf<'gone'>, now: EpochMs): void {
     const row = this.#rows.get(key);
-    if (row) noteGone(row, sliceName);
+    if (!row) return;
+    noteEnd(row, sliceName, refused, { now, told: this.#onSeen });
+    noteGone(row, sliceName);
   }
 
   #chips(key: string, zone: string | undefined, now: EpochMs): void {
     const row = this.#rows.get(key);
-    if (!row || !holds(row) || !noteChips(row, zone, now)) return;
+    if (!row || !holds(row)) return;
+    if (zone !== undefined) noteGot(row, zone, now, this.#onSeen);
+    if (!noteChips(row, zone, now)) return;
     this.#onEvent({ kind: zone === undefined ? 'lost-chips' : 'chips', row, at: now });
+    // Its pool knows by now where it is better to ask.
+    if (zone === undefined && row.demand.anyZone !== undefined) this.#pending.regrants.push(row.lease);
+  }
+
+  #whileHeld(key: string, now: EpochMs, change: () => void, body?: LeaseMessageBody): void {
+    const row = this.#rows.get(key);
+    if (row) withHeldTime(row, body, { now, told: this.#onSeen }, change);
+    else change();
   }
 
   // Bookkeeping ----------------------------------------------------------------------------------------------------
@@ -435,6 +456,8 @@ export class LeaseBook {
     };
   }
 }
+
+type BodyOf<Kind extends LeaseMessageBody['kind']> = Extract<LeaseMessageBody, { kind: Kind }>;
 
 /** Sender of a job's own messages; a slice's sender is its name. */
 const JOB = 'job';

@@ -1,4 +1,5 @@
 import {
+  type AskedFor,
   deletionSender,
   type Demand,
   leaseKey,
@@ -41,12 +42,25 @@ export interface LeaseRow {
   stuck?: Readonly<Record<string, StuckDeletion>>;
   /** Since when it waits for its slices to be gone. Absent: it does not, or a run before this was kept drained it. */
   drainingSince?: EpochMs;
+  /** What its gang asked for in each zone in which a slice of it may be. Absent: nothing of which a pool learns. */
+  asks?: readonly Ask[];
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
   /** Names seen gone: a message of the job that is older than that news must not bring one back. */
   gone: string[];
   /** Highest sequence by sender. */
   readonly sequences: Record<string, number>;
+}
+
+/** A gang's request in one zone (workflows/quota/asks.ts). */
+export interface Ask extends AskedFor {
+  readonly zone: string;
+  readonly googleProject: string;
+  readonly since: EpochMs;
+  /** All of its slices were ready. */
+  readonly isGot?: true;
+  /** The zone has refused a slice of it. */
+  readonly isRefused?: true;
 }
 
 export interface Revocation {

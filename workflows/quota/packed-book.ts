@@ -16,6 +16,7 @@ import {
 } from './columns.js';
 import { type PackedFreed, packFreed, unpackFreed } from './packed-freed.js';
 import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
+import type { Ask } from './lease-row.js';
 
 /**
  * A lease book as it crosses a continue-as-new: in columns, since a row as an object is 400 bytes, and as columns a waiting
@@ -35,6 +36,9 @@ export interface PackedBook {
   readonly rows: Packed<RowColumns> & RowWords;
   readonly leases: Packed<LeaseColumns>;
   readonly slices: Packed<SliceColumns>;
+  readonly asks: Packed<AskColumns>;
+  /** Of `asks`: what many have in common. */
+  readonly asked: readonly Asked[];
   /** What few rows have, by the row's index. */
   readonly rare: Readonly<Record<string, Rare>>;
   readonly freed: PackedFreed;
@@ -69,7 +73,17 @@ interface LeaseColumns {
   /** Index of `zones` plus one; 0: none. */
   readonly zones: number[];
   readonly sliceCounts: number[];
+  readonly askCounts: number[];
 }
+
+interface AskColumns {
+  /** Index of `asked`. */
+  readonly asked: number[];
+  /** From the start of its lease. */
+  readonly since: number[];
+}
+
+type Asked = Omit<Ask, 'since'>;
 
 interface SliceColumns {
   readonly forms: number[];
@@ -119,7 +133,9 @@ class BookPacker {
   readonly #pools = new Table<string>();
   readonly #places = new Table<PackedBook['places'][number]>();
   readonly #zones = new Table<string>();
-  readonly #leases: LeaseColumns = { tiers: [], started: [], since: [], zones: [], sliceCounts: [] };
+  readonly #asked = new Table<Asked>();
+  readonly #leases: LeaseColumns = { tiers: [], started: [], since: [], zones: [], sliceCounts: [], askCounts: [] };
+  readonly #asks: AskColumns = { asked: [], since: [] };
   readonly #slices: SliceColumns = { forms: [], places: [], sequences: [] };
   readonly #rare: Record<string, Rare> = {};
 
@@ -140,6 +156,8 @@ class BookPacker {
       },
       leases: packColumns(this.#leases),
       slices: packColumns(this.#slices),
+      asks: packColumns(this.#asks),
+      asked: this.#asked.values,
       rare: this.#rare,
       demands: this.#demands.values,
       pools: this.#pools.values,
@@ -164,7 +182,8 @@ class BookPacker {
     return LETTERS[state];
   }
 
-  #lease({ lease, demand, state, tier, startedAt, heldSince, askingSince, zone, slices, sequences }: LeaseRow): void {
+  #lease(row: LeaseRow): void {
+    const { lease, demand, state, tier, startedAt, heldSince, askingSince, zone, slices, sequences, asks = [] } = row;
     const start = startedAt ?? demand.submittedAt;
     const columns = this.#leases;
     columns.tiers.push(tier);
@@ -172,6 +191,11 @@ class BookPacker {
     columns.since.push(distance(state === 'held' ? heldSince : askingSince, start));
     columns.zones.push(zone === undefined ? 0 : this.#zones.indexOf(zone) + 1);
     columns.sliceCounts.push(slices.length);
+    columns.askCounts.push(asks.length);
+    for (const { since, ...asked } of asks) {
+      this.#asks.asked.push(this.#asked.indexOf(asked));
+      this.#asks.since.push(since - start);
+    }
     for (const { name, ...place } of slices) {
       this.#slices.forms.push(this.#forms.indexOf(formOf(name, lease.job)));
       this.#slices.places.push(this.#places.indexOf(place));
@@ -201,8 +225,8 @@ class BookPacker {
   }
 }
 
-const isPlain = ({ tier, startedAt, zone, slices }: LeaseRow): boolean =>
-  tier === 0 && startedAt === undefined && zone === undefined && slices.length === 0;
+const isPlain = ({ tier, startedAt, zone, slices, asks }: LeaseRow): boolean =>
+  tier === 0 && startedAt === undefined && zone === undefined && slices.length === 0 && asks === undefined;
 
 // Unpacking ----------------------------------------------------------------------------------------------------------
 
@@ -223,8 +247,10 @@ class BookUnpacker {
   readonly #rows: RowColumns;
   readonly #leases: LeaseColumns;
   readonly #slices: SliceColumns;
+  readonly #asks: AskColumns;
   #lease = 0;
   #slice = 0;
+  #ask = 0;
 
   constructor(packed: PackedBook) {
     const { jobs: _, runs: _runs, states: _states, ...rows } = packed.rows;
@@ -232,6 +258,7 @@ class BookUnpacker {
     this.#rows = unpackColumns<RowColumns>(rows);
     this.#leases = unpackColumns<LeaseColumns>(packed.leases);
     this.#slices = unpackColumns<SliceColumns>(packed.slices);
+    this.#asks = unpackColumns<AskColumns>(packed.asks);
   }
 
   rows(): LeaseRow[] {
@@ -278,6 +305,14 @@ class BookUnpacker {
     if (since !== undefined) row[row.state === 'held' ? 'heldSince' : 'askingSince'] = since;
     if (zone > 0) row.zone = entry(zones, zone - 1);
     for (let count = entry(leases.sliceCounts, index); count > 0; count--) this.#readSlice(row, start);
+    const asks = Array.from({ length: entry(leases.askCounts, index) }, () => this.#readAsk(start));
+    if (asks.length > 0) row.asks = asks;
+  }
+
+  #readAsk(start: number): Ask {
+    const index = this.#ask++;
+    const asked = entry(this.#packed.asked, this.#asks.asked[index]);
+    return { ...asked, since: start + entry(this.#asks.since, index) };
   }
 
   #readSlice(row: LeaseRow, start: number): void {

@@ -4,9 +4,12 @@ import type { EpochMs } from '../../domain/units.js';
 import { afterChips } from '../../quota/decision/cool-downs.js';
 import { decide } from '../../quota/decide.js';
 import { MOST_STUCK, type PoolSnapshot, type Rebuilding, type StuckSlice } from '../../quota/published-state.js';
+import { capacityRows, type OpenAsk } from '../../quota/seen-capacity.js';
 import { NO_MEMORY, type Pool, type Preemption, type QuotaConfig, type QuotaMemory } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
+import { openAsks, type Seen } from './asks.js';
+import { CapacityBook } from './capacity-book.js';
 import type { PoolCarry, SettingsCarry } from './carried-state.js';
 import { HistoryLog, lineOf } from './history-log.js';
 import { type BookEvent, LeaseBook, type LeaseRow } from './lease-book.js';
@@ -22,6 +25,7 @@ export class PoolRecords {
   readonly pool: string;
   readonly book: LeaseBook;
   readonly history: HistoryLog;
+  readonly #capacity: CapacityBook;
   #facts: PoolFacts | undefined;
   #memory: QuotaMemory;
   #admission: Admission;
@@ -33,7 +37,12 @@ export class PoolRecords {
 
   constructor(pool: string, carry: PoolCarry & SettingsCarry, now: EpochMs) {
     this.pool = pool;
-    this.book = new LeaseBook(carry.book, (event) => this.#onEvent(event));
+    this.#capacity = new CapacityBook(carry.capacity);
+    this.book = new LeaseBook(
+      carry.book,
+      (event) => this.#onEvent(event),
+      (seen) => this.#onSeen(seen),
+    );
     this.history = new HistoryLog(pool, carry.book.epoch, now, carry.history);
     this.#facts = carry.facts;
     this.#memory = carry.memory;
@@ -165,16 +174,17 @@ export class PoolRecords {
   }
 
   /** What the book owes to jobs and slices, at most so many of all kinds together; undefined: nothing. */
-  takeDeliveries(most: number): Deliveries | undefined {
+  takeDeliveries(most: number, now: EpochMs): Deliveries | undefined {
     if (!this.book.hasPending) return undefined;
     const pending = this.book.takePending(most);
     const isEmpty = Object.values(pending).every((list: readonly unknown[]) => list.length === 0);
     if (isEmpty) return undefined;
     const { grants, ...others } = pending;
+    const open = this.#openAsks;
     return {
       pool: this.pool,
       epoch: this.book.epoch,
-      grants: grants.map((grant) => this.#withPurchase(grant)),
+      grants: grants.map((grant) => this.#withOrder(this.#withPurchase(grant), open, now)),
       ...others,
       restate: [],
     };
@@ -190,9 +200,14 @@ export class PoolRecords {
     };
   }
 
+  get #openAsks(): readonly OpenAsk[] {
+    return this.book.leased.flatMap(openAsks);
+  }
+
   /** As of the last change. */
   snapshot(): PoolSnapshot {
-    const { config = NOTHING_TO_GIVE, source, problem } = this.#facts ?? {};
+    const { config = NOTHING_TO_GIVE, source, problem, zones } = this.#facts ?? {};
+    const capacity = capacityRows({ places: this.#capacity.places, open: this.#openAsks }, this.#changedAt);
     const { kind, reason } = this.#admission;
     const stuck = this.book.leased.flatMap(stuckSlices).slice(0, MOST_STUCK);
     return {
@@ -205,12 +220,18 @@ export class PoolRecords {
       ...(problem === undefined ? {} : { problem }),
       ...(this.#rebuilding === undefined ? {} : { rebuilding: this.#rebuilding }),
       ...(stuck.length === 0 ? {} : { stuck }),
+      ...(zones === undefined ? {} : { poolZones: zones }),
+      ...(capacity.length === 0 ? {} : { capacity }),
       view: this.view(config, this.#changedAt),
     };
   }
 
   carry(): PoolCarry {
-    return { book: this.book.carry(), memory: this.#memory, history: this.history.carry() };
+    const capacity = this.#capacity.carry();
+    return {
+      ...{ book: this.book.carry(), memory: this.#memory, history: this.history.carry() },
+      ...(capacity.length === 0 ? {} : { capacity }),
+    };
   }
 
   // ----------------------------------------------------------------------------------------------------------------
@@ -220,6 +241,18 @@ export class PoolRecords {
     const { kind, row } = event;
     if (kind === 'chips' && row.zone !== undefined)
       this.#memory = afterChips(this.#memory, { units: row.demand.units, tier: row.tier }, row.zone);
+  }
+
+  /** A job's own Google project has another quota: what is seen there is not said of the pool's zones. */
+  #onSeen(seen: Seen): void {
+    const { googleProject } = this.#facts ?? {};
+    if (googleProject === undefined || seen.ask.googleProject === googleProject) this.#capacity.learn(seen);
+  }
+
+  #withOrder(grant: GrantedLease, open: readonly OpenAsk[], now: EpochMs): GrantedLease {
+    const { demand } = this.book.get(leaseKey(grant)) ?? {};
+    const zones = demand && this.#capacity.orderFor(demand, grant, open, now);
+    return zones === undefined ? grant : { ...grant, zones };
   }
 
   #drainAll(now: EpochMs): void {

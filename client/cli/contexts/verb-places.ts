@@ -21,6 +21,7 @@ export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
   'audit leaks': { temporal: 'it judges from Temporal, the bucket and the cloud, and not by what a server says' },
   'audit log': 'either',
   cancel: 'either',
+  capacity: 'either',
   'context show': 'none',
   cp: 'either',
   delete: 'either',

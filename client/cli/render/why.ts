@@ -1,4 +1,5 @@
 import { hookText } from '../../../domain/hooks.js';
+import { askedMachines } from '../../../domain/machines.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
 import {
@@ -13,6 +14,7 @@ import {
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
@@ -185,6 +187,45 @@ function nextZoneText(view: JobView | undefined, now: EpochMs): string {
   if (zone === undefined || at === undefined) return '';
   const when = at > now ? `in ${formatDuration(at - now)}` : 'now';
   return `If nothing comes before, ${zone} is asked ${when}.`;
+}
+
+/**
+ * Where the pool's jobs got the same type lately, for a job that waits for chips. Of the past alone, and no promise; a zone that is asked
+ * already says for itself how it is.
+ */
+export function renderSeen(
+  view: JobView | undefined,
+  rows: readonly CapacityRow[],
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  if (view?.phase !== 'provisioning') return [];
+  return seenFor(view, rows, now)
+    .slice(0, MOST_SEEN)
+    .flatMap((row) => wrapped(seenText(row, view, now), width, ''));
+}
+
+/** Of the job's type, in zones that it does not ask now, the latest first. */
+function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
+  const asked = new Set([...view.slices, ...(view.rivals ?? [])].filter(isUnsettled).map(({ ref }) => ref.zone));
+  const { accelerator } = askedMachines(view.spec);
+  return rows
+    .flatMap((row) => (row.lastGot === undefined ? [] : [{ ...row, lastGot: row.lastGot }]))
+    .filter((row) => row.accelerator === accelerator && !asked.has(row.zone))
+    .filter(({ lastGot }) => now - lastGot.at <= LATELY_MS)
+    .toSorted((a, b) => b.lastGot.at - a.lastGot.at);
+}
+
+type GaveLately = CapacityRow & Required<Pick<CapacityRow, 'lastGot'>>;
+
+const MOST_SEEN = 2;
+const LATELY_MS = 6 * 3_600_000;
+
+function seenText({ zone, accelerator, pricing, lastGot, refusal }: GaveLately, view: JobView, now: EpochMs): string {
+  const gave = `${zone} gave a ${accelerator} (${pricing}) within ${formatDuration(lastGot.waitedMs)}, ${formatDuration(now - lastGot.at)} ago`;
+  const since = refusal !== undefined && refusal.at > lastGot.at ? ', and has refused one since' : '';
+  const own = askedMachines(view.spec).zones.includes(zone) ? '' : "; it is none of this job's zones";
+  return `Seen by this pool's jobs: ${gave}${since}${own}.`;
 }
 
 const labelOf = ({ label }: JobRow): string => (label === undefined ? '' : ` ${label}: not on real Cloud TPUs.`);

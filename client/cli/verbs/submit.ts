@@ -1,10 +1,9 @@
-import { askedMachines } from '../../../domain/machines.js';
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
-import { farBuckets } from '../bucket-regions.js';
+import { farBuckets, zonesOfJob } from '../bucket-regions.js';
 import { userOf } from '../asker.js';
 import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
@@ -80,7 +79,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   await agreeToOutside(job.outside, flags);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
-  const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
+  const farAway = zonesOfJob(job.spec, context).then((zones) => farBuckets({ ...job.spec, ...zones }, context));
   const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
   tellWarnings(named, keys.warnings);
   // The images of a rehearsed cluster are names: it would build nothing that can be pulled.

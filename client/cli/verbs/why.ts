@@ -20,6 +20,7 @@ import {
   type RebuildingPool,
   renderFailing,
   renderRebuilding,
+  renderSeen,
   renderStuck,
   renderUnattended,
   renderWaiting,
@@ -54,6 +55,7 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     const lines = [
       ...idleLines,
       ...why,
+      ...renderSeen(view, pool?.capacity ?? [], now, width),
       ...renderStuck(stuck, row.pool, now, width),
       ...renderFailing(row, now, width),
     ];

@@ -195,7 +195,13 @@ const IN_WORDS: Readonly<Record<string, string>> = {
 /** @param state as Google calls it */
 function waitingFor(state: string): Condition {
   const words = IN_WORDS[state];
-  return { kind: 'waiting', detail: words === undefined ? state : `${words} (${state})`, tellAfterMs: TELL_AFTER_MS };
+  const detail = words === undefined ? state : `${words} (${state})`;
+  return { kind: 'waiting', detail, tellAfterMs: TELL_AFTER_MS, ...placeOf(state) };
+}
+
+function placeOf(state: string): Pick<Extract<Condition, { kind: 'waiting' }>, 'place'> {
+  if (state === 'PROVISIONING') return { place: { granted: state } };
+  return state === 'ACCEPTED' || state === 'WAITING_FOR_RESOURCES' ? { place: 'queued' } : {};
 }
 
 function present({ queuedResource, node }: Observation, which: string): Condition {

@@ -5,20 +5,31 @@ import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../iden
 import type { Path } from '../../problem.js';
 import type { GoogleForm, GooglePlace } from './google-form.js';
 import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js';
+import { ANY_ZONE } from './words.js';
 
-/** Those of the file, in its order, each once. With a pool that is known there must be one. */
+/**
+ * Those of the file, in its order, each once. With a pool that is known there must be one.
+ * @param zonesOf of a pool, for a file that takes any of them. Absent: this kind of machines does not
+ */
 export function resolveZones(
   tpu: Pick<GoogleForm, 'zone' | 'zones'>,
   context: ZoneContext,
   { section, report }: GooglePlace,
+  zonesOf?: (pool: PoolDefaults) => readonly string[],
 ): readonly string[] {
-  if (typeof tpu.zone === 'string' && Array.isArray(tpu.zones)) {
+  if (typeof tpu.zone === 'string' && tpu.zones !== undefined && tpu.zones !== null) {
     report.problem(
       [section, 'zones'],
       tpu.zones,
       'zone and zones are both given',
       'keep zones, in order of preference',
     );
+  }
+  if (tpu.zones === ANY_ZONE) {
+    if (zonesOf !== undefined) return context.pool === undefined ? [] : zonesOf(context.pool);
+    const message = `${ANY_ZONE} is for tpu: what Google has of other machines, by zone, no pool keeps`;
+    report.problem([section, 'zones'], ANY_ZONE, message, 'list them: zones: [us-central1-a, ..]');
+    return [];
   }
   const check = (path: Path, zone: string): void => {
     checkZone(path, zone, report);

@@ -3,6 +3,7 @@ import type { Report } from '../../job-file/report.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { Path } from '../../problem.js';
 import type { RequestContext } from '../kind.js';
+import { ANY_ZONE } from './words.js';
 
 /**
  * Google's regions, each with the letters of its zones if they are not a, b and c (docs.cloud.google.com/compute/docs/regions-zones,
@@ -30,10 +31,15 @@ const zonesOf = (region: string): readonly string[] =>
 /** The form of a zone: region, dash, letter; `us-central1-ai1a` is an AI zone of a region. */
 const ZONE = /^[a-z]+-[a-z]+\d+-(?:ai\d+)?[a-z]$/;
 
+/** Whether a text has the form of a zone's name. */
+export const isZoneName = (text: string): boolean => text.length <= LONGEST_ZONE && ZONE.test(text);
+
 /** Reports what is no name of a zone. */
 export function checkZone(path: Path, zone: string, report: Report): void {
   if (ZONE.test(zone)) return;
   const [first = `${zone}-a`] = zonesOf(zone);
+  if (zone === ANY_ZONE)
+    return report.wrong(path, zone, 'no zone', `in a job's tpu ${ANY_ZONE} stands alone: zones: ${ANY_ZONE}`);
   const hint = /^[a-z]+-[a-z]+\d+$/.test(zone)
     ? `${zone} is a region: its zones end in a letter, such as ${first}`
     : 'a zone is a region and a letter, such as us-central1-a';

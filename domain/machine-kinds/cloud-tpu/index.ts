@@ -64,11 +64,12 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     resolve: resolveTpu,
   },
 
-  asked: ({ tpu: { accelerator, zones, name, pricing, hedge = usualRequests(pricing) } }) => ({
+  asked: ({ tpu: { accelerator, zones, anyZone, name, pricing, hedge = usualRequests(pricing) } }) => ({
     accelerator,
     zones,
     pricing,
     hedge,
+    ...(anyZone && { isAnyZone: true }),
     ...(name === undefined ? {} : { name }),
   }),
   size: ({ tpu, slices }) => {
@@ -104,10 +105,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
       'pricing',
       `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}${inOne(atomic)}`,
     ],
-    [
-      'zones',
-      tpu.zones.length === 0 ? "the pool's: the file names none (--pool-file checks it)" : tpu.zones.join(', '),
-    ],
+    ['zones', zonesText(tpu)],
     ['project', tpu.project ?? "the pool's, else the worker's"],
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
   ],
@@ -137,6 +135,13 @@ function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: Attemp
     MEGASCALE_NUM_SLICES: String(all.length),
     MEGASCALE_SLICE_ID: String(own.index),
   };
+}
+
+function zonesText({ zones, anyZone, accelerator }: CloudTpuSection['tpu']): string {
+  const listed = zones.join(', ');
+  if (anyZone)
+    return `any of the pool's that has ${accelerator}${listed === '' ? ' (--pool-file names them)' : `: ${listed}`}`;
+  return listed === '' ? "the pool's: the file names none (--pool-file checks it)" : listed;
 }
 
 const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');

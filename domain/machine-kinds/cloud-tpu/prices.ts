@@ -65,6 +65,10 @@ export function usdPerChipHour(
   return prices[generation]?.[region]?.[pricing];
 }
 
+/** Whether the generation is sold in a region at a known price. */
+export const hasPrice = (generation: Generation, region: string): boolean =>
+  PRICES[generation]?.[region] !== undefined || SINGLE_HOST[generation]?.[region] !== undefined;
+
 function isListed(pricing: Pricing | 'any'): pricing is keyof ChipHour {
   return pricing === 'spot' || pricing === 'ondemand';
 }

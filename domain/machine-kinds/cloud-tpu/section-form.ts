@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DISK_MODES, MOST_REQUESTS } from './words.js';
+import { ANY_ZONE, DISK_MODES, MOST_REQUESTS } from './words.js';
 import { duration, flag, oneOf, section, text, textMap, texts, wholeNumber } from '../../job-file/fields.js';
 
 const dataDisk = section({
@@ -16,7 +16,10 @@ const schema = section({
     .describe('tpu-vm without it; queued-resources where a reservation is named.'),
   name: text().nullish().describe('Prefix of resource names; jc without it.'),
   zone: text().nullish().describe("Such as us-central1-a; the pool's zones without it."),
-  zones: texts().nullish().describe('In order of preference.'),
+  zones: z
+    .union([z.literal(ANY_ZONE), texts()], { error: `a list of zones, or ${ANY_ZONE}` })
+    .nullish()
+    .describe('In order of preference; any: every zone of the pool that has the type, the most promising first.'),
   project: text().nullish().describe("Id of the Google Cloud project; the pool's, else the worker's, without it."),
   version: text().nullish().describe('Runtime version; each generation has a default.'),
   pricing: text()

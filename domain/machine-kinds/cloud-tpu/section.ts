@@ -11,7 +11,7 @@ import { given } from '../../job-file/fields.js';
 import { GENERATION_FACTS, GENERATIONS } from '../../accelerators.js';
 import type { AcceleratorType } from '../../accelerators.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import type { CloudTpuRequest, CloudTpuSection } from './words.js';
+import { ANY_ZONE, type CloudTpuRequest, type CloudTpuSection } from './words.js';
 import {
   acceleratorHint,
   acceleratorNamed,
@@ -26,6 +26,7 @@ import { applyCreateFlags } from './create-flags.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
+import { warnOfZones, zonesWith } from './type-zones.js';
 
 type TpuSpec = CloudTpuRequest;
 
@@ -42,13 +43,18 @@ export function resolveTpu(
   const own = atomic ? queued(flagged, report) : flagged;
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
-  const zones = resolveZones(tpu, context, inTpu(report));
+  const zones = resolveZones(tpu, context, inTpu(report), (given) =>
+    zonesWith(type, { ...given, pool: context.poolName }, report),
+  );
+  const path = ['tpu', typeof tpu.zone === 'string' ? 'zone' : 'zones'];
+  if (type !== undefined && tpu.zones !== ANY_ZONE) warnOfZones(type, zones, { path, report });
   const spec = resolveRest(tpu, zones, report);
   if (type === undefined) return undefined;
   if (atomic) checkMultislice(type, report);
   const runtimeVersion = tpu.version ?? GENERATION_FACTS[type.generation].defaultRuntime;
   warnOfRuntime(runtimeVersion, type, report);
   const optional = withoutUndefined({
+    anyZone: tpu.zones === ANY_ZONE ? (true as const) : undefined,
     topology: resolveTopology(tpu, type, report),
     dataDisks: resolveDataDisks(tpu, { zones, most: mostTpuDisks(type), hosts: type.hosts * slices }, inTpu(report)),
   });
@@ -111,7 +117,7 @@ function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | und
   return type;
 }
 
-type KeysOfOneType = 'accelerator' | 'zones' | 'runtimeVersion' | 'topology' | 'dataDisks';
+type KeysOfOneType = 'accelerator' | 'zones' | 'anyZone' | 'runtimeVersion' | 'topology' | 'dataDisks';
 
 /** All that does not depend on the type of the slice. */
 function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {

@@ -4,6 +4,9 @@ export type AllocationMode = 'queued-resources' | 'tpu-vm';
 
 export const DISK_MODES = ['read-write', 'read-only'] as const;
 
+/** What `zones` says in place of a list: every zone of the pool that has the type (docs/adr/0119). */
+export const ANY_ZONE = 'any';
+
 /** Requests that a job may have at once: each takes Google quota (docs/adr/0101). */
 export const MOST_REQUESTS = 4;
 /** Seconds: what Google sells of flex-start (docs.cloud.google.com/tpu/docs/request-using-flex-start, 2025-09-04: "up to 7 days"). */
@@ -27,6 +30,8 @@ export interface CloudTpuRequest {
   readonly name?: string;
   /** In order of preference. Empty: the pool's, until the worker that accepts the job has put them in. */
   readonly zones: readonly string[];
+  /** The file says `zones: any`: `zones` are its pool's, and are asked in the order that the pool sees. Absent: as they stand. */
+  readonly anyZone?: true;
   /** The Google Cloud project; absent = the worker's. */
   readonly project?: string;
   readonly runtimeVersion: string;

@@ -24,6 +24,7 @@ from .models import (
     Admission,
     AuditLine,
     Cancelled,
+    Capacity,
     Deleted,
     HostAccess,
     Job,
@@ -314,6 +315,10 @@ class Client:
     def quota_show(self, pool: str = "default") -> PoolState:
         """Who holds what of a pool, and who waits."""
         return self._run(pools.show(self._calls, pool))
+
+    def capacity(self, pool: str = "default") -> Capacity:
+        """What the pool's jobs have seen of zones and types lately: asked, got, waited, preempted. It is no promise."""
+        return self._run(pools.capacity(self._calls, pool))
 
     def quota_plan(
         self,

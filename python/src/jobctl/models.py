@@ -279,6 +279,52 @@ class QuotaPlan:
 
 
 @dataclass(frozen=True)
+class LastGot:
+    at: datetime
+    waited_ms: int
+
+
+@dataclass(frozen=True)
+class LastRefusal:
+    at: datetime
+    # The provider's.
+    text: str
+
+
+@dataclass(frozen=True)
+class CapacityRow:
+    """What a pool's jobs have seen of one type, bought one way, in one zone. It is no promise."""
+
+    zone: str
+    accelerator: str
+    pricing: Literal["spot", "ondemand", "preemptible", "reserved", "flex-start"]
+    # Requests for a whole gang: the last 20 of the last 7 days, and those that wait now.
+    asked: int
+    got: int
+    waiting: int
+    # Lately: what is a day old counts half.
+    slice_hours: float
+    # By the provider, in these slice-hours.
+    preempted: float
+    seen_at: datetime
+    # From the request to all slices ready.
+    median_wait_ms: Optional[int] = None
+    last_got: Optional[LastGot] = None
+    # Since when the first of those that wait does.
+    waiting_since: Optional[datetime] = None
+    refusal: Optional[LastRefusal] = None
+
+
+@dataclass(frozen=True)
+class Capacity:
+    pool: str
+    at: datetime
+    # All that the pool file names.
+    zones: Tuple[str, ...]
+    rows: Tuple[CapacityRow, ...]
+
+
+@dataclass(frozen=True)
 class WhoAmI:
     kind: Literal["user", "service"]
     id: str

@@ -71,6 +71,7 @@ const ASKED_APART: readonly Verb[] = [
   { method: 'POST', path: () => '/v1/jobs' },
   { method: 'DELETE', path: (job) => `/v1/jobs/${job}` },
   { method: 'GET', path: () => '/v1/pools/{pool}' },
+  { method: 'GET', path: () => '/v1/pools/{pool}/capacity' },
   { method: 'POST', path: () => '/v1/pools/{pool}/admission' },
   { method: 'POST', path: () => '/v1/pools/{pool}/release' },
   { method: 'POST', path: () => '/v1/pools/{pool}/apply' },

@@ -14,6 +14,7 @@ from ..models import (
     Admission,
     AuditLine,
     AuditLines,
+    Capacity,
     Message,
     QuotaPlan,
     SecretName,
@@ -36,6 +37,10 @@ def show(calls: Calls, pool: str) -> Operation[PoolState]:
     path = pool_path(pool)
     value = yield from raw_json(calls, Request("GET", path))
     return read_pool_state(value, f"GET {path}")
+
+
+def capacity(calls: Calls, pool: str) -> Operation[Capacity]:
+    return calls.get(pool_path(pool, "/capacity"), Capacity)
 
 
 def apply(calls: Calls, pool: str, quota_file: Optional[PathName], pool_file: Optional[PathName]) -> Operation[Message]:

@@ -1,0 +1,35 @@
+import { type BucketPlace, nearFirst } from '../domain/bucket-place.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import type { MachineRequest } from '../domain/machine-kinds/registry.js';
+
+/** Where a bucket lies; undefined: nobody says. It may reject, or take long. */
+export type PlaceOfBucket = (bucket: string, signal: AbortSignal) => Promise<BucketPlace | undefined>;
+
+interface Buckets {
+  /** Absent: not to be known here. */
+  readonly placeOf?: PlaceOfBucket | undefined;
+  /** The installation's own, for a job that mounts none. */
+  readonly own: string;
+}
+
+/**
+ * The machines of a job that takes any zone, with those zones first that are near its buckets: of zones of which a pool has seen the
+ * same, these are asked first (docs/adr/0119). Where a bucket lies may be nobody's to say: the order is the pool file's then.
+ */
+export async function withNearZones(
+  machines: MachineRequest,
+  { gcsfuse = [] }: Pick<JobSpec, 'gcsfuse'>,
+  { placeOf, own }: Buckets,
+): Promise<MachineRequest> {
+  if (!('tpu' in machines) || machines.tpu.anyZone !== true || placeOf === undefined) return machines;
+  const mounted = [...new Set(gcsfuse.map(({ bucket }) => bucket))];
+  const buckets = mounted.length === 0 ? [own] : mounted.slice(0, MOST_BUCKETS);
+  const deadline = AbortSignal.timeout(MOST_MS);
+  const places = await Promise.all(buckets.map((bucket) => placeOf(bucket, deadline).catch(() => undefined)));
+  const known = places.filter((place) => place !== undefined);
+  return { tpu: { ...machines.tpu, zones: nearFirst(known, machines.tpu.zones) } };
+}
+
+const MOST_BUCKETS = 10;
+/** For all buckets together: a job waits for it to be accepted. */
+const MOST_MS = 2_000;

@@ -1,0 +1,104 @@
+import { type AcceleratorType, type Generation, GENERATIONS, quotaUnitsOf } from '../../accelerators.js';
+import { regionOf } from '../../job-file/cloud-path.js';
+import type { PoolDefaults } from '../../job-file/pool-defaults.js';
+import type { Report } from '../../job-file/report.js';
+import type { Path } from '../../problem.js';
+import { unitsOf } from '../../units.js';
+import { hasPrice } from './prices.js';
+import { ANY_ZONE } from './words.js';
+
+/**
+ * Where Google offers which generation (cloud.google.com/tpu/docs/regions-zones and types-zones, 2026-11; zones of single tenants and
+ * AI zones included). It changes often, and is a help: a zone that is missing here is asked if a pool lists it.
+ */
+const ZONES: Readonly<Record<Generation, readonly string[]>> = {
+  v2: ['us-central1-a', 'us-central1-b', 'us-central1-c', 'europe-west4-a', 'asia-east1-c'],
+  v3: ['us-central1-a', 'us-central1-b', 'europe-west4-a'],
+  v4: ['us-central2-b'],
+  v5litepod: [
+    ...['us-central1-a', 'us-south1-a', 'us-west1-c', 'us-west4-a', 'us-west4-b'],
+    ...['europe-west4-b', 'asia-southeast1-b', 'asia-southeast1-c'],
+  ],
+  v5p: ['us-central1-a', 'us-east5-a', 'europe-west4-b'],
+  v6e: [
+    ...['us-central1-b', 'us-east1-d', 'us-east5-a', 'us-east5-b', 'europe-west4-a', 'asia-northeast1-b'],
+    ...['southamerica-west1-a', 'us-east5-c', 'us-east4-a', 'us-east4-b', 'us-west1-c'],
+    ...['us-central1-ai1a', 'us-south1-ai1b'],
+  ],
+};
+
+/** Undefined: the lists say nothing of this zone. A region with a price and without a zone of the list has it in any of its zones. */
+function hasGeneration(zone: string, generation: Generation): boolean | undefined {
+  if (ZONES[generation].includes(zone)) return true;
+  const region = regionOf(zone);
+  const isListed = ZONES[generation].some((each) => regionOf(each) === region);
+  if (!isListed && hasPrice(generation, region)) return true;
+  return GENERATIONS.some((each) => ZONES[each].includes(zone)) ? false : undefined;
+}
+
+/** The pool's own word on a zone counts more than the lists. */
+function mayHave(zone: string, type: AcceleratorType, { largestSlice }: Pick<PoolDefaults, 'largestSlice'>): boolean {
+  const bounds = largestSlice?.[zone];
+  if (bounds !== undefined && Object.hasOwn(bounds, type.generation))
+    return unitsOf(bounds, type.generation) >= quotaUnitsOf(type);
+  return hasGeneration(zone, type.generation) !== false;
+}
+
+/**
+ * Zones of a pool for a job that takes any: those that have its type, in the order of the pool file. The one reading for `validate`,
+ * `submit` and the worker that accepts the job.
+ * @param type undefined: not known, which is reported elsewhere
+ */
+export function zonesWith(type: AcceleratorType | undefined, pool: PoolDefaults, report: Report): readonly string[] {
+  const { listedZones: all = [] } = pool;
+  if (all.length === 0) {
+    report.problem(
+      ['tpu', 'zones'],
+      ANY_ZONE,
+      noZones(pool),
+      `list them: ${listHint(type)}; or, for all jobs of the pool, write them into its pool file (docs/pool-file.md)`,
+    );
+    return [];
+  }
+  if (type === undefined) return all;
+  const having = all.filter((zone) => mayHave(zone, type, pool));
+  if (having.length === 0) {
+    const message = `no zone of pool '${pool.pool}' has ${type.type}: its zones are ${all.join(', ')}`;
+    const hint = [
+      `${type.generation} is in ${ZONES[type.generation].join(', ')}`,
+      `take another type, or let ${pool.file ?? 'the pool file'} have one of these in zones; [largest_slice.ZONE] ${type.generation} says that a zone has it`,
+    ].join('\n');
+    report.problem(['tpu', 'zones'], ANY_ZONE, message, hint);
+  }
+  return having;
+}
+
+/** What the pool has, where that is no zone. */
+function noZones({ pool, file, googleProject, tpu }: PoolDefaults): string {
+  const means = `means every zone of the pool, and`;
+  if (file === undefined) return `${means} pool '${pool}' has no pool file`;
+  const has = [
+    ...(googleProject === undefined ? [] : ['google_project']),
+    ...(tpu === undefined ? [] : [`[tpu] with ${Object.keys(tpu).join(', ') || 'nothing'}`]),
+  ];
+  return `${means} ${file}, the file of pool '${pool}', names none${has.length === 0 ? '' : `: it has ${has.join(' and ')}`}`;
+}
+
+const listHint = (type: AcceleratorType | undefined): string =>
+  `zones: [${type === undefined ? 'us-central1-a, ..' : ZONES[type.generation].slice(0, MOST_SHOWN).join(', ')}]`;
+const MOST_SHOWN = 3;
+
+/** Google may have opened a zone since: a list that somebody wrote is warned of, and asked as it stands. */
+export function warnOfZones(type: AcceleratorType, zones: readonly string[], { path, report }: WarnedAt): void {
+  if (zones.length === 0) return;
+  if (!zones.every((zone) => hasGeneration(zone, type.generation) === false)) return;
+  const which =
+    zones.length === 1 ? `${zones.join('')} is not known to have` : `none of ${zones.join(', ')} is known to have`;
+  report.warn(path, `${which} ${type.type}; ${type.generation} is in ${ZONES[type.generation].join(', ')}`);
+}
+
+interface WarnedAt {
+  /** Where the zones stand. */
+  readonly path: Path;
+  readonly report: Report;
+}

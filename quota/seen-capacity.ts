@@ -1,0 +1,237 @@
+import type { AskedFor } from '../domain/lease.js';
+import { largest, smallest } from '../domain/extremes.js';
+import type { EpochMs } from '../domain/units.js';
+
+/**
+ * What a pool's jobs have seen of one type, bought one way, in one zone (docs/adr/0118). Plain JSON, bounded: `MOST_OUTCOMES` and
+ * `MOST_REFUSAL`.
+ */
+export interface SeenPlace extends AskedFor {
+  readonly zone: string;
+  /** When anything was learned last. */
+  readonly seenAt: EpochMs;
+  /** Oldest first. */
+  readonly outcomes: readonly AskOutcome[];
+  /** Slice-hours that ended, in ms, and preemptions by the provider. Both halve every `WEAR_HALF_LIFE_MS`; as of `seenAt`. */
+  readonly heldMs: number;
+  readonly preempted: number;
+  readonly refusal?: { readonly at: EpochMs; readonly text: string };
+}
+
+/** How one gang's request ended: it got its chips, or its zone was refused or left without them. */
+export interface AskOutcome {
+  readonly at: EpochMs;
+  readonly waitedMs: number;
+  readonly kind: 'got' | 'refused' | 'left';
+  /** Short hash of the job. */
+  readonly by: string;
+}
+
+/** A gang that waits for chips in a zone, or holds them. */
+export interface OpenAsk extends AskedFor {
+  readonly zone: string;
+  readonly since: EpochMs;
+  /** Since when it holds its chips. Absent: it waits for them. */
+  readonly heldSince?: EpochMs;
+  readonly slices: number;
+}
+
+export const MOST_OUTCOMES = 20;
+/** Characters of a provider's text. */
+export const MOST_REFUSAL = 200;
+/** Places of one pool. The one of which nothing was learned for longest makes room. */
+export const MOST_PLACES = 200;
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Older outcomes count for nothing. */
+const OUTCOME_LIFE_MS = 7 * DAY;
+const WEAR_HALF_LIFE_MS = DAY;
+/** An answer this old counts half in the order of zones: capacity comes and goes within hours. */
+const ORDER_HALF_LIFE_MS = 3 * HOUR;
+/** The longest that one outcome, or one request that still waits, says of its zone. */
+const LONGEST_WAIT_MS = 2 * HOUR;
+/** A refusal at once says as much as so long a wait. */
+const REFUSED_MS = 10 * MINUTE;
+/** What a zone of which nothing is known is taken to need. */
+const USUAL_WAIT_MS = 10 * MINUTE;
+/** What a preemption costs a job: a start, a set-up, and the work since the last checkpoint. */
+const PREEMPTION_MS = 30 * MINUTE;
+
+export const placeKey = ({ zone, accelerator, pricing }: AskedFor & { readonly zone: string }): string =>
+  `${zone} ${accelerator} ${pricing}`;
+
+// Learning -----------------------------------------------------------------------------------------------------------
+
+export const newPlace = (
+  { zone, accelerator, pricing }: AskedFor & { readonly zone: string },
+  now: EpochMs,
+): SeenPlace => ({
+  ...{ zone, accelerator, pricing, seenAt: now },
+  ...{ outcomes: [], heldMs: 0, preempted: 0 },
+});
+
+/**
+ * One job's vain requests are one outcome, of their waits together: who asks again and again, or whom his own project refuses, does not
+ * crowd out what others saw.
+ */
+export function withOutcome(place: SeenPlace, outcome: AskOutcome): SeenPlace {
+  const isSame = ({ by, kind }: AskOutcome): boolean => outcome.kind !== 'got' && kind !== 'got' && by === outcome.by;
+  const before = place.outcomes.find(isSame);
+  const waitedMs = Math.min(LONGEST_WAIT_MS, outcome.waitedMs + (before?.waitedMs ?? 0));
+  const others = place.outcomes.filter((each) => !isSame(each) && outcome.at - each.at < OUTCOME_LIFE_MS);
+  const all = [...others, { ...outcome, waitedMs: outcome.kind === 'got' ? outcome.waitedMs : waitedMs }];
+  return { ...worn(place, outcome.at), outcomes: all.slice(-MOST_OUTCOMES) };
+}
+
+export function withHeld(place: SeenPlace, sliceMs: number, isPreempted: boolean, now: EpochMs): SeenPlace {
+  const { heldMs, preempted, ...rest } = worn(place, now);
+  return { ...rest, heldMs: heldMs + Math.max(0, sliceMs), preempted: preempted + (isPreempted ? 1 : 0) };
+}
+
+export const withRefusal = (place: SeenPlace, text: string, now: EpochMs): SeenPlace => ({
+  ...worn(place, now),
+  refusal: { at: now, text },
+});
+
+/** As of `now`. */
+function worn(place: SeenPlace, now: EpochMs): SeenPlace {
+  const left = half(now - place.seenAt, WEAR_HALF_LIFE_MS);
+  return { ...place, heldMs: place.heldMs * left, preempted: place.preempted * left, seenAt: now };
+}
+
+/** What is left of a weight of 1. */
+const half = (ageMs: number, halfLifeMs: number): number => 2 ** (-Math.max(0, ageMs) / halfLifeMs);
+
+/** Without those that are too many: first what nothing came of, then what is oldest. */
+export function boundedPlaces(places: readonly SeenPlace[]): readonly SeenPlace[] {
+  if (places.length <= MOST_PLACES) return places;
+  const worth = ({ outcomes, refusal }: SeenPlace): number => Number(outcomes.length > 0 || refusal !== undefined);
+  const dearest = places.toSorted((a, b) => worth(b) - worth(a) || b.seenAt - a.seenAt || compare(a, b));
+  return dearest.slice(0, MOST_PLACES);
+}
+
+const compare = (a: SeenPlace, b: SeenPlace): number => (placeKey(a) < placeKey(b) ? -1 : 1);
+
+// The order of zones -------------------------------------------------------------------------------------------------
+
+/** All that an order is made from. */
+export interface SeenCapacity {
+  readonly places: readonly SeenPlace[];
+  readonly open: readonly OpenAsk[];
+}
+
+/**
+ * These zones, first the one in which a job may expect to run soonest. Zones that are about as good, and those of which nothing is
+ * known, stay in the order in which they are given.
+ */
+export function orderedZones(
+  zones: readonly string[],
+  asked: AskedFor,
+  seen: SeenCapacity,
+  now: EpochMs,
+): readonly string[] {
+  const classes = new Map(zones.map((zone) => [zone, classOf(expectedMs({ ...asked, zone }, seen, now))]));
+  return zones.toSorted((a, b) => (classes.get(a) ?? 0) - (classes.get(b) ?? 0));
+}
+
+/** Times that differ by less than half an octave, about 40 %, are as good as equal. */
+const classOf = (ms: number): number => Math.round(2 * Math.log2(ms / MINUTE));
+
+/**
+ * How long a job may expect to wait in a zone, and to lose there, in ms: all that was waited by how often chips came, as for a
+ * memoryless arrival. What was seen counts less the older it is, so that every zone comes back to the usual in the end.
+ */
+function expectedMs(place: AskedFor & { readonly zone: string }, { places, open }: SeenCapacity, now: EpochMs): number {
+  const key = placeKey(place);
+  const seen = places.find((each) => placeKey(each) === key);
+  const waits = open.filter((each) => each.heldSince === undefined && placeKey(each) === key);
+  const longest = waits.reduce((most, { since }) => Math.max(most, now - since), 0);
+  let waited = USUAL_WAIT_MS + Math.min(LONGEST_WAIT_MS, longest);
+  let got = 1;
+  for (const { at, waitedMs, kind } of seen?.outcomes ?? []) {
+    const weight = half(now - at, ORDER_HALF_LIFE_MS);
+    waited += weight * (Math.min(LONGEST_WAIT_MS, waitedMs) + (kind === 'refused' ? REFUSED_MS : 0));
+    if (kind === 'got') got += weight;
+  }
+  return waited / got + PREEMPTION_MS * preemptionRate(seen, now);
+}
+
+/** Per slice-hour; one hour is taken to have passed without. */
+function preemptionRate(seen: SeenPlace | undefined, now: EpochMs): number {
+  if (seen === undefined) return 0;
+  const { heldMs, preempted } = worn(seen, now);
+  return preempted / (heldMs / HOUR + 1);
+}
+
+// What people look at ------------------------------------------------------------------------------------------------
+
+/** One row of `jobctl capacity`: what this pool's jobs have seen, and no promise. */
+export interface CapacityRow extends AskedFor {
+  readonly zone: string;
+  /** Requests for a whole gang that were answered or given up in the last 7 days, the last 20, and those that wait now. */
+  readonly asked: number;
+  /** Of them those that got their chips. */
+  readonly got: number;
+  /** Of those that got them, in ms, from the first request to all slices ready. Absent: none did. */
+  readonly medianWaitMs?: number;
+  /** The last that got them. */
+  readonly lastGot?: { readonly at: EpochMs; readonly waitedMs: number };
+  /** Gangs that wait now, and since when the first does. */
+  readonly waiting: number;
+  readonly waitingSince?: EpochMs;
+  /** Lately, each of them halved every 24 hours; gangs that hold chips now are counted in. */
+  readonly sliceHours: number;
+  readonly preempted: number;
+  readonly refusal?: { readonly at: EpochMs; readonly text: string };
+  /** When anything was learned last. */
+  readonly seenAt: EpochMs;
+}
+
+/** In the order of zone, type and pricing. */
+export function capacityRows({ places, open }: SeenCapacity, now: EpochMs): readonly CapacityRow[] {
+  const known = new Map(places.map((place) => [placeKey(place), place]));
+  const openAt = new Map<string, OpenAsk[]>();
+  for (const ask of open) {
+    const asks = openAt.get(placeKey(ask));
+    if (asks === undefined) openAt.set(placeKey(ask), [ask]);
+    else asks.push(ask);
+  }
+  for (const [key, [ask]] of openAt) if (ask && !known.has(key)) known.set(key, newPlace(ask, ask.since));
+  const all = boundedPlaces([...known.values()]).toSorted(compare);
+  return all.map((place) => rowOf(place, openAt.get(placeKey(place)) ?? [], now));
+}
+
+/** @param here those that are open in this place */
+function rowOf(place: SeenPlace, here: readonly OpenAsk[], now: EpochMs): CapacityRow {
+  const { zone, accelerator, pricing, outcomes, refusal } = place;
+  const waits = here.filter(({ heldSince }) => heldSince === undefined);
+  const alive = outcomes.filter(({ at }) => now - at < OUTCOME_LIFE_MS);
+  const got = alive.filter(({ kind }) => kind === 'got');
+  const median = medianOf(got.map(({ waitedMs }) => waitedMs));
+  const last = got.at(-1);
+  const { heldMs, preempted } = worn(place, now);
+  const holding = here.reduce((sum, { heldSince = now, slices }) => sum + (now - heldSince) * slices, 0);
+  return {
+    ...{ zone, accelerator, pricing, asked: alive.length + waits.length, got: got.length },
+    ...(median !== undefined && { medianWaitMs: median }),
+    ...(last && { lastGot: { at: last.at, waitedMs: last.waitedMs } }),
+    waiting: waits.length,
+    ...(waits.length > 0 && { waitingSince: smallest(waits.map(({ since }) => since)) }),
+    sliceHours: rounded((heldMs + Math.max(0, holding)) / HOUR),
+    preempted: rounded(preempted),
+    ...(refusal && { refusal }),
+    seenAt: largest(
+      here.map(({ since, heldSince = since }) => heldSince),
+      place.seenAt,
+    ),
+  };
+}
+
+/** The lower one of two in the middle. */
+function medianOf(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1];
+}
+
+const rounded = (value: number): number => Math.round(value * 100) / 100;
