@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { WAIT_MINUTES } from './bound.js';
 import { durationOption, type Invocation, outputOption } from '../options.js';
 import type { ContractFlags } from '../verbs/contract.js';
 
@@ -38,6 +39,12 @@ export function registerContract(program: Command, invocation: Invocation): void
     .option('--yes', 'do not ask')
     .addOption(outputOption())
     .addOption(new Option('--tpu-endpoint <host:port>', 'JOBCTL_TPU_ENDPOINT').hideHelp())
+    .addOption(
+      new Option('--at-most <duration>', 'the wait for ACTIVE')
+        .argParser(durationOption)
+        .default(WAIT_MINUTES * 60_000)
+        .hideHelp(),
+    )
     .addOption(new Option('--every <duration>', 'between two looks').argParser(durationOption).default(5000).hideHelp())
     .addHelpText('after', NOTES)
     .action(async (flags: ContractFlags) => {

@@ -24,6 +24,8 @@ export interface ContractFlags extends OutputFlag {
   readonly record?: string;
   readonly yes?: true;
   readonly tpuEndpoint?: string;
+  /** Milliseconds, as `every`. */
+  readonly atMost: number;
   readonly every: number;
 }
 
@@ -52,14 +54,15 @@ export async function contract(flags: ContractFlags, env: Environment = process.
   };
   const signals = new Signals(means.tell);
   try {
-    if (left !== undefined) await removeLeftover(means, left, home, signals);
+    if (left !== undefined) await removeLeftover(means, left, home, signals.second);
     const plan = planOf({
       googleProject,
       zone,
       accelerator: type.type,
       runtime: GENERATION_FACTS[type.generation].defaultRuntime,
     });
-    const life = await liveAndRemove(means, plan, home, signals);
+    const time = AbortSignal.any([signals.first, AbortSignal.timeout(Math.min(flags.atMost, WAIT_MINUTES * 60_000))]);
+    const life = await liveAndRemove(means, plan, home, { time, second: signals.second });
     return report(flags, { life, folder, recordings: recorder.write(googleProject), googleProject, zone });
   } finally {
     recorder.write(googleProject);
@@ -119,39 +122,43 @@ async function liveAndRemove(
   means: LifeMeans,
   plan: CloudTpuPlan,
   home: { readonly root: string },
-  signals: Signals,
+  { time, second }: { readonly time: AbortSignal; readonly second: AbortSignal },
 ): Promise<Life> {
   const { googleProject, zone, name } = plan.ref;
   const slice = { googleProject, zone, name };
   noteSlice(home, { ...slice, at: new Date().toISOString(), pid: process.pid });
   means.tell(`if this process is killed: ${deleteCommand(slice)}`);
   const one = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
-  const time = AbortSignal.any([signals.first, AbortSignal.timeout(WAIT_MINUTES * 60_000)]);
   try {
     return await one.live(plan, time);
   } finally {
-    await removed(one, slice, home, signals);
+    await removed(one, slice, home, second);
   }
 }
 
-async function removeLeftover(means: LifeMeans, left: Leftover, home: { readonly root: string }, signals: Signals) {
+async function removeLeftover(means: LifeMeans, left: Leftover, home: { readonly root: string }, second: AbortSignal) {
   const ref = { kind: 'cloud-tpu', mode: 'queued-resources', ...placeOf(left) } as const;
-  await removed(new SliceLife(means, { ref, owner: left.name }), left, home, signals);
+  await removed(new SliceLife(means, { ref, owner: left.name }), left, home, second);
 }
 
 const placeOf = ({ googleProject, zone, name }: Leftover) => ({ googleProject, zone, name });
 
-/** @throws CliError with what to delete, where a second signal ended it */
+/** @throws CliError with what to delete, where a second signal ended it, or something that nobody foresaw */
 async function removed(
   one: SliceLife,
   slice: Omit<Leftover, 'at' | 'pid'>,
   home: { readonly root: string },
-  { second }: Signals,
-) {
-  if (await one.remove(second)) return forgetSlice(home);
+  second: AbortSignal,
+): Promise<void> {
+  let why = '';
+  const isGone = await one.remove(second).catch((error: unknown) => {
+    why = `: ${error instanceof Error ? error.message : String(error)}`;
+    return false;
+  });
+  if (isGone) return forgetSlice(home);
   throw new CliError(
-    ExitCode.Interrupted,
-    `ended before ${slice.name} in ${slice.zone} was gone: it may still cost money`,
+    second.aborted ? ExitCode.Interrupted : ExitCode.Failed,
+    `ended before ${slice.name} in ${slice.zone} was gone: it may still cost money${why}`,
     `delete it: ${deleteCommand(slice)}`,
     'or let jobctl do it: the next `jobctl contract` deletes it first',
   );
