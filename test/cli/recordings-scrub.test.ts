@@ -113,6 +113,27 @@ describe('a recording that is scrubbed', () => {
     assert.deepEqual(second?.answer, { name: 'projects/project-1/locations/us-central1-a/nodes/name-1' });
   });
 
+  it('never shows a text that somebody wrote, whatever it says', () => {
+    const words = 'Our Secret Whale';
+    const answer = {
+      ...{
+        displayName: words,
+        name: words,
+        acceleratorType: 'v5litepod-1',
+        description: words,
+        tags: [words, 'whale'],
+      },
+      ...{
+        labels: { whale: words },
+        metadata: { 'startup-script': words, whale: words },
+        serviceAccount: { email: words },
+      },
+      ...{ items: [{ name: 'whale-rule', description: words }], allowedValues: [words], somethingNew: { of: [words] } },
+      ...{ queryValue: { items: [{ namespace: 'whale', key: 'whale', value: words }] }, members: [`group:${words}`] },
+    };
+    assert.doesNotMatch(JSON.stringify(scrubbed([exchange({ answer })], PROJECT)), /whale/i);
+  });
+
   it("keeps Google's words, and what is equal stays equal", () => {
     const texts = [
       `There is no more capacity in the zone "us-east1-d"; you can try in another zone [EID: 0x1bc8f9d790be9142]`,

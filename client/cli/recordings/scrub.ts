@@ -48,11 +48,9 @@ function learn(value: unknown, words: Placeholders, key = ''): void {
 
 /** Keys whose text is Google's own: it stays, but for names and for what is personal by its form. */
 const GOOGLES_TEXT = new Set(
-  `message description reason domain service permission permissions url type acceleratorType runtimeVersion version topology verb state
-  status health healthDescription statusDetail apiVersion code location locationId zone region machineType metric unit locale kind field
-  consumer resource resourceType resourceName name target parent value displayName undecoded unreachable locationType role`.split(
-    /\s+/,
-  ),
+  `message reason domain service permission permissions url type acceleratorType runtimeVersion version topology verb state status health
+  healthDescription statusDetail apiVersion code location locationId zone region machineType metric unit locale kind field consumer
+  resource resourceType resourceName undecoded locationType role`.split(/\s+/),
 );
 
 function clean(value: unknown, words: Placeholders, key = '', holder: Tree = {}): unknown {
@@ -93,9 +91,9 @@ function cleanText(text: string, words: Placeholders, key: string, holder: Tree)
   if (/token$/i.test(key) && text !== '') return words.other('token', text);
   if (key === '@type') return words.text(text);
   if (isGoogles(text)) return words.text(text);
-  // A user's description of a node, and what a guest wrote into its attributes.
-  const isUsers = (key === 'description' && 'acceleratorType' in holder) || (key === 'value' && 'key' in holder);
-  if (GOOGLES_TEXT.has(key) && !isUsers) return words.text(text);
+  // Of what is wrong with a field, or of a link; else somebody described a thing of theirs.
+  const isHelp = key === 'description' && ('field' in holder || 'url' in holder);
+  if (GOOGLES_TEXT.has(key) || isHelp) return words.text(text);
   const known = words.text(text);
   // A path keeps its form.
   if (/^(?:https:\/\/[\w.]+\/|\/\/)?(?:[\w-]+\/)*projects\/[^\s]+$/.test(text)) return known;
