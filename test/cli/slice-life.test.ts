@@ -95,6 +95,35 @@ describe('the life of a slice of jobctl contract', () => {
     assert.deepEqual([await lived(service), service.looks], [{ end: 'refused', isGone: true }, 2]);
   });
 
+  it('deletes it although nothing can be written down', async () => {
+    const service = new Service((_look, isDeleted) => (isDeleted ? 'gone' : 'FAILED'), accepted);
+    const full = (): never => {
+      throw new Error('the disk is full');
+    };
+    const means = { api: service.api(), about: () => undefined, save: full, tell: () => undefined, everyMs: 0 };
+    const life = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
+    await life.live(plan, FOREVER);
+    assert.deepEqual([await life.remove(FOREVER), service.deleted], [true, ['queuedResources']]);
+  });
+
+  it('is not asked for after a signal', async () => {
+    let asked = 0;
+    const service = new Service(
+      () => 'gone',
+      async () => ({ name: `operations/${(asked += 1)}` }),
+    );
+    const means = {
+      api: service.api(),
+      about: () => undefined,
+      save: () => undefined,
+      tell: () => undefined,
+      everyMs: 0,
+    };
+    const life = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
+    assert.equal((await life.live(plan, AbortSignal.abort())).end, 'time');
+    assert.deepEqual([await life.remove(FOREVER), asked, service.looks], [true, 0, 2]);
+  });
+
   it("leaves alone what is there under its name and is somebody else's", async () => {
     for (const labels of [{}, { ...labelsOf(ownership()), 'jobctl-owner': 'another' }]) {
       const service = new Service(() => 'ACTIVE', failing(6), labels);

@@ -62,6 +62,12 @@ describe('recording what Google answers, against the rehearsal with tokens and p
     return started([...CONTRACT, '--record', folder], { ...env, ...tpu });
   }
 
+  /** Until the process has said so. */
+  async function seen({ child, out }: Started, text: RegExp): Promise<void> {
+    await until(`${text.source}`, () => text.test(out.stderr) || child.exitCode !== null);
+    assert.match(out.stderr, text);
+  }
+
   describe('jobctl contract', () => {
     it('takes a slice through its life; the replay of what it recorded passes, and finds what is planted', async () => {
       const folder = newFolder();
@@ -170,7 +176,7 @@ describe('recording what Google answers, against the rehearsal with tokens and p
         await cloud.admin('configure', { undeletableMs: 1500 });
         await cloud.admin('hold', { state: 'PROVISIONING' });
         const run = start(newFolder());
-        await until('the slice to be PROVISIONING', () => /queued resource PROVISIONING/.test(run.out.stderr));
+        await seen(run, /queued resource PROVISIONING/);
         run.child.kill(signal);
         const { exitCode, stdout, stderr } = await ended(run);
         assert.match(stderr, /^not deleted yet: .*DeleteQueuedResource is not supported when state is PROVISIONING/m);
@@ -178,13 +184,24 @@ describe('recording what Google answers, against the rehearsal with tokens and p
         assert.deepEqual([await left(), existsSync(leftover)], [[], false]);
       });
 
+    it('deletes the slice although nobody reads what it prints any more', async () => {
+      await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES' });
+      const run = start(newFolder());
+      await seen(run, /WAITING_FOR_RESOURCES/);
+      run.child.stdout?.destroy();
+      run.child.stderr?.destroy();
+      run.child.kill('SIGHUP');
+      await ended(run);
+      assert.deepEqual([await left(), existsSync(leftover)], [[], false]);
+    });
+
     it('says at a second signal what is left, and the next run deletes it first', async () => {
       await cloud.admin('configure', { undeletableMs: 3_600_000 });
       await cloud.admin('hold', { state: 'PROVISIONING' });
       const run = start(newFolder());
-      await until('the slice to be PROVISIONING', () => /queued resource PROVISIONING/.test(run.out.stderr));
+      await seen(run, /queued resource PROVISIONING/);
       run.child.kill('SIGTERM');
-      await until('the deletion to be refused', () => /not deleted yet/.test(run.out.stderr));
+      await seen(run, /not deleted yet/);
       run.child.kill('SIGTERM');
       const { exitCode, stderr } = await ended(run);
       assert.equal(exitCode, 130, stderr);
@@ -206,7 +223,7 @@ describe('recording what Google answers, against the rehearsal with tokens and p
     it('killed on the way, it has said what to delete, and the next run deletes it', async () => {
       await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES' });
       const run = start(newFolder());
-      await until('the slice to wait', () => /WAITING_FOR_RESOURCES/.test(run.out.stderr));
+      await seen(run, /WAITING_FOR_RESOURCES/);
       run.child.kill('SIGKILL');
       await ended(run);
       const [, name = ''] = /^if this process is killed: gcloud .* delete (\S+) /m.exec(run.out.stderr) ?? [];
@@ -220,7 +237,7 @@ describe('recording what Google answers, against the rehearsal with tokens and p
       await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES' });
       const folder = newFolder();
       const run = start(folder);
-      await until('the slice to wait', () => /WAITING_FOR_RESOURCES/.test(run.out.stderr));
+      await seen(run, /WAITING_FOR_RESOURCES/);
       const beside = await user.run(...CONTRACT, '--record', newFolder());
       assert.match(beside.stderr, /^another jobctl contract runs: process \d+, slice jobctl-contract-/);
       run.child.kill('SIGTERM');

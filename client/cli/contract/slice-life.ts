@@ -71,9 +71,10 @@ export class SliceLife {
   async live(plan: CloudTpuPlan, signal: AbortSignal): Promise<Life> {
     this.#means.about('the zone before the slice');
     await this.#lists();
+    if (signal.aborted) return this.#notAsked();
     this.#means.about('the create call of one spot slice');
     const answer = await this.#create(plan);
-    this.#means.save();
+    this.#save();
     if (answer.kind === 'refused') return this.#ended('refused', answer.message);
     const end = await this.#untilReady(signal);
     if (end !== 'active') return this.#ended(end);
@@ -123,7 +124,7 @@ export class SliceLife {
     while (!signal.aborted) {
       this.#means.about('the slice on its way to ACTIVE');
       const seen = await this.#look();
-      this.#means.save();
+      this.#save();
       if (seen?.isForeign === true) return 'over';
       if (seen?.request === 'ACTIVE' && seen.node === 'READY') return 'active';
       if (seen !== undefined && OVER.has(seen.request)) return 'over';
@@ -146,7 +147,7 @@ export class SliceLife {
     }
     about('a deletion without force while it is ACTIVE, which is refused');
     await attempt(api.deleteQueuedResource(queuedResourcePath(this.#ref), false));
-    this.#means.save();
+    this.#save();
   }
 
   async #lists(): Promise<void> {
@@ -199,7 +200,7 @@ export class SliceLife {
     if (call === false) return;
     const refused = await attempt(call);
     if (refused !== undefined) tell(`not deleted yet: ${refused.message}`);
-    this.#means.save();
+    this.#save();
   }
 
   /** Its create call was accepted, nothing of it was seen yet, and its operation has not ended. */
@@ -214,7 +215,21 @@ export class SliceLife {
     this.#means.about('afterwards: nothing is left');
     await this.#lists();
     await attempt(this.#means.api.deleteQueuedResource(queuedResourcePath(this.#ref)));
-    this.#means.save();
+    this.#save();
+  }
+
+  /** Nothing may keep a slice from its deletion, a full disk neither. */
+  #save(): void {
+    try {
+      this.#means.save();
+    } catch (error) {
+      this.#means.tell(`the recordings cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #notAsked(): Life {
+    this.#created = 'refused';
+    return this.#ended('time');
   }
 
   #settleLooks(): number {

@@ -19,7 +19,11 @@ export async function recordAnswers(
   zones: readonly string[],
   env: Environment,
 ): Promise<void> {
-  const tpu = await openRecordedTpu(recorder.hear, env['JOBCTL_TPU_ENDPOINT'] || undefined);
+  const tpu = await openRecordedTpu(recorder.hear, env['JOBCTL_TPU_ENDPOINT'] || undefined).catch((error: unknown) => {
+    // What the checks heard is kept also where the TPU client cannot be had.
+    recorder.write(googleProject);
+    throw error;
+  });
   const about = (text: string): void => recorder.about(text);
   try {
     about('listings of all zones, and of one that does not exist');

@@ -37,36 +37,43 @@ export async function contract(flags: ContractFlags, env: Environment = process.
   const home = stackHome(env);
   const left = leftoverOf(home);
   mustBeAskable(flags, 'jobctl contract spends money, and asks first', 'say --yes');
-  const { port } = await openGoogleProject(flags, env);
-  const { googleProject } = port;
+  const { googleProject } = (await openGoogleProject(flags, env)).port;
   tellPlan({ googleProject, zone, usd, type: type.type, left });
   if (flags.yes !== true && !(await ask(`Make one ${type.type} in ${zone} of project ${googleProject}? [y/N] `)))
     return nothingChanged();
   const folder = flags.record ?? `jobctl-contract-${new Date().toISOString().slice(0, 16).replace(/[:T]/g, '-')}`;
   const recorder = new Recorder(folder, 'jobctl contract');
+  const runtime = GENERATION_FACTS[type.generation].defaultRuntime;
+  const plan = planOf({ googleProject, zone, accelerator: type.type, runtime });
+  const life = await recordLife(recorder, plan, { flags, env, left });
+  return report(flags, { life, folder, recordings: recorder.write(googleProject), googleProject, zone });
+}
+
+interface Run {
+  readonly flags: ContractFlags;
+  readonly env: Environment;
+  readonly left: Leftover | undefined;
+}
+
+async function recordLife(recorder: Recorder, plan: CloudTpuPlan, { flags, env, left }: Run): Promise<Life> {
+  const home = stackHome(env);
   const tpu = await openRecordedTpu(recorder.hear, flags.tpuEndpoint ?? (env['JOBCTL_TPU_ENDPOINT'] || undefined));
   const means: LifeMeans = {
     api: tpu.api,
     everyMs: flags.every,
     about: (text) => recorder.about(text),
-    save: () => recorder.write(googleProject),
+    save: () => void recorder.write(plan.ref.googleProject),
     tell: onceInARow((line) => printErr(`${line}\n`)),
   };
   const signals = new Signals(means.tell);
+  const readers = withoutReaders();
   try {
     if (left !== undefined) await removeLeftover(means, left, home, signals.second);
-    const plan = planOf({
-      googleProject,
-      zone,
-      accelerator: type.type,
-      runtime: GENERATION_FACTS[type.generation].defaultRuntime,
-    });
     const time = AbortSignal.any([signals.first, AbortSignal.timeout(Math.min(flags.atMost, WAIT_MINUTES * 60_000))]);
-    const life = await liveAndRemove(means, plan, home, { time, second: signals.second });
-    return report(flags, { life, folder, recordings: recorder.write(googleProject), googleProject, zone });
+    return await liveAndRemove(means, plan, home, { time, second: signals.second });
   } finally {
-    recorder.write(googleProject);
     signals.close();
+    readers.close();
     await tpu.close();
   }
 }
@@ -192,6 +199,20 @@ class Signals {
   close(): void {
     for (const name of SIGNALS) process.off(name, this.#onSignal);
   }
+}
+
+/** A pipe or a terminal that is gone ends other verbs at their next line. This one goes on, unheard, until its slice is deleted. */
+function withoutReaders(): { readonly close: () => void } {
+  const streams = [process.stdout, process.stderr].map((stream) => ({ stream, before: stream.listeners('error') }));
+  for (const { stream } of streams) stream.removeAllListeners('error').on('error', () => undefined);
+  return {
+    close: () => {
+      for (const { stream, before } of streams) {
+        stream.removeAllListeners('error');
+        for (const listener of before) stream.on('error', listener as (error: Error) => void);
+      }
+    },
+  };
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
