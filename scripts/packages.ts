@@ -36,6 +36,7 @@ export const PACKAGES: readonly PackageLayout[] = [
       'worker/config',
       'worker/run-worker',
       'worker/kubernetes-library',
+      'worker/cloud-tpu-connection',
       'server/config',
       'server/run-server',
       'server/dear-tasks',

@@ -3,6 +3,7 @@ import { DEFAULT_RETENTION_MS } from '../namespace.js';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js';
+import { registerContract } from './contract/register-contract.js';
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
@@ -20,6 +21,7 @@ import type { WorkerFlags } from './verbs/worker.js';
 export function registerOperatorVerbs(program: Command, invocation: Invocation): void {
   registerSetup(program, invocation);
   registerDoctor(program, invocation);
+  registerContract(program, invocation);
   registerAudit(program, invocation);
   registerCodec(program, invocation);
   registerWorker(program, invocation);

@@ -1,5 +1,6 @@
 import { answerText } from '../answer-text.js';
 import { tokenInFile } from '../access-token.js';
+import type { OnExchange } from '../exchange.js';
 import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { GoogleLogin } from './login.js';
 import { GoogleCallFailed, type Identity } from './port.js';
@@ -19,6 +20,8 @@ export interface GoogleRestOptions {
   readonly accessTokenFile?: string;
   /** Stands for Cloud Storage. */
   readonly storeEndpoint?: string;
+  /** Told of each request that was answered, as it crossed the wire. */
+  readonly onExchange?: OnExchange;
 }
 
 /** Requests to Google's APIs in JSON with the application default credentials, each made once. ADR 0008. */
@@ -80,6 +83,11 @@ export class GoogleRest {
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
+  #tell(method: string, request: object | undefined, code: number, text: string): void {
+    const { onExchange } = this.#options;
+    onExchange?.({ wire: 'rest', method, request: request ?? null, code, answer: contentOf(text) });
+  }
+
   async #request<T>(method: 'GET' | 'POST' | 'DELETE', service: Service, path: string, body?: object): Promise<T> {
     const url = `${this.#baseOf(service)}${path}`;
     const login = this.#isPlain(service) ? this.#ownToken() : await this.#login.headers();
@@ -92,11 +100,21 @@ export class GoogleRest {
     const text = await answerText(response.body).catch((error: unknown) =>
       fail(`${method} ${url}: ${reasonOf(error)}`),
     );
+    this.#tell(`${method} ${service} ${path}`, body, response.status, text);
     if (response.ok) return readAnswer<T>(text, `${method} ${url}`);
     const error = restErrorOf(response.status, text);
     const refusal = googleRefusal(error);
     const why = refusal === undefined ? `HTTP ${response.status}: ${error.message}` : inOneLine(refusal);
     throw new GoogleCallFailed(`${method} ${url}: ${why}`, error, refusal);
+  }
+}
+
+/** As JSON, or as it is. */
+function contentOf(text: string): unknown {
+  try {
+    return text === '' ? null : (JSON.parse(text) as unknown);
+  } catch {
+    return text;
   }
 }
 

@@ -189,6 +189,8 @@ export const configureRequest = z.strictObject({
     .record(z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'must be a region, such as us-central1'), chips)
     .optional(),
   quotaRefusal: z.enum(['call', 'failed']).optional(),
+  undeletableMs: span.optional(),
+  unreachableZones: z.array(zone).optional(),
   queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
   othersOnPreemption: z.enum(['kept', 'preempted']).optional(),
   recycleAddresses: z.boolean().optional(),

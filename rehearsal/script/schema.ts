@@ -35,6 +35,8 @@ const settings = z.strictObject({
   sshAtShutdown: z.enum(SSH_AT_SHUTDOWN).optional(),
   preemptibleLife: span.optional(),
   quotaRefusal: z.enum(['call', 'failed']).optional(),
+  undeletable: span.optional(),
+  unreachableZones: z.array(zone, 'a list of zones').optional(),
   queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
   othersOnPreemption: z.enum(['kept', 'preempted']).optional(),
 });

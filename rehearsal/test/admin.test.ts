@@ -42,6 +42,23 @@ describe('the rehearsal’s admin interface', () => {
     await cloud.deleteQueued('lost', true);
   });
 
+  it('has zones that listings do not reach: they name them, leave out what is there, and single resources are read', async () => {
+    await cloud.queue('far');
+    await cloud.becomes('far', 'ACTIVE');
+    await cloud.admin('configure', { unreachableZones: [PARENT.split('/').at(-1)] });
+    const everywhere = { parent: 'projects/p/locations/-', pageSize: 1 };
+    const manual = { autoPaginate: false };
+    const [nodes, , ofNodes] = await cloud.client.listNodes(everywhere, manual);
+    const [requests, , ofRequests] = await cloud.client.listQueuedResources({ parent: PARENT }, manual);
+    assert.deepEqual([nodes, ofNodes?.unreachable, requests, ofRequests?.unreachable], [[], [PARENT], [], [PARENT]]);
+    assert.equal((await cloud.node('far'))?.state, 'READY');
+    await cloud.admin('configure', { unreachableZones: [] });
+    const [found, , after] = await cloud.client.listNodes({ parent: 'projects/p/locations/-' }, manual);
+    assert.deepEqual([found.length, after?.unreachable], [1, []]);
+    await cloud.deleteQueued('far', true);
+    await cloud.becomes('far', 'gone');
+  });
+
   it('lets an accepted create come to nothing, by its operation or as a FAILED request, in one zone', async () => {
     const message = 'There is no more capacity in the zone "us-west4-a"';
     const refusal = {

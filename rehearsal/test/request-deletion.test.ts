@@ -50,6 +50,27 @@ describe('a deletion without force', () => {
   });
 });
 
+describe('a request that cannot be deleted for a while', () => {
+  it('refuses force too while it is PROVISIONING, for as long as the settings say, and no longer', () => {
+    const c = new PureCloud({ ...SECOND, provisioningMs: 7_200_000, undeletableMs: 3_600_000 });
+    provisioning(c);
+    const refused = { code: 9, message: /^DeleteQueuedResource is not supported when state is PROVISIONING / };
+    for (const force of [false, true]) assert.throws(() => remove(force)(c), refused);
+    c.step(3_599_999);
+    assert.throws(() => remove(true)(c), refused);
+    c.step(1);
+    remove(true)(c);
+    assert.equal(c.stateOf('a'), 'DELETING');
+  });
+
+  it('can be deleted in every other state of that time', () => {
+    const c = new PureCloud({ ...SECOND, undeletableMs: 3_600_000 });
+    active(c);
+    remove(true)(c);
+    assert.equal(c.stateOf('a'), 'DELETING');
+  });
+});
+
 describe('the create operation of a queued resource', () => {
   it('ends when the request is queued, long before it is ACTIVE', () => {
     const c = new PureCloud({ ...SECOND, capacity: { [`${ZONE}/v5litepod`]: 0 } });

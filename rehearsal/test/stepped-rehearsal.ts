@@ -1,3 +1,4 @@
+import type protobuf from 'protobufjs';
 import { ComputeCloud } from '../compute/compute-cloud.js';
 import { DEFAULT_PROJECT } from '../project/facts.js';
 import { join } from 'node:path';
@@ -19,6 +20,8 @@ import { ListHistory } from '../tpu/list-lag.js';
 import type { Settings } from '../tpu/settings.js';
 import { DEFAULT_SETTINGS } from '../tpu/settings.js';
 import type { CloudState } from '../tpu/state.js';
+import { answerJson } from '../tpu/answer-json.js';
+import { decode, encode, protoRoot } from '../tpu/protos.js';
 import { emptyState } from '../tpu/state.js';
 
 export const PARENT = 'projects/p/locations/us-central1-a';
@@ -91,6 +94,19 @@ export class SteppedRehearsal {
     }
   }
 
+  /** A call, and its answer as it crosses the wire: the message, or google.rpc.Status. */
+  async exchange(method: string, request: JsonObject): Promise<{ readonly code: number; readonly answer: JsonObject }> {
+    try {
+      const answer = await this.#gateway({ wire: 'grpc', version: 'v2', headers: NO_HEADERS }, method, request);
+      const type = responseType(method);
+      return { code: 0, answer: decode(type, encode(type, answerJson(answer, 'v2'))) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const { code, message, details } = error;
+      return { code, answer: { code, message, ...(details.length > 0 && { details }) } };
+    }
+  }
+
   /** @returns 200, or the status and text of the refusal. Throws what is no refusal. */
   admin(verb: string, body: object): { readonly status: number; readonly text: string } {
     try {
@@ -160,4 +176,13 @@ export class SteppedRehearsal {
     }
     return due;
   }
+}
+
+function responseType(method: string): protobuf.Type {
+  for (const service of ['google.cloud.tpu.v2.Tpu', 'google.longrunning.Operations']) {
+    const found = protoRoot().lookupService(service).methods[method];
+    found?.resolve();
+    if (found?.resolvedResponseType) return found.resolvedResponseType;
+  }
+  throw new TypeError(`${method} is no method of Cloud TPU v2`);
 }

@@ -6,7 +6,7 @@ import { guestAttributes } from './guest-attributes.js';
 import { pageOf } from './listing.js';
 import type { Operation } from './model.js';
 import { getOperation, listOperations } from './operations.js';
-import { isIn, lastSegment, parentOf } from './resource-name.js';
+import { isIn, lastSegment, parentOf, parseLocation, zoneOf } from './resource-name.js';
 import type { Named, Site } from './site.js';
 import { acceleratorTypes, checkOffer, findLocation, locations, named, runtimeVersions } from './site.js';
 import { readUpdate } from './update-mask.js';
@@ -22,7 +22,7 @@ type Method = (cloud: TpuCloud, request: JsonObject, site: Site) => Answer;
 /** Calls by their RPC's name. Requests are the RPC's own messages in proto3 JSON. */
 export const METHODS: Readonly<Record<string, Method>> = {
   ListNodes: (cloud, request, site) =>
-    page('nodes', lagging(cloud, site, 'node', request) ?? cloud.listNodes(parentIn(request)), request),
+    reachable(cloud, 'nodes', lagging(cloud, site, 'node', request) ?? cloud.listNodes(parentIn(request)), request),
   GetNode: (cloud, request) => message(cloud.getNode(nameIn(request))),
   CreateNode(cloud, request, site) {
     const node = asObject(request['node']);
@@ -42,7 +42,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
   GetGuestAttributes: (cloud, request, site) => message(guestAttributes(cloud, request, site)),
 
   ListQueuedResources: (cloud, request, site) =>
-    page(
+    reachable(
+      cloud,
       'queuedResources',
       lagging(cloud, site, 'queued-resource', request) ?? cloud.listQueuedResources(parentIn(request)),
       request,
@@ -131,6 +132,18 @@ function operation(content: Operation): Answer {
 function page(field: string, all: readonly Named[], request: JsonObject): Answer {
   const { items, nextPageToken } = pageOf(all, request);
   return message({ [field]: items, ...(nextPageToken === '' ? {} : { nextPageToken }) });
+}
+
+/** A page of what listings reach; it names the zones of its parent that they do not. */
+function reachable(cloud: TpuCloud, field: string, all: readonly Named[], request: JsonObject): Answer {
+  const { unreachableZones } = cloud.state.settings;
+  const { project, zone } = parseLocation(parentIn(request));
+  const missing = unreachableZones.filter((each) => zone === '-' || zone === each);
+  if (missing.length === 0) return page(field, all, request);
+  const reached = all.filter(({ name }) => !missing.includes(zoneOf(name)));
+  const { items, nextPageToken } = pageOf(reached, request);
+  const unreachable = missing.map((each) => `projects/${project}/locations/${each}`);
+  return message({ [field]: items, ...(nextPageToken === '' ? {} : { nextPageToken }), unreachable });
 }
 
 /** What a call is about, for the journal and the rules of refusals: the resource's full name, or a listing's parent. */

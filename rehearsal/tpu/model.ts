@@ -152,6 +152,8 @@ export interface QueuedResourceRecord {
   readonly validFrom?: number | undefined;
   /** When the nodes of a Flex-start request are taken back, epoch ms; set when it becomes ACTIVE. */
   readonly runUntil?: number | undefined;
+  /** Until then it cannot be deleted while it is PROVISIONING, epoch ms. */
+  readonly undeletableUntil?: number | undefined;
   /** What it fails with when its next state ends: it was refused for quota, or its nodes came to nothing. */
   readonly failure?: Status | undefined;
   /** It was refused for quota: it holds none. */

@@ -53,10 +53,11 @@ export class QueuedResourceVerbs {
     return this.#queue(name, request, specs, accelerator);
   }
 
-  /** Without force only where DELETABLE says. A second delete joins the first. */
+  /** Without force only where DELETABLE says, and for a while not in PROVISIONING at all. A second delete joins the first. */
   delete(record: QueuedResourceRecord, force: boolean): Operation {
     const { name, state } = record.resource;
-    if (!force && !DELETABLE.includes(state.state)) throw apiErrors.deleteRefused(state.state);
+    const isHeld = state.state === 'PROVISIONING' && this.#records.now < (record.undeletableUntil ?? 0);
+    if (isHeld || (!force && !DELETABLE.includes(state.state))) throw apiErrors.deleteRefused(state.state);
     const operation = this.#records.operations.start('delete', name);
     const { nodes, requests } = this.#lifecycle();
     requests.beginDelete(record);

@@ -185,7 +185,9 @@ export class RequestLifecycle {
     if (isNameTaken || !this.#records.usage.hasCapacity(placeOfRequest(record), record.chips)) return false;
     const refusal = lackOfAddresses(this.#records.state, zoneOf(record.resource.name), nodesAskedFor(record));
     if (refusal !== undefined) return this.giveUp(record, statusOf(refusal));
-    this.enter(record, 'PROVISIONING', 'SERVICE');
+    const undeletableMs = draw(this.#records.state.settings.undeletableMs, this.#records.context.random);
+    const undeletableUntil = undeletableMs === 0 ? undefined : this.#records.now + undeletableMs;
+    this.enter(record, 'PROVISIONING', 'SERVICE', {}, { undeletableUntil });
     this.#makeNodes(record);
     return true;
   }

@@ -44,6 +44,10 @@ export interface Settings {
   readonly addresses: Readonly<Record<string, number>>;
   /** What is over quota: refuses the call, or makes a queued resource that FAILED. */
   readonly quotaRefusal: 'call' | 'failed';
+  /** How long a request that has entered PROVISIONING refuses to be deleted, by force too. */
+  readonly undeletableMs: Span;
+  /** Zones that listings cannot reach: they leave out what is there, and name them. Single resources are read as they are. */
+  readonly unreachableZones: readonly string[];
   /** What a request in the queue is called: ACCEPTED before 2024. */
   readonly queuedState: 'WAITING_FOR_RESOURCES' | 'ACCEPTED';
   /** The other nodes of a multislice that lost one. Nobody wrote down what Google does. */
@@ -101,6 +105,8 @@ export const DEFAULT_SETTINGS: Settings = {
   quota: {},
   addresses: {},
   quotaRefusal: 'call',
+  undeletableMs: 0,
+  unreachableZones: [],
   queuedState: 'WAITING_FOR_RESOURCES',
   othersOnPreemption: 'kept',
   recycleAddresses: false,

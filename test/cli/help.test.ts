@@ -38,6 +38,7 @@ describe('help', () => {
         ...[
           'setup',
           'doctor',
+          'contract',
           'audit',
           'codec',
           'worker',

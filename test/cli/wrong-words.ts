@@ -2,6 +2,18 @@ import type { BadInput } from './bad-input.js';
 
 /** Flags and arguments of the other verbs, wrong in the same ways. */
 export const WRONG_WORDS: Readonly<Record<string, BadInput>> = {
+  'doctor --record of something else than Google Cloud': {
+    args: ['doctor', '--kubernetes', '--record', 'answers'],
+    wants: ['--record: records what Google answers', '  say --gcp too'].join('\n'),
+  },
+  'contract that names no cloud': {
+    args: ['contract', '--spend', '1'],
+    wants: [
+      'jobctl contract: --gcp is missing',
+      '  it makes a slice that costs money: name the cloud, the most that it may cost, and the zone',
+      '  such as: jobctl contract --gcp --spend 1 --zone us-central1-a',
+    ].join('\n'),
+  },
   '--host of less than nothing': {
     args: ['logs', 'j', '--host', '-1'],
     wants: [

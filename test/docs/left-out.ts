@@ -50,6 +50,8 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
     begins: /^(npx jobctl submit --local|eval "\$\(npx jobctl rehearsal env)/u,
     by: 'test/long/kubernetes/first-run.test.ts',
   },
+  { page: /doctor/u, begins: /^jobctl (contract|doctor .*--record)/u, by: 'test/doctor/contract.live.test.ts' },
+  { page: /CONTRIBUTING/u, begins: /^JOBCTL_RECORDINGS=/u, by: 'test/cloud/recordings.test.ts' },
   { page: /own-machines/u, begins: /^jobctl (quota apply|machines)/u, by: 'test/long/own-machines/jobs.test.ts' },
   { page: /docs\/ray/u, begins: /^(\. ~\/\.jobctl\/runs\/|ray status)/u, by: 'test/long/ray.test.ts' },
   { begins: /^npm (pack|install jobctl|install @jobctl)/u, by: 'test/long/packages.test.ts' },

@@ -70,6 +70,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   setup: ['nowhere', JOB],
   'setup server': ['nowhere'],
   doctor: ['nowhere'],
+  contract: ['nowhere'],
   'audit leaks': ['nowhere'],
   'codec new-key': ['nowhere'],
   'codec serve': ['nowhere'],

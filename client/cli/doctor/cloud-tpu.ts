@@ -11,6 +11,8 @@ import { checks } from './checks.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { readFacts } from './facts.js';
 import { openGoogleProject } from './google.js';
+import { Recorder } from '../recordings/recording.js';
+import { recordAnswers } from './record-answers.js';
 import { NOTHING_IN_PARTICULAR, type Wanted, type WantedVms } from './wanted.js';
 
 /** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU, or the VMs of a job file. Flags say more than the job file. */
@@ -21,7 +23,13 @@ export async function diagnoseCloudTpu(
 ): Promise<Diagnosis> {
   const fromFile = file === undefined ? { wanted: {} } : await wantedByJobFile(file);
   const named = flags.googleProject ?? fromFile.googleProject;
-  const google = await openGoogleProject({ ...flags, ...(named === undefined ? {} : { googleProject: named }) }, env);
+  const recorder = flags.record === undefined ? undefined : new Recorder(flags.record, 'jobctl doctor --record');
+  recorder?.about('what the checks ask');
+  const google = await openGoogleProject(
+    { ...flags, ...(named === undefined ? {} : { googleProject: named }) },
+    env,
+    recorder?.hear,
+  );
   const wanted = {
     ...NOTHING_IN_PARTICULAR,
     ...fromFile.wanted,
@@ -32,6 +40,7 @@ export async function diagnoseCloudTpu(
     }),
   };
   const findings = checks(await readFacts(google.port, wanted), wanted);
+  if (recorder !== undefined) await recordAnswers(recorder, google.port.googleProject, wanted.zones, env);
   return { account: { googleProject: google.port.googleProject }, findings };
 }
 

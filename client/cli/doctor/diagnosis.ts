@@ -3,6 +3,8 @@ import type { Finding } from './finding.js';
 
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
+  /** Of `gcp`: a folder for what crossed the wire. */
+  readonly record?: string;
   readonly kubernetes?: true;
   /** A quota file; alone, or beside others. */
   readonly quota?: string;

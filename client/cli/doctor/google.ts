@@ -1,3 +1,4 @@
+import type { OnExchange } from '../../../cloud/exchange.js';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
 import { CliError } from '../cli-error.js';
 import { readDevContext } from '../dev/context.js';
@@ -24,7 +25,11 @@ export interface OpenedGoogleProject {
  * Flags, then the environment, then the local stack where it is on real Cloud TPU, then what the credentials and gcloud name.
  * @throws CliError where nobody names a project
  */
-export async function openGoogleProject(flags: GoogleFlags, env: Environment): Promise<OpenedGoogleProject> {
+export async function openGoogleProject(
+  flags: GoogleFlags,
+  env: Environment,
+  onExchange?: OnExchange,
+): Promise<OpenedGoogleProject> {
   const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
     import('../../../cloud/google-project/google-project.js'),
     import('../../../cloud/google-project/login.js'),
@@ -44,6 +49,7 @@ export async function openGoogleProject(flags: GoogleFlags, env: Environment): P
       googleProject,
       ...(apiEndpoint === undefined ? {} : { apiEndpoint }),
       ...(storeEndpoint === undefined ? {} : { storeEndpoint }),
+      ...(onExchange === undefined ? {} : { onExchange }),
     }),
     ...(bucket === undefined ? {} : { bucket }),
     ...(systemBucket === undefined ? {} : { systemBucket }),

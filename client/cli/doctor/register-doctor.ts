@@ -5,11 +5,12 @@ import type { DoctorFlags } from './diagnosis.js';
 
 const NOTES = `
 ok: the check passed. warning: a job may work, or the check could not be made. FAILED: a job would fail; the lines below say what to do.
-Nothing is created or changed. docs/doctor.md explains each line.
+Nothing is created or changed, with --record neither. docs/doctor.md explains each line.
 
 Examples:
   jobctl doctor --gcp train.yaml
   jobctl doctor --gcp --google-project my-project --zone us-central1-a --accelerator v5litepod-16 --bucket my-jobs
+  jobctl doctor --gcp --zone us-central1-a --record recordings
   jobctl doctor --kubernetes pods.yaml
   jobctl doctor --quota quota.toml
   jobctl doctor --server
@@ -26,6 +27,10 @@ export function registerDoctor(program: Command, invocation: Invocation): void {
     )
     .argument('[file]', 'a job file (YAML) with zones, accelerator, network ..')
     .option('--gcp', 'check Google Cloud')
+    .option(
+      '--record <folder>',
+      'with --gcp: write what Google answers as files that name nobody; calls are free, and read or are refused',
+    )
     .option('--kubernetes', 'check a Kubernetes cluster')
     .option('--quota <file>', 'check a quota file: whom its members mean beside those who are written there')
     .option('--server', 'check the Temporal server: whose its task queue is, and its workers')

@@ -17,6 +17,8 @@ export async function doctor(
   flags: DoctorFlags,
   env: Environment = process.env,
 ): Promise<number> {
+  if (flags.record !== undefined && flags.gcp !== true)
+    throw new CliError(ExitCode.Usage, '--record: records what Google answers', 'say --gcp too');
   if (flags.quota !== undefined) {
     const diagnosis = diagnoseQuotaFile(flags.quota);
     print(diagnosis, flags.output);

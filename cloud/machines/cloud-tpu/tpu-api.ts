@@ -99,10 +99,10 @@ export class TpuApi {
     );
   }
 
-  /** With force: the node goes too, and states from which an unforced delete is refused are no obstacle. */
-  deleteQueuedResource(name: string): Promise<StartedOperation> {
+  /** With force the node goes too, and states from which an unforced delete is refused are no obstacle. */
+  deleteQueuedResource(name: string, force = true): Promise<StartedOperation> {
     return this.#call('DeleteQueuedResource', name, async (client) =>
-      startedOperation(await client.deleteQueuedResource({ name, force: true }, this.#callOptions)),
+      startedOperation(await client.deleteQueuedResource({ name, force }, this.#callOptions)),
     );
   }
 

@@ -1,9 +1,11 @@
 import type { v2 } from '@google-cloud/tpu';
 import type { ClientOptions } from 'google-gax';
 import { tokenInFile } from '../../access-token.js';
+import type { OnExchange } from '../../exchange.js';
 import { GoogleRest } from '../../google-project/rest.js';
 import { NO_CREDENTIALS } from '../../google-refusal.js';
 import { Code, type ApiError } from './api-error.js';
+import { type GrpcCall, hearCalls } from './heard-calls.js';
 
 /** Where the Cloud TPU API is, if not at Google's own address. */
 export interface TpuEndpoint {
@@ -27,14 +29,17 @@ const CHANNEL_OPTIONS = { 'grpc.initial_reconnect_backoff_ms': 500, 'grpc.max_re
  */
 export class TpuConnection {
   readonly #endpoint: TpuEndpoint | undefined;
+  readonly #onExchange: OnExchange | undefined;
   #client: Promise<v2.TpuClient> | undefined;
 
-  constructor(endpoint: TpuEndpoint | undefined) {
+  /** @param onExchange is told of each call over gRPC, as it crossed the wire */
+  constructor(endpoint: TpuEndpoint | undefined, onExchange?: OnExchange) {
     this.#endpoint = endpoint;
+    this.#onExchange = onExchange;
   }
 
   client(): Promise<v2.TpuClient> {
-    this.#client ??= connect(this.#endpoint).catch((error: unknown) => {
+    this.#client ??= connect(this.#endpoint, this.#onExchange).catch((error: unknown) => {
       this.#client = undefined;
       throw error;
     });
@@ -70,13 +75,13 @@ export class TpuConnection {
   }
 }
 
-async function connect(endpoint: TpuEndpoint | undefined): Promise<v2.TpuClient> {
+async function connect(endpoint: TpuEndpoint | undefined, onExchange: OnExchange | undefined): Promise<v2.TpuClient> {
   const { v2 } = await import('@google-cloud/tpu');
   const address = endpoint && { apiEndpoint: endpoint.host, port: endpoint.port };
   const client = new v2.TpuClient({
     ...CHANNEL_OPTIONS,
     ...address,
-    ...tokenOption(endpoint),
+    ...transformerOption(endpoint, onExchange && (await hearCalls(onExchange))),
     ...(await credentialsFor(endpoint)),
   });
   // Without this a client that cannot start throws from a callback at its first call and ends the process.
@@ -84,20 +89,25 @@ async function connect(endpoint: TpuEndpoint | undefined): Promise<v2.TpuClient>
   return client;
 }
 
-/** gRPC attaches no credentials to a channel in the clear: the header is written into each call. */
-function tokenOption({ insecure = false, accessTokenFile }: Partial<TpuEndpoint> = {}): object {
-  if (!insecure || accessTokenFile === undefined) return {};
-  const withToken = (call: CallProperties): CallProperties => {
-    const token = tokenInFile(accessTokenFile);
-    if (token !== undefined) call.metadata.set('authorization', `Bearer ${token}`);
-    return call;
-  };
-  return { 'grpc.callInvocationTransformer': withToken };
+type Transformer = (call: GrpcCall) => GrpcCall;
+
+/** grpc-js takes one function that may change each call. */
+function transformerOption(endpoint: TpuEndpoint | undefined, hear: Transformer | undefined): object {
+  const steps = [...withToken(endpoint), ...(hear === undefined ? [] : [hear])];
+  const transformer: Transformer = (call) => steps.reduce((changed, step) => step(changed), call);
+  return steps.length === 0 ? {} : { 'grpc.callInvocationTransformer': transformer };
 }
 
-/** What grpc-js hands to a transformer, as far as it is changed here. */
-interface CallProperties {
-  readonly metadata: { set(name: string, value: string): void };
+/** gRPC attaches no credentials to a channel in the clear: the header is written into each call. */
+function withToken({ insecure = false, accessTokenFile }: Partial<TpuEndpoint> = {}): readonly Transformer[] {
+  if (!insecure || accessTokenFile === undefined) return [];
+  return [
+    (call) => {
+      const token = tokenInFile(accessTokenFile);
+      if (token !== undefined) call.metadata.set('authorization', `Bearer ${token}`);
+      return call;
+    },
+  ];
 }
 
 async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<ClientOptions> {

@@ -1,0 +1,70 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { shellWords } from '../../../domain/shell-quote.js';
+import { CliError } from '../cli-error.js';
+import type { StackHome } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+import { writePrivate } from '../private-file.js';
+
+/** The slice that a run of `jobctl contract` is about to make, written before its create call and removed when it is gone. */
+export interface Leftover {
+  readonly googleProject: string;
+  readonly zone: string;
+  readonly name: string;
+  /** UTC. */
+  readonly at: string;
+  readonly pid: number;
+}
+
+const fileIn = ({ root }: Pick<StackHome, 'root'>): string => join(root, 'contract-slice.json');
+
+export const noteSlice = (home: Pick<StackHome, 'root'>, slice: Leftover): void =>
+  writePrivate(fileIn(home), `${JSON.stringify(slice)}\n`);
+
+export const forgetSlice = (home: Pick<StackHome, 'root'>): void => rmSync(fileIn(home), { force: true });
+
+/** The slice of a run that did not come to its end. @throws CliError while that run goes on, or if the file cannot be read */
+export function leftoverOf(home: Pick<StackHome, 'root'>): Leftover | undefined {
+  const found = readLeftover(fileIn(home));
+  if (found === undefined || !isAlive(found.pid)) return found;
+  throw new CliError(
+    ExitCode.Refused,
+    `another jobctl contract runs: process ${found.pid}, slice ${found.name} in ${found.zone}`,
+    'wait for its end; one runs at a time',
+  );
+}
+
+function readLeftover(file: string): Leftover | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Leftover;
+  } catch {
+    throw new CliError(
+      ExitCode.Failed,
+      `${file}: not what jobctl contract writes; it names a slice that may still be there`,
+      "look for one whose name begins with 'jobctl-contract-': gcloud compute tpus queued-resources list --zone=-",
+      `then remove the file: rm ${shellWords([file])}`,
+    );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The command by which a person deletes it. */
+export function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'pid'>): string {
+  const words = ['gcloud', 'compute', 'tpus', 'queued-resources', 'delete', name];
+  return shellWords([...words, `--zone=${zone}`, `--project=${googleProject}`, '--force', '--quiet']);
+}

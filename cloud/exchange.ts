@@ -1,0 +1,16 @@
+/** One call to Google and its answer, as they crossed the wire, before anything of ours read them. Headers are no part of it. */
+export interface Exchange {
+  readonly wire: 'grpc' | 'rest';
+  /** `google.cloud.tpu.v2.Tpu/GetNode`; over REST the verb, the service and the path: `GET tpu /v2/projects/P/locations/Z/nodes`. */
+  readonly method: string;
+  /** JSON: the message, or the body; null if there is none. */
+  readonly request: unknown;
+  /** google.rpc.Code over gRPC, else the HTTP status. */
+  readonly code: number;
+  /** JSON: the message or the body; of a call that gRPC refused google.rpc.Status. */
+  readonly answer: unknown;
+  /** Of the answer: fields that Google's published protos do not have, such as `tpu.nodeSpec.99`. REST shows them by their names. */
+  readonly unknownFields?: readonly string[];
+}
+
+export type OnExchange = (exchange: Exchange) => void;
