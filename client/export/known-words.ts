@@ -90,7 +90,7 @@ enums env env_name env_type env_vars environ environment environmentof environme
 equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode
 errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event
 eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
-evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exclude exec executable
+evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude exec executable
 executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
 expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
 extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
@@ -189,13 +189,13 @@ maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms m
 mayhavebegun mb md me mean means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes
 megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
 membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
-metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotallowed
-methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth
-mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
-missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modified
-modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
-mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much multi
-multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methoddefinition
+methodnotallowed methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min
+min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch
+misnumbered missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby
+mode model modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers
+mount mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much
+multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
 multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
 namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
 narrow nat natip nbconvert nconnect nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
@@ -213,61 +213,62 @@ nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replica
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
 objectviewer observation observe oc occurred oci octet odd of off offat offered offline offset ofkey oflag ofnode often
-ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onfailure onfiles ongoing
-onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom
-oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh
-operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator operators
-opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan
-orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our ourkey ours
-out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs
-outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences
-ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism
-parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
-partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path pathname paths
-patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
-percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
-permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place placed placeof
-placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans plantext
-platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip
-podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
-podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
-poolstate poolzones port port_base portbase ports position posix posixaccounts post power pre preclose precondition
-preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag preemptedlagms
-preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions
-preference preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors
-prettyprint previous previousend pri price prices pricing primary principal principals print print0 printed printf
-prints prio priorities priority priority_class priority_classes priority_floor priorityclass priorityclasses
-priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey
-privileged privileges pro probe problem problems proc process processes profile program programs progress project
-project_id project_membership project_resources projectadmins projectattributes projecteditor projectid projectnumber
-projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof propagate
-propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol protos
-proves provided provider providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel
-provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey
-publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push
-push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs
-qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
-queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
-quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions
-quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range
-ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
-raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
-readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
-readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
-reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
-reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
-recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
-refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
-region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
-rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
-rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
-rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
-remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable
-repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo
-report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onexchange onfailure onfiles
+ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey
+oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift
+openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator
+operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin
+orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our
+ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes
+outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner
+ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair
+parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser
+part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
+pathname paths patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem
+pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods
+periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions permit
+permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
+pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place
+placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait
+plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy
+podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy
+pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile
+poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post power pre preclose
+precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag
+preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
+preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
+present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal principals
+print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor priorityclass
+priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess
+privatekey privileged privileges pro probe problem problems proc process processes profile program programs progress
+project project_id project_membership project_resources projectadmins projectattributes projecteditor projectid
+projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof
+propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol
+protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
+provisioningmodel provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention
+publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
+pulled pullimage punctuator push push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest
+python python3 qefc qie qosclass qs qsxf qualified quantity queries query querypath queryvalue queue queued
+queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet
+quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits
+quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx
+race rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster
+rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable reached reaches read
+read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes readiness
+readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
+real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems
+rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect
+record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
+redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof refusals refuse
+refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular
+rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids
+rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
+rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
+rejectunauthorized related relationships relative release released releases remainder remainingcputime
+remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
+removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
+repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
+reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin
@@ -336,36 +337,37 @@ topayload topology total total_resources totalbytesrewritten totaltimeout touch 
 tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
 tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries
 trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn
-turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu
-ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
+turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof
+ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
 unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncorrectable
-uncountedterminatedpods undefined under undergo underoslogin underscore underscores understands understood underway
-undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique
-uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownmachinetype unknownruntime
-unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
-unreachablehosts unreachablelookms unreachables unreadable unready unrecognized unrecorded unresolved unschedulable
-unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
-until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance
-update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload
-uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
-urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
-userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid
-uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime
-validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime
-value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts
-verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible
-vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter
-waiters waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms
-waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted
-wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
-web websocket wedgedms wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget
-what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why width will
-window windowms winners wire with withdrawals withfiletypes withignored within withinnominal without woken wokenpools
-word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers
-workflow workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
-workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
-writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16
-x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
-year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
-zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+uncountedterminatedpods undecoded undefined undeletable undeletablems undeletableuntil under undergo underoslogin
+underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
+uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
+unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
+unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
+unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable unscheduled unseen unset unshare
+unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused
+unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
+updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
+uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror
+usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs
+userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e
+v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus
+validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype
+vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo
+version versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
+vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter waiters waitforchange waiting
+waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
+waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings
+warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well
+went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which
+whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals
+withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
+worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
+workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype
+workforcepools working workingdir works world_size worse would writable write writehistory writer writes written wrong
+wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8
+x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za
+zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems
+zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );
