@@ -6,12 +6,27 @@ export const typedCommand = (env: Environment = process.env): string =>
 
 /** The verbs of `jobctl --help`; test/architecture/hints.test.ts holds them equal. */
 export const VERBS = [
-  ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+  ...[
+    'init',
+    'submit',
+    'launch',
+    'validate',
+    'list',
+    'top',
+    'capacity',
+    'status',
+    'why',
+    'logs',
+    'wait',
+    'export',
+    'cancel',
+  ],
   ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'cp', 'port-forward'],
   ...['download', 'outputs', 'import', 'context', 'login', 'logout', 'whoami', 'secret', 'quota', 'machines', 'setup'],
   ...[
     'access',
     'doctor',
+    'contract',
     'audit',
     'codec',
     'worker',

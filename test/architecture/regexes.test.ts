@@ -9,6 +9,7 @@ const FOLDERS = ['domain', 'quota', 'contract', 'workflows', 'activities', 'clou
 /** Expressions that are made of text, and why that text is nobody's who could make them slow. Foreign text is for RE2 (`re2js`). */
 const MADE: Readonly<Record<string, string>> = {
   'client/cli/init/found-program.ts': 'of constants',
+  'client/cli/recordings/placeholders.ts': 'of names, each letter by letter',
   'client/cli/rehearse/progress-marks.ts': 'of constants',
   'client/cli/rehearse/register-rehearse.ts': "--progress: the caller's own pattern, on their own computer",
   'client/cli/typed-command.ts': 'of the names of verbs',

@@ -31,7 +31,21 @@ describe('help', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
       [
-        ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+        ...[
+          'init',
+          'submit',
+          'launch',
+          'validate',
+          'list',
+          'top',
+          'capacity',
+          'status',
+          'why',
+          'logs',
+          'wait',
+          'export',
+          'cancel',
+        ],
         ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
         ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'login', 'logout', 'whoami'],
         ...['secret', 'quota', 'machines'],

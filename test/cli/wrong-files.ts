@@ -142,7 +142,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   ),
   'zones that are a text': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  zones: us-central1-a\ncommand:\n  run: echo hi\n',
-    "FILE:3:10: zones: 'us-central1-a' is not a list of texts",
+    "FILE:3:10: zones: 'us-central1-a' is not a list of zones, or any",
   ),
   'a GPU': wrong(
     'tpu:\n  accelerator: a100-8\n  zone: us-central1-a\ncommand:\n  run: echo hi\n',

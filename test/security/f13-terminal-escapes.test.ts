@@ -93,7 +93,7 @@ describe('F13: names and messages from outside, on a terminal', function () {
     why: { args: ['why', id] },
     wait: { args: ['wait', id, '--timeout', '1s'], isBlind: true },
     logs: { args: ['logs', id], isBlind: true },
-    capacity: { args: ['capacity', '--pool', pool] },
+    capacity: { args: ['capacity', '--pool', pool], isBlind: true },
     top: { args: ['top', '--pool', pool] },
     'quota show': { args: ['quota', 'show', '--pool', pool] },
     'quota show --jobs': { args: ['quota', 'show', '--jobs', '--pool', pool] },

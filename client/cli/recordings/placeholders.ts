@@ -44,6 +44,9 @@ export class Placeholders {
         return this.#kept(`address ${found}`, () => addressNumber(this.#next('address')));
       case 'number':
         return this.number(found);
+      case 'long word':
+        // Google's names of quotas are as long, with one digit or two.
+        return (found.match(/\d/g) ?? []).length < 4 ? found : this.other('secret', found);
       case 'secret':
         return this.other('secret', found);
     }
@@ -84,7 +87,7 @@ function patternOf(names: Iterable<string>): RegExp {
   return new RegExp(`(?<![A-Za-z0-9])(?:${any || '(?!)'})(?![A-Za-z0-9])`, 'g');
 }
 
-type FormKind = 'secret' | 'email' | 'address' | 'number';
+type FormKind = 'secret' | 'long word' | 'email' | 'address' | 'number';
 
 /** In this order: a key may hold an e-mail address as its comment. */
 const FORMS: readonly (readonly [RegExp, FormKind])[] = [
@@ -93,10 +96,9 @@ const FORMS: readonly (readonly [RegExp, FormKind])[] = [
   [/\bAAAA[A-Za-z0-9+/=]{20,}/g, 'secret'],
   [/\b(?:Bearer|Basic)\s+[\w.~+/=-]+/gi, 'secret'],
   [/\b(?:ya29\.|1\/\/|eyJ|AIza|GOCSPX-|gh[opsur]_|github_pat_|hf_|sk-|xox[a-z]-)[\w.+/=-]{8,}/g, 'secret'],
-  [/[\w.+%-]+@[\w-]+(?:\.[\w-]+)+/g, 'email'],
+  [/(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+/g, 'email'],
   [/(?<![\w.:])(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{1,4}|:)(?:\/\d{1,3})?(?![\w:])/gi, 'address'],
   [/(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?!\w|\.\d)/g, 'address'],
-  // Google's names of quotas are as long, with one digit or two.
-  [/(?<![\w/+=-])(?=(?:[^\d\s]*\d){4})[A-Za-z0-9_+/=]{32,}(?![\w/+=-])/g, 'secret'],
+  [/(?<![\w/+=-])[A-Za-z0-9_+/=]{32,}(?![\w/+=-])/g, 'long word'],
   [/(?<![\w.:T])\d{8,}(?![\w:]|\.\d)/g, 'number'],
 ];

@@ -76,7 +76,7 @@ const isFieldName = (key: string): boolean => /^(?:@type|[a-z][A-Za-z0-9]{0,39})
 /** Forms that hold no name of anybody's. */
 const GOOGLES_FORM = [
   /^$/,
-  /^[A-Z][A-Z_]*\d?[A-Z_]*$/,
+  /^[A-Z][A-Z_]*(?:\d[A-Z_]*)?$/,
   /^\d{1,7}$/,
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
   /^\d+(?:\.\d+)?s$/,
