@@ -107,10 +107,7 @@ export class Recovery {
     });
     switch (decision.do) {
       case 'retry':
-        if (decision.replace === 'lost slices') return this.#retry(decision.budget, what, [loss.index]);
-        await this.#retry(decision.budget, what, this.#allSlices);
-        if (loss.cause === 'refused') this.#refusals.newRound();
-        return this.#nextZone(what, loss.cause === 'refused');
+        return this.#retry(decision.budget, what, [loss.index]);
       case 'next zone':
         this.#parts.story.setBack(what);
         if (await this.#followRival(what)) return undefined;
@@ -303,7 +300,8 @@ export class Recovery {
   async #pause(what: string, ms: number): Promise<undefined> {
     const { story, gang, slices, interruptions } = this.#parts;
     if (ms === 0) return undefined;
-    story.move(JobPhase.Provisioning, `${what}; ${gang.zone} is asked again in ${durationText(ms / 1000)}`);
+    const none = this.#refusals.isLeft(this.#zones) ? '' : 'no zone of the job takes it; ';
+    story.move(JobPhase.Provisioning, `${what}; ${none}${gang.zone} is asked again in ${durationText(ms / 1000)}`);
     // A job whose slices are ready beside the first zone need not wait for that one.
     const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
     await condition(isOver, ms, { summary: 'before slices are asked for again' });
@@ -325,8 +323,6 @@ export class Recovery {
         return result.kind === 'slices-lost' ? result.slices.map(({ index }) => index) : [];
       case 'its slice':
         return 'at' in result ? [result.at.slice] : [];
-      case 'all, next zone':
-        return this.#allSlices;
     }
   }
 
