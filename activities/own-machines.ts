@@ -4,6 +4,7 @@ import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/
 import { FailureType } from '../domain/failure-types.js';
 import { placeOf } from '../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
+import { formatProblems } from '../domain/problem.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { messageOf, translated } from './failures.js';
 import { machinesOfPool } from './pool-source.js';
@@ -15,6 +16,8 @@ export function machinesActivities({ pools, quota, machinesOperator }: Outside):
     operateMachines: async (input) => {
       const { pool, verb } = input;
       if (verb !== 'ls') refuseUnlessAdmin(await quota.inForce(pool), input);
+      const nowhere = await pools.unknown(pool).catch(refused);
+      if (nowhere !== undefined) throw notFound(formatProblems([{ ...nowhere, path: [] }]));
       const all = await pools.load(pool).then(machinesOfPool).catch(refused);
       const chosen = chosenOf(all, input);
       return translated(async () => {
@@ -58,6 +61,9 @@ async function release(
   if (why !== undefined) throw refusal(`nothing was released: ${machine.name} ${why}`);
 }
 
+const notFound = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: FailureType.NotFound, nonRetryable: true, message });
+
 function refusal(message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message });
 }
@@ -83,7 +89,7 @@ function chosenOf(all: readonly OwnMachine[], { pool, verb, names }: MachinesInp
     throw refusal(`${verb}: which machine? Pool ${pool} has ${nameList(all)}`);
   }
   const unknown = names.filter((name) => !all.some((machine) => machine.name === name));
-  if (unknown.length > 0) throw refusal(`pool ${pool} has no machine ${unknown.join(', ')}; it has ${nameList(all)}`);
+  if (unknown.length > 0) throw notFound(`pool ${pool} has no machine ${unknown.join(', ')}; it has ${nameList(all)}`);
   return all.filter(({ name }) => names.includes(name));
 }
 

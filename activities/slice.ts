@@ -28,6 +28,8 @@ export function sliceActivities({
       refuseOther(installation, input);
       return deleteUntilGone(machinesOf(input.ref.kind), input, tellPool(outbox, input));
     },
+    putAside: ({ ref, uid, host, reason }) =>
+      translated(async () => machinesOf(ref.kind).putAside?.({ ref, uid, host }, reason)),
     isJobOpen: (job) => isChainOpen(Context.current().client, job),
   };
 }

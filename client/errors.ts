@@ -1,6 +1,6 @@
 /** What a caller of the library can act on. Messages say what, which, and what to do; the command line prints them as they are. */
 
-/** The job is wrong: nothing was submitted. `message` holds every problem, formatted. */
+/** The job, or the change of its file, is wrong: nothing was submitted or changed. `message` holds every problem, formatted. */
 export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';
 }
@@ -26,7 +26,7 @@ export class JobNotFound extends Error {
   }
 }
 
-/** The job is in no state for that, or the change of its file is wrong. Nothing was changed; `message` says why. */
+/** The job is in no state for that, or the slices that it has are of another file. Nothing was changed; `message` says why. */
 export class JobRefused extends Error {
   override readonly name = 'JobRefused';
   readonly id: string;
@@ -60,6 +60,11 @@ export class PoolNotFound extends Error {
     super(`no pool '${pool}' has run ${where}`);
     this.pool = pool;
   }
+}
+
+/** A pool, or a machine of one, that is named is not there. `message` has those that are. */
+export class MachineNotFound extends Error {
+  override readonly name = 'MachineNotFound';
 }
 
 /** The pool refused a call, and nothing was changed. `message` says why: for files, every problem with its place. */

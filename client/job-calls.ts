@@ -16,13 +16,15 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { SliceDeletion, StuckDeletion } from '../domain/lease.js';
 import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
-import { JobNotFound, JobRefused } from './errors.js';
+import { JobInvalid, JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
 import { updateAnswer } from './update-answer.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
 /** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
 export interface JobEdit {
+  /** Host name of the computer of who asks. */
+  readonly from?: string;
   /** The whole file, as plain JSON; absent: `set` changes the one in force. */
   readonly job?: unknown;
   readonly set?: NonNullable<EditCall['set']>;
@@ -37,7 +39,9 @@ export interface JobEdit {
 }
 
 /** `zone`: the one of the job's zones that is asked first. */
-export type RequeuePlace = Pick<RequeueCall, 'zone'>;
+export type RequeuePlace = Pick<RequeueCall, 'zone' | 'from'>;
+/** Without modules: all of the job's; `force`: also what is found unchanged. */
+export type SetUpWish = Pick<SetUpCall, 'modules' | 'force' | 'from'>;
 /** `replace`: slices in place of which other machines are asked for. */
 export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
 
@@ -88,8 +92,7 @@ export class JobCalls {
     return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
   }
 
-  /** @param wish without modules: all of the job's; `force`: also what is found unchanged */
-  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string> {
+  setUp(id: string, by: string, wish: SetUpWish): Promise<string> {
     return this.#answer(id, () => this.#handle(id).executeUpdate(setUpUpdate, { args: [{ v: 1, by, ...wish }] }));
   }
 
@@ -135,6 +138,7 @@ export class JobCalls {
     return updateAnswer(this.#options.calls, update, {
       whom: `job ${id}`,
       refused: (why) => new JobRefused(id, why),
+      invalid: (why) => new JobInvalid(why),
       notFound: () => new JobNotFound(id, this.#options.where),
     });
   }

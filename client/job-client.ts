@@ -1,9 +1,9 @@
-import type { JobView, SetUpCall } from '../contract/job.js';
+import type { JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import { HttpJobs } from './http/http-jobs.js';
 import type { ServerOptions } from './http/server-options.js';
-import type { JobEdit, JobRestart, RequeuePlace } from './job-calls.js';
+import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
 import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobFilter } from './job-query.js';
@@ -122,7 +122,7 @@ export class JobClient {
   }
 
   /** Makes modules ready once more on the hosts that it holds, beside its command; returns once it is noted. @throws JobRefused, JobNotFound */
-  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'> = {}): Promise<string> {
+  setUp(id: string, by: string, wish: SetUpWish = {}): Promise<string> {
     return this.#jobs.setUp(id, by, wish);
   }
 

@@ -1,7 +1,7 @@
-import type { JobView, SetUpCall } from '../contract/job.js';
+import type { JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
-import type { JobEdit, JobRestart, RequeuePlace } from './job-calls.js';
+import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
 import type { JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -35,7 +35,7 @@ export interface JobPort {
   stop(id: string, asker: Asker, release: boolean): Promise<string>;
   resume(id: string, by: string, edit: JobEdit): Promise<string>;
   restart(id: string, by: string, edit: JobRestart): Promise<string>;
-  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string>;
+  setUp(id: string, by: string, wish: SetUpWish): Promise<string>;
   requeue(id: string, by: string, place: RequeuePlace): Promise<string>;
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;

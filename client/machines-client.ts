@@ -8,7 +8,9 @@ import {
   type MachineVerb,
 } from '../contract/machines.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
-import { PoolRefused, TemporalUnreachable } from './errors.js';
+import { FailureType } from '../domain/failure-types.js';
+import { MachineNotFound, PoolRefused, TemporalUnreachable } from './errors.js';
+import { innermost } from './update-answer.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
 export interface MachinesCall {
@@ -23,7 +25,7 @@ export interface MachinesCall {
 }
 
 /**
- * What operators ask of a pool's own machines, which a worker reaches. Rejects with `PoolRefused` (nothing was changed),
+ * What operators ask of a pool's own machines, which a worker reaches. Rejects with `PoolRefused` (nothing was changed), `MachineNotFound`,
  * `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
  */
 export interface MachinesClient {
@@ -67,8 +69,7 @@ export class TemporalMachines implements MachinesClient {
         `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
         'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
       );
-    throw new PoolRefused(this.pool, innermost(failure).message);
+    const { message, type } = innermost(failure);
+    throw type === FailureType.NotFound ? new MachineNotFound(message) : new PoolRefused(this.pool, message);
   }
 }
-
-const innermost = (error: Error): Error => (error.cause instanceof Error ? innermost(error.cause) : error);

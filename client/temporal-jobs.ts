@@ -5,11 +5,11 @@ import type { SliceDeletion } from '../domain/lease.js';
 import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
-import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
+import { describeQuery, type JobMemo, type JobView } from '../contract/job.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
-import { JobCalls, type JobEdit, type JobRestart, type RequeuePlace } from './job-calls.js';
+import { JobCalls, type JobEdit, type JobRestart, type RequeuePlace, type SetUpWish } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
 import { describeJob, isAttended, readable } from './job-executions.js';
 import { countJobs, findJobs, type JobCounts } from './job-finding.js';
@@ -137,7 +137,7 @@ export class TemporalJobs implements JobPort {
     return this.#people.resume(id, by, edit);
   }
 
-  async setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string> {
+  async setUp(id: string, by: string, wish: SetUpWish): Promise<string> {
     await this.#mustBeOpen(id);
     return this.#people.setUp(id, by, wish);
   }

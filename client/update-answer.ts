@@ -1,4 +1,5 @@
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
+import { FailureType } from '../domain/failure-types.js';
 import { TemporalUnreachable } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
@@ -11,6 +12,8 @@ export interface UpdateErrors {
   readonly whom: string;
   readonly refused: (why: string) => Error;
   readonly notFound: () => Error;
+  /** Of a file that is wrong in itself; absent: as `refused`. */
+  readonly invalid?: (why: string) => Error;
 }
 
 /** The sentence that an update of a job or a pool answers with. The other errors are left as they are. */
@@ -24,13 +27,19 @@ export async function updateAnswer(
   return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
 }
 
-async function inOurWords<T>(call: () => Promise<T>, { whom, refused, notFound }: UpdateErrors): Promise<T> {
+async function inOurWords<T>(
+  call: () => Promise<T>,
+  { whom, refused, notFound, invalid = refused }: UpdateErrors,
+): Promise<T> {
   try {
     return await call();
   } catch (error) {
     const [{ WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError }, { WorkflowNotFoundError }] =
       await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
-    if (error instanceof WorkflowUpdateFailedError) throw refused(messageOf(error.cause ?? error));
+    if (error instanceof WorkflowUpdateFailedError) {
+      const { message, type } = innermost(error.cause ?? error);
+      throw type === FailureType.InvalidJob ? invalid(message) : refused(message);
+    }
     if (error instanceof WorkflowNotFoundError) throw notFound();
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
       throw new TemporalUnreachable(
@@ -42,7 +51,6 @@ async function inOurWords<T>(call: () => Promise<T>, { whom, refused, notFound }
   }
 }
 
-/** The innermost failure: an activity's stands under one that says only that it failed. */
-function messageOf(error: Error): string {
-  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
-}
+/** An activity's failure stands under one that says only that it failed. */
+export const innermost = (error: Error & { readonly type?: unknown }): Error & { readonly type?: unknown } =>
+  error.cause instanceof Error ? innermost(error.cause) : error;

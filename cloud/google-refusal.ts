@@ -185,8 +185,14 @@ function quotaProject({ message, reason, metadata = {} }: GoogleError): GoogleRe
   };
 }
 
+/** Of a policy, and of a zone without Cloud TPU (dstackai/gpuhunt#98, 2024-09). */
+const UNKNOWN_ZONE_TEXTS: readonly RegExp[] = [
+  /Permission denied on 'locations\/([^']+)'/,
+  /^Location ([a-z0-9-]+) is not found or access is unauthorized/i,
+];
+
 function unknownZone({ message, reason }: GoogleError): GoogleRefusal | undefined {
-  const text = /Permission denied on 'locations\/([^']+)'/.exec(message);
+  const text = UNKNOWN_ZONE_TEXTS.map((each) => each.exec(message)).find((found) => found !== null) ?? null;
   if (reason !== 'LOCATION_POLICY_VIOLATED' && text === null) return undefined;
   return {
     kind: 'unknown-zone',

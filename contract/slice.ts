@@ -90,6 +90,17 @@ export interface DeleteSliceInput {
   readonly lease?: LeaseId;
 }
 
+/** A machine of one's own that a slice holds, and that has failed the slice's command. */
+export interface BrokenMachine {
+  readonly ref: MachineRef;
+  /** Of the slice. */
+  readonly uid: string;
+  /** Its number in the slice. */
+  readonly host: number;
+  /** In words, for operators. */
+  readonly reason: string;
+}
+
 export interface SliceActivities {
   createSlice(plan: MachinePlan): Promise<CreateAnswer>;
   /** One direct look. */
@@ -98,6 +109,8 @@ export interface SliceActivities {
   awaitSlice(input: AwaitSliceInput): Promise<Condition>;
   /** Deletes until nothing of this name and owner is seen any more. Never touches a foreign resource. */
   deleteUntilGone(input: DeleteSliceInput): Promise<void>;
+  /** Nothing more begins on the machine until somebody has checked it. Repeating is safe. */
+  putAside(machine: BrokenMachine): Promise<void>;
   /** Whether the chain of runs that began with `run` has an open run. */
   isJobOpen(job: JobRef): Promise<boolean>;
 }

@@ -17,6 +17,8 @@ export const FailureType = {
   Refused: 'Refused',
   /** A worker of another installation had the task in hand: it decides nothing, and one of the right installation repeats it. */
   ForeignQueue: 'ForeignQueue',
+  /** What a call names is not there. Of workflows of jobctl's own alone. */
+  NotFound: 'NotFound',
   /** A message, host or lease of an older epoch tried to change something. Never retried. */
   Fenced: 'Fenced',
 } as const;

@@ -33,6 +33,8 @@ export const Metric = {
   StuckSlices: 'jobctl_stuck_slices_total',
   /** Counter {scope}: slices that the provider refused to a job. `installation`: a person has to act. */
   Refusals: 'jobctl_slice_refusals_total',
+  /** Counter {pool, kind}: machines that jobs were moved away from because they broke the command. */
+  BrokenMachines: 'jobctl_broken_machines_total',
   /** Counter {workflow, signal, reason}: messages that a workflow dropped, `malformed`, or kept, `unknown-version`. */
   RefusedMessages: 'jobctl_refused_messages_total',
   /** Counter: sweeps of the janitor that came to their end. */

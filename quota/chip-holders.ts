@@ -70,9 +70,12 @@ export function userShares(pool: Pool): readonly UserShare[] {
     shares.set(key, share);
     return share;
   };
+  // A job that asks in several zones has a lease for each, and so has one that waits while its former lease drains.
+  const seen = new Set<string>();
   for (const holder of chipHolders(pool)) {
     const share = shareOf(holder);
-    share.jobs++;
+    if (!seen.has(holder.job)) share.jobs++;
+    seen.add(holder.job);
     share.chips += holder.chips ?? 0;
     if (holder.isBorrowing) share.borrowed += holder.chips ?? 0;
   }

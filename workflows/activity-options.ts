@@ -47,6 +47,12 @@ const PATIENT = {
 
 export const looks = calls<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
 
+/** A job does not wait for ever for that: it goes on, and may meet the same machine again. */
+export const aside = calls<Pick<SliceActivities, 'putAside'>>({
+  ...PATIENT,
+  retry: { ...PATIENT.retry, maximumAttempts: 20 },
+});
+
 /** A refusal here must not stop a lease from coming back, so nothing ends these but success. */
 const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
 

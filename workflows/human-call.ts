@@ -7,6 +7,10 @@ import { shortened } from '../domain/problem.js';
 export const refusal = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message: shortened(message) });
 
+/** The same of a job file that is wrong in itself, whatever state the job is in: as at submit. */
+export const wrongFile = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
+
 /** For validators of updates. @throws refusal of a call that does not have its contract's form */
 export function mustBeForm<T>(form: Form<T>, call: unknown): void {
   const checked = form(call);

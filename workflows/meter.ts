@@ -18,6 +18,10 @@ export const meter = {
   refused(scope: RefusalScope): void {
     metricMeter.createCounter(counterName(Metric.Refusals)).add(1, { scope });
   },
+  /** A machine that was at fault is used no more. */
+  machineReplaced(pool: string, kind: string): void {
+    metricMeter.createCounter(counterName(Metric.BrokenMachines)).add(1, { pool, kind });
+  },
   /** @param reason `malformed`: dropped; `unknown-version`: kept for a later version of this workflow */
   refusedMessage(workflow: string, signal: string, reason: 'malformed' | 'unknown-version'): void {
     metricMeter.createCounter(counterName(Metric.RefusedMessages)).add(1, { workflow, signal, reason });

@@ -1,3 +1,4 @@
+import type { Asker } from '../../domain/job-state.js';
 import type { JobClient } from '../job-client.js';
 import type { TemporalJobsOptions } from '../temporal-jobs.js';
 import { askerAt } from './asker.js';
@@ -25,7 +26,7 @@ export interface AskOptions {
 export async function askJob(
   job: string,
   flags: AskFlags,
-  call: (client: JobClient, by: string) => Promise<string>,
+  call: (client: JobClient, asker: Asker) => Promise<string>,
   options: AskOptions = {},
 ): Promise<number> {
   const { context = contextToChange(flags), store } = options;
@@ -33,8 +34,8 @@ export async function askJob(
   return withClient(
     context,
     async (client) => {
-      const { by } = await askerAt(client, flags.by, context);
-      const message = await call(client, by).finally(() => uploading.end());
+      const asker = await askerAt(client, flags.by, context);
+      const message = await call(client, asker).finally(() => uploading.end());
       const { phase } = await client.row(job);
       const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
       printOut(`${text}\n`);

@@ -23,7 +23,7 @@ export const EXIT_CODES_TEXT = `Exit codes:
   0    done; with --wait: the job succeeded
   1    the job failed without an exit code, or jobctl failed
   2    wrong usage, or a wrong file: nothing was submitted
-  3    no such job, or pool
+  3    no such job, pool or machine
   4    refused: the name is in use with other content, or a pool refused the job
   5    Temporal, a server of jobctl, the store or the cloud does not answer, or nobody is logged in
   124  the time of wait --timeout or delete --timeout is over; what it waited for goes on

@@ -40,6 +40,8 @@ function byName(error: Error): Explained {
       return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNameTaken':
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
+    case 'MachineNotFound':
+      return told(ExitCode.NotFound);
     case 'PoolNotFound':
       return told(ExitCode.NotFound, 'a pool runs from its first job on, or from `jobctl quota apply`');
     case 'Forbidden':

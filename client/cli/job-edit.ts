@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Assignment } from '../../domain/job-file/assignment.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { parseSetOption } from '../../domain/job-file/set-option.js';
+import type { Asker } from '../../domain/job-state.js';
 import { formatProblems } from '../../domain/problem.js';
 import { SECRET_NAME, secretNamed } from '../../domain/secret-reference.js';
 import type { JobEdit } from '../job-calls.js';
@@ -46,9 +47,10 @@ export async function askWithEdit(
   // Of a job whose file is not given, it is packed when the job has told what stays behind.
   const folder = flags.file === undefined ? flags.bundle : undefined;
   const store = await storeForFiles(folder === undefined ? (edit.files ?? {}) : { [folder]: true }, context);
-  const ask = async (client: JobClient, by: string): Promise<string> => {
+  const ask = async (client: JobClient, { by, from }: Asker): Promise<string> => {
     if (key !== undefined) await refuseOtherKey(client, job, key);
-    return call(client, by, folder === undefined ? edit : await withBundle(client, job, folder, edit));
+    const whole = folder === undefined ? edit : await withBundle(client, job, folder, edit);
+    return call(client, by, from === undefined ? whole : { ...whole, from });
   };
   return askJob(job, flags, ask, { context, store });
 }

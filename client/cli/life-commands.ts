@@ -73,7 +73,7 @@ Examples:
 
 function registerRestart(program: Command, invocation: Invocation): void {
   const command = editing(asking(program.command('restart')))
-    .option('--replace [slices]', 'with other machines in place of all slices, or of these: 0,3')
+    .option('--replace [slices]', 'with other machines in place of all slices, or of these: 0,3 (write JOB before it)')
     .summary('start the command again on the same slices')
     .description(
       'Ends the command, with grace, and starts it again on the same slices, with the same or a changed job file.',

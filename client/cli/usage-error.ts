@@ -22,7 +22,7 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
     ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
     ...(verb === 'jobctl submit' && what.startsWith('too many')
       ? ['a command goes behind --: jobctl submit FILE -- CMD..']
-      : behindDashes(own, what, program)),
+      : [...behindDashes(own, what, program), ...takenByFlag(own, what, program)]),
     `\`${verb} --help\` shows what there is`,
   );
 }
@@ -42,6 +42,20 @@ function behindDashes(own: readonly string[], what: string, program: Command): r
     return [`a command goes behind --: ${typedCommand()} ${line}`];
   }
   return [];
+}
+
+/** `restart --replace train`: the flag may have a value, and has taken the word that was meant for the argument. */
+function takenByFlag(own: readonly string[], what: string, program: Command): readonly string[] {
+  const argument = /^missing required argument '(.*)'/.exec(what)?.[1];
+  const [verb = '', ...rest] = own;
+  const options = program.commands.find((command) => command.name() === verb)?.options ?? [];
+  const at = rest.findIndex((word) => options.some(({ long, optional }) => optional && long === word));
+  const [flag, taken] = [rest[at], rest[at + 1]];
+  if (argument === undefined || flag === undefined || taken === undefined || taken.startsWith('-')) return [];
+  const line = shellWords([verb, taken, ...rest.slice(0, at + 1), ...rest.slice(at + 2)]);
+  return [
+    `${flag} takes the word behind it, '${taken}', as its own; write the ${argument} first: ${typedCommand()} ${line}`,
+  ];
 }
 
 /** Of an option that takes one of a few words. */

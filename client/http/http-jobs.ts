@@ -10,12 +10,12 @@ import type {
   submittedSchema,
   waitedSchema,
 } from '../../contract/api/jobs.js';
-import type { JobView, SetUpCall } from '../../contract/job.js';
+import type { JobView } from '../../contract/job.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
 import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated, ServerRefused } from '../errors.js';
-import type { JobEdit, JobRestart, RequeuePlace } from '../job-calls.js';
+import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from '../job-calls.js';
 import type { JobCounts } from '../job-finding.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobFilter } from '../job-query.js';
@@ -171,15 +171,19 @@ export class HttpJobs implements JobPort {
     return this.#edit(id, 'restart', edit);
   }
 
-  setUp(id: string, _by: string, { modules, force }: Pick<SetUpCall, 'modules' | 'force'>): Promise<string> {
+  setUp(id: string, _by: string, { modules, force, from }: SetUpWish): Promise<string> {
     return this.#tell(id, 'setup', {
       ...(modules === undefined ? {} : { modules }),
       ...(force === undefined ? {} : { force }),
+      ...(from === undefined ? {} : { from }),
     });
   }
 
-  requeue(id: string, _by: string, { zone }: RequeuePlace): Promise<string> {
-    return this.#tell(id, 'requeue', zone === undefined ? {} : { zone });
+  requeue(id: string, _by: string, { zone, from }: RequeuePlace): Promise<string> {
+    return this.#tell(id, 'requeue', {
+      ...(zone === undefined ? {} : { zone }),
+      ...(from === undefined ? {} : { from }),
+    });
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
@@ -233,7 +237,7 @@ export class HttpJobs implements JobPort {
     const own: Meanings = {
       'not-found': () => new JobNotFound(id, `on ${this.#calls.address}`),
       refused: (why) => new JobRefused(id, why),
-      ...(ask.method === 'POST' && { invalid: (why: string) => new JobRefused(id, why) }),
+      ...(ask.method === 'POST' && { invalid: (why: string) => new JobInvalid(why) }),
     };
     const path = `v1/jobs/${encodeURIComponent(id)}${below}`;
     return this.#calls.json<T>({ ...ask, path, meanings: { ...own, ...ask.meanings } });

@@ -66,6 +66,11 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
    * @throws CloudUnavailable also if only a part could be listed
    */
   listOwned(account: string, owner: string): Promise<readonly OwnedResource<RefOf<K>>[]>;
+  /** Of a provider whose machines come back: nothing more begins on this one until it was checked. Repeating is safe. */
+  putAside?(
+    machine: { readonly ref: RefOf<K>; readonly uid: string; readonly host: number },
+    reason: string,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -37,6 +37,7 @@ export const requeueBody = askerBody.extend({
   zone: z.string().max(100).optional().describe("The one of the job's zones that is asked first."),
 });
 export const setUpBody = z.strictObject({
+  from: z.string().max(255).optional(),
   modules: z.array(z.string().max(100)).max(100).optional(),
   force: z.boolean().optional(),
 });

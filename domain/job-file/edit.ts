@@ -20,7 +20,8 @@ export interface JobInForce {
 
 export type CheckedEdit =
   | { readonly ok: true; readonly job: unknown; readonly spec: JobSpec }
-  | { readonly ok: false; readonly message: string };
+  /** `isWrong`: the file is no good one. Absent: it is, and another than these slices were made from. */
+  | { readonly ok: false; readonly message: string; readonly isWrong?: true };
 
 /**
  * The job by another file on the slices that it has. The whole file is checked as at submit; what its slices, its lease and its
@@ -29,10 +30,10 @@ export type CheckedEdit =
  */
 export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): CheckedEdit {
   const assigned = set.length === 0 ? { tree: job ?? present.job } : assignAll(job ?? present.job, set);
-  if ('blocked' in assigned) return refused([notASection(assigned.by.path, assigned.value)]);
+  if ('blocked' in assigned) return wrong([notASection(assigned.by.path, assigned.value)]);
   const edited = assigned.tree;
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
-  if (!after.ok) return refused(after.problems);
+  if (!after.ok) return wrong(after.problems);
   const problems = before.ok ? changesOfSlices(before.spec, after.spec) : [];
   if (problems.length > 0) return refused(problems);
   const { namedPricing: _, ...rest } = after.spec;
@@ -46,7 +47,9 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
   return { ok: true, job: edited, spec: bindJobName({ ...rest, ...kept }, present.id) };
 }
 
-const refused = (problems: readonly Problem[]): CheckedEdit => ({ ok: false, message: formatProblems(problems) });
+const wrong = (problems: readonly Problem[]): CheckedEdit => ({ ...refused(problems), isWrong: true });
+
+const refused = (problems: readonly Problem[]) => ({ ok: false, message: formatProblems(problems) }) as const;
 
 const notASection = (path: Path, value: unknown): Problem => ({
   path,

@@ -29,12 +29,25 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(
 
 const DURATION_ERROR = 'a number of seconds or a duration such as 90s, 5m or 1h';
 
-/** A duration: a number of seconds, or `90s`, `5m`, `1h`. */
-export const duration = (): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
+const HOURS_PER: Readonly<Record<string, number>> = { d: 24, w: 168 };
+
+/** @param written what is no duration; of days and weeks their hours are said */
+function durationError(written: unknown, bound: string | undefined): string {
+  const [, count, unit] = /^\s*(\d+(?:\.\d+)?)\s*([dw])(?:ays?|eeks?)?\s*$/i.exec(String(written)) ?? [];
+  const hours = Number(count) * (HOURS_PER[unit?.toLowerCase() ?? ''] ?? NaN);
+  const inHours = Number.isNaN(hours) ? '' : `; days are no unit here: ${String(written).trim()} is ${hours}h`;
+  return `${DURATION_ERROR}${inHours}${bound === undefined ? '' : `; ${bound}`}`;
+}
+
+/**
+ * A duration: a number of seconds, or `90s`, `5m`, `1h`.
+ * @param bound a clause about the longest one, for whoever writes what is no duration
+ */
+export const duration = (bound?: string): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
   z.union(
     [
       z.number({ error: DURATION_ERROR }).nonnegative({ error: DURATION_ERROR }),
-      z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR }),
+      z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: ({ input }) => durationError(input, bound) }),
     ],
     {
       error: DURATION_ERROR,

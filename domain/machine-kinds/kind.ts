@@ -223,6 +223,8 @@ export interface MachineKind<
    * @param orPools a remark for the value of a key that the pool may give instead
    */
   requestFacts(spec: Request & Slices, orPools: (key: string) => string): readonly (readonly [string, string])[];
+  /** When the provider ends a request or a slice by itself, in one clause; undefined if it does not. @param orPools as above */
+  endsText?(spec: Request & Slices, orPools?: (key: string) => string): string | undefined;
   /** `v5litepod-16, spot` */
   planText(plan: Plan): string;
   /** The same with all that a person looks for when hosts behave strangely. */

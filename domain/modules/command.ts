@@ -24,6 +24,18 @@ export interface CommandSpec {
 const SUCCESS = ['all', 'first', 'any'] as const;
 type Success = (typeof SUCCESS)[number];
 
+/** Which host's success the job waits for, and undefined if it waits for all. Hosts are numbered as in the job's logs. */
+export function awaitedHost({ hosts, success }: Pick<CommandSpec, 'hosts' | 'success'>): string | undefined {
+  switch (success) {
+    case undefined:
+      return undefined;
+    case 'first':
+      return `host ${hosts === 'all' ? 0 : Math.min(...hosts)} alone`;
+    case 'any':
+      return 'any one of them';
+  }
+}
+
 export const commandForm = () =>
   section({
     run: text().nullish().describe('Runs under bash -lc on the chosen hosts; ${section.key} is replaced.'),

@@ -83,11 +83,11 @@ type Interruption =
   | { readonly do: 'believe end' }
   | { readonly do: 'interrupt' };
 
-/** Another try, paid by a budget, after these slices were replaced. `all, next zone`: a gang lies in one zone. */
+/** Another try, paid by a budget, after these slices were replaced. */
 interface Retry {
   readonly do: 'retry';
   readonly budget: Budget;
-  readonly replace: 'nothing' | 'lost slices' | 'its slice' | 'all, next zone';
+  readonly replace: 'nothing' | 'lost slices' | 'its slice';
 }
 interface Failure {
   readonly do: 'fail';

@@ -4,7 +4,7 @@ import type { Rows } from './row.js';
 const EVIDENCE = ['preempted', 'failed', 'deleting', 'missing', 'foreign', 'wrong host key'] as const;
 const DIRECT = ['directly', 'directly, a second time'] as const;
 /** Refusals that repeating alone does not end. */
-const LASTING = ['zone refused for good', 'request refused', 'refused, unknown'] as const;
+const LASTING = ['zone refused for good', 'request refused', 'refused, unknown', 'refused, a right'] as const;
 
 /** Slices that may be lost, and slices that are not there yet. */
 export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
@@ -94,13 +94,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
     },
     {
       name: 'another zone may accept what this one refuses',
-      when: { because: [...LASTING, 'refused, a right'], zones: 'left' },
-      decision: { do: 'next zone' },
-    },
-    // A person ends that too; meanwhile each zone is asked in its turn, for the first that lets us in.
-    {
-      name: 'every zone refuses it as a matter of rights',
-      when: { because: 'refused, a right', zones: 'none' },
+      when: { because: LASTING, zones: 'left' },
       decision: { do: 'next zone' },
     },
     {
@@ -108,29 +102,15 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { because: 'request refused', zones: 'none', command: 'never ran' },
       decision: failed('infrastructure'),
     },
+    // Google's offers change, and a person may end the rest: each zone is asked in its turn, for the first that takes it.
     {
       name: 'every zone refuses what was accepted before',
-      when: { because: 'request refused', zones: 'none', command: 'ran before', infrastructure: 'left' },
-      decision: retry('infrastructure', 'all, next zone'),
+      when: { because: 'request refused', zones: 'none', command: 'ran before' },
+      decision: { do: 'next zone' },
     },
     {
       name: 'every zone refuses, for a reason that may pass',
-      when: { because: ['zone refused for good', 'refused, unknown'], zones: 'none', infrastructure: 'left' },
-      decision: retry('infrastructure', 'all, next zone'),
-    },
-    {
-      name: 'every zone refuses a job that never ran, and the budget is spent',
-      when: {
-        because: ['zone refused for good', 'refused, unknown'],
-        zones: 'none',
-        command: 'never ran',
-        infrastructure: 'spent',
-      },
-      decision: outOf('infrastructure'),
-    },
-    {
-      name: 'every zone refuses a job that ran before, and the budget is spent',
-      when: { because: LASTING, zones: 'none', command: 'ran before', infrastructure: 'spent' },
+      when: { because: ['zone refused for good', 'refused, unknown', 'refused, a right'], zones: 'none' },
       decision: { do: 'next zone' },
     },
     { name: 'the lease does not stand', when: { because: 'lease lost' }, decision: { do: 'ask for lease' } },

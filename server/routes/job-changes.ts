@@ -79,7 +79,7 @@ export function registerJobChanges(
         const { job, set } = edit;
         const wanted = { ...(job === undefined ? {} : { job }), ...(set === undefined ? {} : { set }) };
         const { problems } = isEdit(edit) ? await dear.run('edit', wanted, call.caller.id) : {};
-        if (problems !== undefined) throw new ApiError('refused', problems);
+        if (problems !== undefined) throw new ApiError('invalid', problems);
         return { message: await client[verb](id, call.caller.id, editOf(edit)) };
       },
     );
@@ -93,8 +93,8 @@ export function registerJobChanges(
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'requeue', request.params.id);
-      const { zone } = request.body ?? {};
-      const place = zone === undefined ? {} : { zone };
+      const { zone, from } = request.body ?? {};
+      const place = { ...(zone === undefined ? {} : { zone }), ...(from === undefined ? {} : { from }) };
       return { message: await client.requeue(request.params.id, call.caller.id, place) };
     },
   );
@@ -105,8 +105,12 @@ export function registerJobChanges(
     async (request) => {
       const call = callOf(request);
       await gate.job(call, 'setup', request.params.id);
-      const { modules, force } = request.body ?? {};
-      const wish = { ...(modules === undefined ? {} : { modules }), ...(force === undefined ? {} : { force }) };
+      const { modules, force, from } = request.body ?? {};
+      const wish = {
+        ...(modules === undefined ? {} : { modules }),
+        ...(force === undefined ? {} : { force }),
+        ...(from === undefined ? {} : { from }),
+      };
       return { message: await client.setUp(request.params.id, call.caller.id, wish) };
     },
   );
@@ -168,8 +172,9 @@ const editRoute = <Schema>(verb: RouteVerb, schema: Schema, limits: ServerConfig
 const isEdit = ({ job, set, files }: ApiEdit): boolean =>
   job !== undefined || (set?.length ?? 0) > 0 || files !== undefined;
 
-function editOf({ job, set, source, files, identityKeys }: ApiEdit): JobEdit {
+function editOf({ from, job, set, source, files, identityKeys }: ApiEdit): JobEdit {
   return {
+    ...(from === undefined ? {} : { from }),
     ...(job === undefined ? {} : { job }),
     ...(set === undefined ? {} : { set }),
     ...(source === undefined ? {} : { source }),

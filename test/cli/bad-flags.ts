@@ -14,6 +14,21 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['frobnicate'],
     wants: [`jobctl: unknown command 'frobnicate'`, '  `jobctl --help` shows what there is'].join('\n'),
   },
+  'a flag that has taken the job for its value': {
+    args: ['restart', '--replace', 'train-7f3k', '--by', 'ann'],
+    wants: [
+      `jobctl restart: missing required argument 'job'`,
+      "  --replace takes the word behind it, 'train-7f3k', as its own; write the job first: jobctl restart train-7f3k --replace --by ann",
+      '  `jobctl restart --help` shows what there is',
+    ].join('\n'),
+  },
+  'slices that are a job': {
+    args: ['restart', 'train-7f3k', '--replace', 'train-7f3k'],
+    wants: [
+      "--replace: 'train-7f3k' is no slice",
+      '  it takes numbers of slices from 0, such as --replace 0,3, or nothing for all; the job stands before it: jobctl restart JOB --replace',
+    ].join('\n'),
+  },
   'an unknown flag': WITH(
     [
       `jobctl submit: unknown option '--wiat'`,

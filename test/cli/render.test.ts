@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
 import { jobHeader } from '../../client/cli/render/job-header.js';
 import { renderJobStatus } from '../../client/cli/render/job-status.js';
+import { renderWhy } from '../../client/cli/render/why.js';
+import { jobEssentials } from '../../client/cli/verbs/validate.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import {
   cutToWidth,
@@ -173,6 +175,67 @@ describe('jobctl status', () => {
       '  .. 2 events before: jobctl logs train-7f3k --job',
       ...events.slice(2).map(({ text }, i) => `  2026-11-21T12:00:${String(i + 2).padStart(2, '0')}Z  ${text}`),
     ]);
+  });
+});
+
+describe('whom a job waits for, and when its provider ends what it has', () => {
+  const place = { bucket: undefined, uiUrl: undefined, namespace: undefined };
+  const tpu = { accelerator: 'v5litepod-16', zone: 'us-east5-a' };
+  const cases: Record<string, { file: object; command?: string; ends?: string }> = {
+    'all hosts, and nothing ends by itself': { file: {}, command: 'x .. (on all hosts)' },
+    'the first host': {
+      file: { command: { run: 'x', success: 'first' } },
+      command: 'x (on all hosts; ends with the success of host 0 alone)',
+    },
+    'the first of some': {
+      file: { command: { run: 'x', workers: [3, 2], success: 'first' } },
+      command: 'x (on host 3, 2; ends with the success of host 2 alone)',
+    },
+    'any host': {
+      file: { command: { run: 'x', success: 'any' } },
+      command: 'x (on all hosts; ends with the success of any one of them)',
+    },
+    'flex-start': {
+      file: { tpu: { ...tpu, run_duration: '24h', valid_until: '6h' } },
+      ends: 'Google ends a slice 24h after its start, and a request that has had no chips for 6h, which is made anew',
+    },
+    'flex-start without a duration': {
+      file: { tpu: { ...tpu, pricing: 'flex-start' } },
+      ends: 'Google ends a slice 168h after its start',
+    },
+    'any pricing': {
+      file: { tpu: { ...tpu, pricing: 'any', run_duration: '90m' } },
+      ends: 'Google ends a slice of a flex-start tier 90m after its start',
+    },
+    'a deadline alone': {
+      file: { tpu: { ...tpu, pricing: 'spot', valid_until: '6h' } },
+      ends: 'Google ends a request that has had no chips for 6h, which is made anew',
+    },
+  };
+  for (const [name, { file, command, ends }] of Object.entries(cases))
+    it(`${name}: validate, status and why`, () => {
+      const view = { spec: spec(file), phase: 'running', slices: [], events: [] } as unknown as JobView;
+      const listed = {
+        validate: jobEssentials({ spec: view.spec, leftToPool: [] }),
+        status: renderJobStatus(row(), { view }, place, T0),
+      };
+      for (const [verb, lines] of Object.entries(listed)) {
+        const cells = lines.map((line) => line.trim().split(/ {2,}/));
+        const of = (key: string): string | undefined => cells.find(([first]) => first === key)?.[1];
+        if (command !== undefined) assert.equal(of('command'), command, verb);
+        assert.equal(of('ends'), ends, verb);
+      }
+      const host = /success of (.*)\)$/.exec(command ?? '')?.[1];
+      const want = [
+        ...(host === undefined ? [] : [`It waits for the success of ${host} (command.success).`]),
+        ...(ends === undefined ? [] : [`${ends}.`]),
+      ];
+      assert.deepEqual(renderWhy(row(), view, T0).slice(1), want);
+    });
+  it('why says nothing of it when the job is over, and of hosts before they run', () => {
+    const view = (phase: string): JobView =>
+      ({ spec: spec({ command: { run: 'x', success: 'any' } }), phase, slices: [] }) as unknown as JobView;
+    for (const phase of ['provisioning', 'succeeded']) assert.equal(renderWhy(row(), view(phase), T0).length, 1, phase);
   });
 });
 

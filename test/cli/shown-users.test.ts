@@ -25,6 +25,14 @@ describe('names in what a pool shows of its users', () => {
     assert.deepEqual(first(shareLines(userShares(view), LOOK), 0), ['USER (unverified)', 'alice', 'bob']);
   });
 
+  it('a job that asks in several zones is one job, with the chips of each', () => {
+    const held = lease(`hedged/${RUN}/1`, { v4: 8 }, { ...at, user: 'alice' });
+    const beside = { ...held, id: `${held.id}/beside-1`, state: 'draining' as const };
+    const former = { ...held, id: `hedged/${RUN}/0`, state: 'draining' as const };
+    const [share] = userShares({ config, leases: [held, beside, former], requests: [] });
+    assert.deepEqual([share?.jobs, share?.chips], [1, 12]);
+  });
+
   it('some are: who took the name of one is marked, and is another user', () => {
     const view = viewOf({ user: 'alice', isVerified: true }, { user: 'alice' });
     assert.deepEqual(first(holderLines(chipHolders(view), 0, LOOK), 1), ['USER', 'alice', 'alice (unverified)']);

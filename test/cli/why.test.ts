@@ -195,7 +195,8 @@ describe('jobctl why of a job that does not wait', () => {
   });
   it('one that has no slice yet: what each slice does', () => {
     const slice = { state: 'waiting', detail: 'no capacity', ref: { name: 'jc-train-g1', zone: 'us-east1-d' } };
-    const view = { slices: [slice] } as unknown as JobView;
+    const spec = { tpu: { pricing: 'spot' } };
+    const view = { phase: 'provisioning', spec, slices: [slice] } as unknown as JobView;
     assert.deepEqual(renderWhy(row({ phase: 'provisioning', attempts: 0, why: 'asking' }), view, T0 + 40_000), [
       'train-7f3k is provisioning, for 40s: asking.',
       '  jc-train-g1 in us-east1-d: waiting, no capacity',

@@ -113,6 +113,12 @@ export const GOOGLE_REFUSALS: Readonly<Record<string, RecordedRefusal>> = {
     from: ['call'],
     scope: 'zone-lasting',
   },
+  'a zone that is unknown or forbidden, in other words': {
+    code: 7,
+    message: 'Location us-east9-z is not found or access is unauthorized.',
+    from: ['call'],
+    scope: 'zone-lasting',
+  },
   'a right that is missing for one type in one zone': {
     code: 7,
     message:

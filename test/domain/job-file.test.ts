@@ -221,6 +221,13 @@ describe('job file: warnings', () => {
       ],
     );
   });
+  it('a run duration of any pricing holds for flex-start alone, and of flex-start as it stands', () => {
+    const flex = (keys: string): readonly string[] =>
+      warningsOf(`tpu: {accelerator: v6e-1, zone: us-east5-a, run_duration: 2h${keys}}\n`);
+    const [warning = '', ...more] = flex(', pricing: Any');
+    assert.match(warning, /^tpu\.run_duration: holds for pricing flex-start alone, and pricing is any/);
+    assert.deepEqual([more, flex(''), flex(', pricing: flex-start')], [[], [], []]);
+  });
   it('a command that setup.modules leaves out is named', () => {
     assert.match(warningsOf(`${TPU}setup: {modules: []}\ncommand: {run: x}\n`).join(), /^command: does not run/);
   });

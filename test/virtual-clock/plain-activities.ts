@@ -37,6 +37,7 @@ export function plainActivities(taskQueue: string, timings: Timings): ScriptedAc
     recordOutcome: async () => undefined,
     sendLease: (message) => answerLease(message),
     createSlice: async () => ({ kind: 'accepted' }),
+    putAside: async () => undefined,
     inspectSlice: async () => WAITING,
     awaitSlice: async () => READY,
     deleteUntilGone: async () => undefined,

@@ -34,6 +34,7 @@ export function virtualActivities(
     ...plainActivities('virtual', timings),
     ...pool,
     createSlice: (plan: MachinePlan) => cloud.create(plan),
+    putAside: async () => undefined,
     inspectSlice: ({ ref }: { readonly ref: MachineRef }) => cloud.inspect(ref),
     awaitSlice: ({ ref }: { readonly ref: MachineRef }, signal) => cloud.wait(ref, signal),
     deleteUntilGone: ({ ref }: { readonly ref: MachineRef }) => cloud.remove(ref),

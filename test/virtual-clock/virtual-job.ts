@@ -116,6 +116,7 @@ function scripted(script: Script, stop: () => void): ScriptedActivities {
     sendLease: async (message) => {
       if (message.body.kind !== 'request' || script.isGranted !== false) await answerLease(message);
     },
+    putAside: async () => undefined,
     inspectSlice: async () => (script.isProvisioned === undefined ? READY : WAITING),
     awaitSlice: async ({ ref }) => {
       if (script.isProvisioned === undefined || (await script.isProvisioned(ref.zone))) return READY;

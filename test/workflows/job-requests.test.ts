@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { invalidJob } from '../../activities/failures.js';
+import { explainError } from '../../client/cli/explain-error.js';
+import { ExitCode } from '../../client/cli/exit-codes.js';
+import { JobCalls } from '../../client/job-calls.js';
+import type { TemporalCalls } from '../../client/temporal-calls.js';
 import { form } from '../../contract/form.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
-import { refusal } from '../../workflows/human-call.js';
+import { refusal, wrongFile } from '../../workflows/human-call.js';
 import { cancelText, type Request, Requests, requestText } from '../../workflows/job/requests.js';
+import { nextStep } from '../../workflows/job/steps.js';
 import { tpuJob } from '../tpu-job.js';
 
 const T0 = Date.UTC(2026, 10, 23);
@@ -83,6 +89,24 @@ describe('what people asked of a job, when they asked for more than one thing', 
     assert.equal(requestText(again.current as Request), 'bob restarted it with other machines for slice 0, slice 3');
   });
 
+  it('a requeue is in the log also if the job has given everything back for the one before', async () => {
+    const noted: string[] = [];
+    const begun: string[] = [];
+    const requests = new Requests();
+    const nothing = {
+      ...{ requests, slices: { isWhole: false, present: [] }, attempt: { isRunning: false, isOpen: false } },
+      lease: { isHeld: false, isWanted: false },
+      story: { phase: 'queued', note: (text: string) => noted.push(text) },
+      race: { begin: (zone: string) => begun.push(zone) },
+    } as unknown as Parameters<typeof nextStep>[0];
+    for (const zone of ['us-east5-a', 'us-east1-d']) {
+      requests.requeue({ by: 'ann', from: 'wks-12' }, zone);
+      await nextStep(nothing);
+    }
+    const want = ['us-east5-a', 'us-east1-d'];
+    assert.deepEqual([begun, noted], [want, want.map((zone) => `ann on wks-12 requeued it, ${zone} first`)]);
+  });
+
   it('a cancel is by whoever announced it, and by nobody when that is more than a minute ago', () => {
     const requests = new Requests();
     assert.equal(requests.canceller(T0), undefined);
@@ -125,6 +149,28 @@ describe('another file for an open job', () => {
     const { command, env, graceSeconds, name, priority, tpu } = tpuJob(checked.spec);
     assert.deepEqual([command?.run, env, graceSeconds], ['echo jc-train-7f3k', { LR: '0.1' }, 60]);
     assert.deepEqual([name, priority, tpu.network], ['train', 1, 'from-the-pool'], 'its own, and its pool’s');
+  });
+
+  it('a file that is wrong in itself exits as at submit, one of other slices as a refusal', async () => {
+    const wrong = [['tpu', 'acelerator'], ['name', 'first'], ['grace']].map((path) => ({
+      set: [{ path, value: 'x' }],
+    }));
+    const other = { set: [{ path: ['slices'], value: 2 }] };
+    const codes = [...wrong, other].map(async (request) => {
+      const checked = edit(request);
+      assert.ok(!checked.ok);
+      const failure = checked.isWrong ? wrongFile(checked.message) : refusal(checked.message);
+      const calls = { bounded: (call: () => Promise<unknown>) => call() } as unknown as TemporalCalls;
+      const update = () => Promise.reject(new WorkflowUpdateFailedError('update failed', failure));
+      const people = new JobCalls({
+        calls,
+        upload: async () => ({}),
+        temporal: { workflow: { getHandle: () => ({ executeUpdate: update }) } },
+      } as never);
+      const error = await people.restart(id, 'ann', {}).catch((thrown: unknown) => thrown);
+      return explainError(error, false).exitCode;
+    });
+    assert.deepEqual(await Promise.all(codes), [...wrong.map(() => ExitCode.Usage), ExitCode.Refused]);
   });
 
   it('single values change the file in force', () => {

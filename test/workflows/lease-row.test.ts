@@ -141,6 +141,20 @@ describe('a row of the lease book', () => {
     assert.deepEqual([row.slices, row.gone], [[ref('s2')], ['s1']]);
   });
 
+  it('asks where the gang is that its job goes on with, once the zone before is left', () => {
+    const row = asking();
+    for (const [name, zone] of [
+      ['s-g1', 'a'],
+      ['s-g2', 'b'],
+    ] as const)
+      addSlice(row, { ...ref(name), zone });
+    row.zone = 'a';
+    const zoneAfter = (name: string): string | undefined => {
+      noteGone(row, name);
+      return toLease(row, 0).zone;
+    };
+    assert.deepEqual([zoneAfter('another'), zoneAfter('s-g1'), zoneAfter('s-g2')], ['a', 'b', 'b']);
+  });
   it('forgets the oldest of 51 slices that were seen gone, with its sequence', () => {
     const row = asking();
     const names = Array.from({ length: 51 }, (_, index) => `s${index}`);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { budgetLeft, charge, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
+import { budgetLeft, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { RefusalScope } from '../../domain/slice.js';
+import { REFUSAL_SCOPES, type RefusalScope } from '../../domain/slice.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
 import { Refusals } from '../../workflows/job/refusals.js';
 import { GOOGLE_REFUSALS } from '../cloud/google-refusals.js';
@@ -21,7 +21,6 @@ interface Story {
 interface End {
   readonly at: number;
   readonly zonesLeft: boolean;
-  readonly retriesLeft: boolean;
   readonly scope: RefusalScope;
 }
 
@@ -30,7 +29,6 @@ function play({ answers, zones: count, allowed, command }: Story): End | undefin
   const zones = ZONES.slice(0, count);
   const refusals = new Refusals(TIMINGS);
   const all: Retries = { preemption: 0, infrastructure: allowed, task: 0, requested: 0 };
-  let spent: Retries = NO_RETRIES;
   let at = 0;
   for (const [index, scope] of answers.entries()) {
     refusals.note(zones[at % count] as string, scope);
@@ -40,14 +38,10 @@ function play({ answers, zones: count, allowed, command }: Story): End | undefin
       zones: isLeft ? 'left' : 'none',
       refusals: refusals.areMany ? 'many' : 'few',
       command,
-      ...budgetLeft(spent, all),
+      ...budgetLeft(NO_RETRIES, all),
     });
-    if (decision.do === 'fail')
-      return { at: index, zonesLeft: isLeft, retriesLeft: spent.infrastructure < allowed, scope };
-    if (decision.do === 'retry') {
-      spent = charge(spent, decision.budget);
-      refusals.newRound();
-    }
+    if (decision.do === 'fail') return { at: index, zonesLeft: isLeft, scope };
+    assert.notEqual(decision.do, 'retry', `${scope} costs a retry`);
     if (decision.do !== 'ask again') {
       at += 1;
       refusals.leftZone();
@@ -65,28 +59,35 @@ const story = (scopes: readonly RefusalScope[]): fc.Arbitrary<Story> =>
   });
 
 describe('a job that is refused its slices', () => {
-  it('no text of Google’s that is on record ends one that has run, or has a zone or a retry left', () => {
-    const scopes = [...new Set(Object.values(GOOGLE_REFUSALS).map(({ scope }) => scope))];
+  it('whatever it is answered, it pays no retry, and only a request that is wrong everywhere ends one that never ran', () => {
     let ends = 0;
     fc.assert(
-      fc.property(story(scopes), (told) => {
+      fc.property(story(REFUSAL_SCOPES), (told) => {
         const end = play(told);
         if (end === undefined) return;
         ends += 1;
-        assert.equal(told.command, 'never ran');
-        assert.deepEqual([end.zonesLeft, end.retriesLeft], [false, false]);
+        assert.deepEqual([told.command, end.zonesLeft, end.scope], ['never ran', false, 'request']);
       }),
       { numRuns: 2_000 },
     );
     assert.ok(ends > 100, `${ends} ended: the property must be able to fail`);
   });
 
-  it('capacity, quota, moments and missing rights end none, however long they last', () => {
-    const scopes = ['zone', 'moment', 'installation', 'permission'] as const;
+  it('no text of Google’s that is on record ends one, however long it lasts: it is asked again', () => {
+    const scopes = [...new Set(Object.values(GOOGLE_REFUSALS).map(({ scope }) => scope))];
+    assert.ok(scopes.includes('zone-lasting') && scopes.includes('unknown') && scopes.includes('permission'));
     fc.assert(
       fc.property(story(scopes), (told) => assert.equal(play(told), undefined)),
       { numRuns: 500 },
     );
+  });
+
+  it('a zone that lacks chips has taken the request, whatever it said before', () => {
+    const refusals = new Refusals(TIMINGS);
+    for (const scope of ['unknown', 'moment'] as const) refusals.note('a', scope);
+    assert.equal(refusals.isLeft(['a']), false);
+    refusals.note('a', 'zone');
+    assert.equal(refusals.isLeft(['a']), true);
   });
 
   it('a right that may be missing in one zone alone leaves no zone unasked, in whatever order, and is waited out in turn', () => {

@@ -19,8 +19,8 @@ const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 10, 1);
 const ZONES = ['us-central1-a', 'us-west4-a', 'us-south1-a', 'us-west1-c'];
 const SCOPES: readonly RefusalScope[] = ['zone', 'zone-lasting', 'permission', 'moment', 'unknown', 'request'];
-/** Of one zone of each job: where every zone refuses for a reason that lasts, the job is to end. */
-const PASSING: readonly RefusalScope[] = ['zone', 'moment'];
+/** Of one zone of each job: if every zone says that the request itself is wrong, the job is to end. */
+const PASSING: readonly RefusalScope[] = SCOPES.filter((scope) => scope !== 'request');
 /** What a zone does with a request that comes while it has no chips: lets it wait, says no, or lets it wait and then says no. */
 const MANNERS = ['waits', 'refuses', 'fails'] as const;
 const DELETION_MS = MINUTE;

@@ -1,4 +1,4 @@
-import { condition } from '@temporalio/workflow';
+import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { JobSettings } from '../../contract/job.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
@@ -6,8 +6,9 @@ import { decide } from '../../domain/recovery/decide.js';
 import type { Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
-import { askedMachines, providerOf } from '../../domain/machines.js';
+import { askedMachines, kindOfJob, providerOf } from '../../domain/machines.js';
 import type { RefusalScope } from '../../domain/slice.js';
+import { aside } from '../activity-options.js';
 import { durationText } from '../markdown.js';
 import { meter } from '../meter.js';
 import type { Attempt, AttemptResult } from './attempt.js';
@@ -107,10 +108,7 @@ export class Recovery {
     });
     switch (decision.do) {
       case 'retry':
-        if (decision.replace === 'lost slices') return this.#retry(decision.budget, what, [loss.index]);
-        await this.#retry(decision.budget, what, this.#allSlices);
-        if (loss.cause === 'refused') this.#refusals.newRound();
-        return this.#nextZone(what, loss.cause === 'refused');
+        return this.#retry(decision.budget, what, [loss.index]);
       case 'next zone':
         this.#parts.story.setBack(what);
         if (await this.#followRival(what)) return undefined;
@@ -192,6 +190,7 @@ export class Recovery {
       facts.end === 'machine at fault' && decision.do === 'retry' && decision.budget === 'infrastructure';
     const end = isReplaced ? { ...known, text: `${known.text}: ${this.#suspect.text(result)}` } : known;
     this.#suspect.remember(result, isReplaced);
+    if (isReplaced) await this.#putAside(result);
     switch (decision.do) {
       case 'keep':
         return undefined;
@@ -303,11 +302,27 @@ export class Recovery {
   async #pause(what: string, ms: number): Promise<undefined> {
     const { story, gang, slices, interruptions } = this.#parts;
     if (ms === 0) return undefined;
-    story.move(JobPhase.Provisioning, `${what}; ${gang.zone} is asked again in ${durationText(ms / 1000)}`);
+    const none = this.#refusals.isLeft(this.#zones) ? '' : 'no zone of the job takes it; ';
+    story.move(JobPhase.Provisioning, `${what}; ${none}${gang.zone} is asked again in ${durationText(ms / 1000)}`);
     // A job whose slices are ready beside the first zone need not wait for that one.
     const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
     await condition(isOver, ms, { summary: 'before slices are asked for again' });
     return undefined;
+  }
+
+  /** A machine that a provider takes back is not met again. One's own would be given to the next who asks. */
+  async #putAside(result: AttemptResult): Promise<void> {
+    const { file, story } = this.#parts;
+    meter.machineReplaced(file.spec.pool, kindOfJob(file.spec));
+    const own = this.#suspect.ownMachine(result, workflowInfo().workflowId);
+    if (own === undefined) return;
+    const { name, ...machine } = own;
+    try {
+      await aside(`put machine ${name} aside`).putAside(machine);
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      story.note(`machine ${name} could not be put aside: ${(error as Error).message}`);
+    }
   }
 
   get #allSlices(): readonly number[] {
@@ -325,8 +340,6 @@ export class Recovery {
         return result.kind === 'slices-lost' ? result.slices.map(({ index }) => index) : [];
       case 'its slice':
         return 'at' in result ? [result.at.slice] : [];
-      case 'all, next zone':
-        return this.#allSlices;
     }
   }
 

@@ -30,6 +30,8 @@ export class Refusals {
     this.#count += 1;
     this.#here += 1;
     if (LASTING.has(scope)) this.#zones.add(zone);
+    // Without chips or quota it has taken the request itself.
+    else if (scope === 'zone') this.#zones.delete(zone);
   }
 
   /** One of these zones has not refused for good. */
@@ -45,11 +47,6 @@ export class Refusals {
   /** The next request goes to another zone. */
   leftZone(): void {
     this.#here = 0;
-  }
-
-  /** All zones are asked again. */
-  newRound(): void {
-    this.#zones.clear();
   }
 
   /** All slices are ready. */

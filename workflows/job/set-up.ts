@@ -151,9 +151,9 @@ export class RequestedSetUp {
   }
 
   /** Returns at once. */
-  begin(input: AttemptInput, request: SetUpRequest, by: string): void {
+  begin(input: AttemptInput, request: SetUpRequest, who: string): void {
     const { modules, isForced } = request;
-    this.#story.note(`${by} asked for the set-up of ${modules.join(', ')}${isForced ? ', whatever is there' : ''}`);
+    this.#story.note(`${who} asked for the set-up of ${modules.join(', ')}${isForced ? ', whatever is there' : ''}`);
     this.#underWay = this.#perform(input, request).finally(() => {
       this.#underWay = undefined;
     });

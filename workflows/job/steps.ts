@@ -173,6 +173,8 @@ async function giveBackFor(job: Job, request: Request | undefined, isResting: bo
 async function startAnew(job: Job, request: Request): Promise<void> {
   const { replace } = request.kind === 'restart' ? request : {};
   if (replace !== undefined) await letSlicesGo(job, requestText(request), 'restarted', replace);
+  // What ended a command is noted with its end. This came when there was nothing to end or to give back any more.
+  else if (request.kind === 'requeue' || job.story.phase === JobPhase.Paused) job.story.note(requestText(request));
   fulfil(job, request);
 }
 

@@ -1,3 +1,4 @@
+import type { BrokenMachine } from '../../contract/slice.js';
 import { isMachineAtFault, type Suspect, suspectAfter, suspicion } from '../../domain/recovery/broken-machine.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import type { AttemptResult } from './attempt.js';
@@ -20,8 +21,17 @@ export class SuspectMachine {
 
   /** Why it is, of one that is at fault. */
   text(result: AttemptResult): string {
-    const { text = '', isProof } = (result.kind === 'exited' && suspicion(result)) || {};
-    return `it ${text}${isProof ? '' : ', twice in a row on the same machine'}; its slice is replaced`;
+    const own = this.ownMachine(result);
+    return `${why(result)}; ${own === undefined ? 'its slice is replaced' : `machine ${own.name} is put aside`}`;
+  }
+
+  /** The same machine if it is one's own, which would come back; undefined of a provider's. @param job for operators */
+  ownMachine(result: AttemptResult, job = ''): (BrokenMachine & { readonly name: string }) | undefined {
+    if (result.kind !== 'exited') return undefined;
+    const { slice, host } = this.#hostOf(result.at);
+    if (slice?.uid === undefined || host?.reach !== 'ssh' || host.own === undefined) return undefined;
+    const reason = `the command of job ${job} failed: ${why(result)}`;
+    return { ref: slice.ref, uid: slice.uid, host: host.index, name: host.own.name, reason };
   }
 
   /** @param isReplaced its slice goes */
@@ -36,9 +46,20 @@ export class SuspectMachine {
     return this.#last;
   }
 
-  /** Another generation of a slice is of other machines. */
-  #machineOf({ slice, host }: HostPlace): string {
-    const { uid, ref } = this.#slices.ready.find(({ index }) => index === slice) ?? {};
-    return `${ref?.name ?? ''}/${uid ?? ''}/${host}`;
+  /** Another generation of a slice is of other machines, unless they are one's own. */
+  #machineOf(at: HostPlace): string {
+    const { slice, host } = this.#hostOf(at);
+    if (host?.reach === 'ssh' && host.own !== undefined) return `${host.own.pool}/${host.own.name}`;
+    return `${slice?.ref.name ?? ''}/${slice?.uid ?? ''}/${at.host}`;
   }
+
+  #hostOf(at: HostPlace) {
+    const slice = this.#slices.ready.find(({ index }) => index === at.slice);
+    return { slice, host: slice?.hosts.find(({ index }) => index === at.host) };
+  }
+}
+
+function why(result: AttemptResult): string {
+  const { text = '', isProof } = (result.kind === 'exited' && suspicion(result)) || {};
+  return `it ${text}${isProof ? '' : ', twice in a row on the same machine'}`;
 }

@@ -4,11 +4,11 @@ import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { askedMachines } from '../../domain/machines.js';
-import { isDone, JobPhase } from '../../domain/job-state.js';
+import { askerText, isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
 import { formatPath } from '../../domain/problem.js';
 import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
-import { mustBeForm, refusal } from '../human-call.js';
+import { mustBeForm, refusal, wrongFile } from '../human-call.js';
 import {
   type EditCall,
   type RequeueCall,
@@ -26,7 +26,7 @@ import { attemptInput, type AttemptParts } from './attempt.js';
 import { mustBeUnderRules } from './edit-rules.js';
 import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { replacedText, type Requests } from './requests.js';
+import { personOf, replacedText, type Requests } from './requests.js';
 import type { RequestedSetUp } from './set-up.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
@@ -113,6 +113,7 @@ function resume(job: UpdatedParts, call: EditCall): Answer {
   const edit = editOf(job, call);
   const isHeld = job.story.phase !== JobPhase.Released && holdsSlices(job);
   job.requests.resume(edit);
+  job.story.note(`${askerText(personOf(call))} resumed it`);
   const where = isHeld ? 'on the slices that it has' : 'as soon as its pool grants it, with its first submit time';
   return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
 }
@@ -145,7 +146,7 @@ function setUp(job: UpdatedParts, call: SetUpCall): Answer {
   const modules = modulesOf(job, call);
   const { id } = job.job;
   const input = attemptInput(job, job.slices.ready);
-  job.requestedSetUp.begin(input, { modules, isForced: call.force === true }, call.by);
+  job.requestedSetUp.begin(input, { modules, isForced: call.force === true }, askerText(personOf(call)));
   const how = call.force === true ? 'whatever is there' : 'what is unchanged stays as it is';
   return {
     message: `job ${id}: ${modules.join(', ')} on all hosts, ${how}; \`jobctl logs ${id} --job -f\` shows its end`,
@@ -239,7 +240,7 @@ function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: Ed
     ...(set === undefined ? {} : { set }),
   };
   const checked = checkEdit({ id, job: present.job, spec: inForce.spec }, request);
-  if (!checked.ok) throw refusal(checked.message);
+  if (!checked.ok) throw checked.isWrong ? wrongFile(checked.message) : refusal(checked.message);
   mustHaveImage(inForce, checked.job);
   const files = withFiles(present.files, call.files ?? {});
   const identityKeys = { ...present.identityKeys, ...call.identityKeys };

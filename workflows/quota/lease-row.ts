@@ -187,6 +187,10 @@ export function addSlice(row: LeaseRow, ref: MachineRef): void {
 export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+  // Its job goes on with the gang that it asked for beside the first: that zone is the one that gives nothing from now on.
+  const [left] = row.slices;
+  const isLeft = row.zone !== undefined && !row.slices.some(({ zone }) => zone === row.zone);
+  if (left !== undefined && isLeft && row.state !== 'held') row.zone = left.zone;
   const { [sliceName]: _, ...stuck } = row.stuck ?? {};
   if (Object.keys(stuck).length > 0) row.stuck = stuck;
   else delete row.stuck;

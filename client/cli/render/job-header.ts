@@ -1,7 +1,7 @@
 import { count } from '../../../domain/units.js';
 import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
-import { rayOf } from '../../../domain/modules/command.js';
+import { awaitedHost, rayOf } from '../../../domain/modules/command.js';
 import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './columns.js';
 import { asTyped } from '../typed-command.js';
@@ -37,7 +37,8 @@ export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'
   const shown = `${oneLine(first)}${more.length > 0 ? ' ..' : ''}`;
   if (rayOf(spec) !== undefined) return `${shown} (on host 0, Ray on all hosts)`;
   const where = command.hosts === 'all' ? 'all hosts' : `host ${command.hosts.join(', ')}`;
-  return `${shown} (on ${where})`;
+  const awaited = awaitedHost(command);
+  return `${shown} (on ${where}${awaited === undefined ? '' : `; ends with the success of ${awaited}`})`;
 }
 
 /** What one can do next with a job; the way back after Ctrl-C. */

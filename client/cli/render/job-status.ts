@@ -89,8 +89,11 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs }: NonNulla
 
 function viewFacts({ spec, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
   const { modules } = spec;
+  const kind = machineKind(kindOfJob(spec));
+  const ends = kind.endsText?.(spec);
   return [
-    ['pricing', machineKind(kindOfJob(spec)).requestText(spec)],
+    ['pricing', kind.requestText(spec)],
+    ...(ends === undefined ? [] : [['ends', ends] as const]),
     ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(spec)],

@@ -1,5 +1,7 @@
 import { hookText } from '../../../domain/hooks.js';
-import { askedMachines } from '../../../domain/machines.js';
+import { isDone } from '../../../domain/job-state.js';
+import { askedMachines, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { awaitedHost } from '../../../domain/modules/command.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
 import {
@@ -148,6 +150,17 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
       .filter(isUnsettled)
       .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
     ...wrapped(nextZoneText(view, now), width, ''),
+    ...(view === undefined ? [] : awaited(view)).flatMap((line) => wrapped(line, width, '')),
+  ];
+}
+
+/** By which of its hosts the job ends, and when its provider ends what it has, if its file says so. */
+function awaited({ phase, spec }: JobView): readonly string[] {
+  const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
+  const ends = isDone(phase) ? undefined : machineKind(kindOfJob(spec)).endsText?.(spec);
+  return [
+    ...(host === undefined ? [] : [`It waits for the success of ${host} (command.success).`]),
+    ...(ends === undefined ? [] : [`${ends}.`]),
   ];
 }
 

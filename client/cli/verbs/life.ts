@@ -4,6 +4,7 @@ import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { CliError } from '../cli-error.js';
 import type { Replaced } from '../../../contract/job.js';
+import type { Asker } from '../../../domain/job-state.js';
 import { asTyped } from '../typed-command.js';
 
 /** The verbs that ask open jobs for something. Each prints the job's answer and returns at once. */
@@ -23,8 +24,8 @@ export function stop(jobs: readonly string[], flags: StopFlags): Promise<number>
     act: 'stop',
     among: { state: 'open' },
     isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
-    answer: async (client, { id }, { by, from }) => {
-      const message = await client.stop(id, by, { release, ...(from === undefined ? {} : { from }) });
+    answer: async (client, { id }, { by, ...from }) => {
+      const message = await client.stop(id, by, { release, ...fromOf(from) });
       const { phase } = await client.row(id);
       return { text: message, json: { phase, message } };
     },
@@ -58,7 +59,7 @@ function replacedOf(written: true | string): Replaced {
     throw new CliError(
       ExitCode.Usage,
       `--replace: '${wrong}' is no slice`,
-      'numbers from 0, such as --replace 0,3; without any: all',
+      'it takes numbers of slices from 0, such as --replace 0,3, or nothing for all; the job stands before it: jobctl restart JOB --replace',
     );
   return [...new Set(parts.map(Number))];
 }
@@ -68,7 +69,11 @@ export interface RequeueFlags extends AskFlags {
 }
 
 export const requeue = (job: string, { zone, ...flags }: RequeueFlags): Promise<number> =>
-  askJob(job, flags, (client, by) => client.requeue(job, by, zone === undefined ? {} : { zone }));
+  askJob(job, flags, (client, { by, ...from }) =>
+    client.requeue(job, by, { ...fromOf(from), ...(zone === undefined ? {} : { zone }) }),
+  );
+
+const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { from });
 
 export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;
@@ -109,5 +114,5 @@ export async function setup(
     );
   }
   const request = { ...(modules === undefined ? {} : { modules }), ...(force === undefined ? {} : { force }) };
-  return askJob(job, flags, (client, by) => client.setUp(job, by, request));
+  return askJob(job, flags, (client, { by, ...from }) => client.setUp(job, by, { ...fromOf(from), ...request }));
 }

@@ -95,13 +95,17 @@ async function readPoolFile(file: string): Promise<GoodPoolFile> {
   return parsed;
 }
 
-function jobEssentials({ spec, leftToPool }: GoodJob): readonly string[] {
+/** The rows that it prints of a job file. */
+export function jobEssentials({ spec, leftToPool }: Pick<GoodJob, 'spec' | 'leftToPool'>): readonly string[] {
   const { modules } = spec;
   const { chips, hosts } = askedSize(spec);
   const orPools = (key: string): string => (leftToPool.includes(key) ? " (or the pool's)" : '');
+  const kind = machineKind(kindOfJob(spec));
+  const ends = kind.endsText?.(spec, orPools);
   const rows: (readonly [string, string])[] = [
     ['slice', `${formatSlices(spec)}: ${count(chips, 'chip')} on ${count(hosts, 'host')}`],
-    ...machineKind(kindOfJob(spec)).requestFacts(spec, orPools),
+    ...kind.requestFacts(spec, orPools),
+    ...(ends === undefined ? [] : [['ends', ends] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(spec)],
   ];

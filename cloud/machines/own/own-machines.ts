@@ -12,7 +12,7 @@ import {
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
 import { Claiming, takenText, withoutSlice } from './claiming.js';
 import { conditionOf, isForgotten, type Look, ownerText } from './condition.js';
-import { type ChosenMachine, type PoolRecord, PoolRecords, type SliceRecord } from './pool-record.js';
+import { type ChosenMachine, LIKE_NEW, type PoolRecord, PoolRecords, type SliceRecord } from './pool-record.js';
 import { MachineVisits, type VisitOptions } from './machine-visits.js';
 import type { StorePort } from '../../store/port.js';
 import { readClaim } from './claim-text.js';
@@ -123,6 +123,18 @@ export class OwnMachines implements Machines<'machines'> {
   }
 
   /** What runs on each machine is ended before its claim goes; a machine that does not answer keeps the slice from being gone. */
+  /** Of a slice that has been given back, nothing is known any more. */
+  async putAside({ ref, uid, host }: { ref: MachinesRef; uid: string; host: number }, reason: string): Promise<void> {
+    await this.#options.records.update(ref.pool, (before) => {
+      const slice = before.slices[ref.name];
+      const name = slice?.uid === uid ? slice.machines[host]?.name : undefined;
+      if (name === undefined) return undefined;
+      const machine = before.machines[name] ?? LIKE_NEW;
+      if (machine.aside !== undefined) return undefined;
+      return { ...before, machines: { ...before.machines, [name]: { ...machine, aside: { at: Date.now(), reason } } } };
+    });
+  }
+
   async remove(ref: MachinesRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     const record = await this.#options.records.read(ref.pool);
     const slice = record.slices[ref.name];

@@ -96,6 +96,13 @@ function checkFlexStart(tpu: TpuForm, { allocationMode, pricing }: CapacityUse, 
   }
 }
 
+/** @param own `tpu` without a pool's defaults: a pool's run duration is for its jobs of flex-start */
+export function warnOfRunDuration(own: Pick<TpuForm, 'pricing' | 'run_duration'>, report: Report): void {
+  if (given(own.run_duration) === undefined || given(own.pricing)?.toLowerCase() !== ANY_PRICING) return;
+  const message = `holds for pricing flex-start alone, and pricing is any: in a tier of another pricing a slice has no end of its own`;
+  report.warn(['tpu', 'run_duration'], message);
+}
+
 /** @returns undefined where the file leaves it to `usualRequests` */
 export function resolveHedge(
   { hedge }: Pick<TpuForm, 'hedge'>,

@@ -8,7 +8,14 @@ import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
 import { acceleratorOf, usdPerChipHour } from './prices.js';
-import { DISK_MODES, type CloudTpuPlan, type CloudTpuRef, type CloudTpuSection, usualRequests } from './words.js';
+import {
+  DISK_MODES,
+  type CloudTpuPlan,
+  type CloudTpuRef,
+  type CloudTpuSection,
+  MOST_RUN_SECONDS,
+  usualRequests,
+} from './words.js';
 
 const text = z.string();
 
@@ -109,6 +116,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     ['project', tpu.project ?? "the pool's, else the worker's"],
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
   ],
+  endsText,
   planText: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}`,
   planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}, runtime ${plan.runtimeVersion}`,
   stateHint: ({ mode, name, zone }) =>
@@ -142,6 +150,19 @@ function zonesText({ zones, anyZone, accelerator }: CloudTpuSection['tpu']): str
   if (anyZone)
     return `any of the pool's that has ${accelerator}${listed === '' ? ' (--pool-file names them)' : `: ${listed}`}`;
   return listed === '' ? "the pool's: the file names none (--pool-file checks it)" : listed;
+}
+
+/** What a job asks for with `run_duration` and `valid_until`. A job of any pricing may get a flex-start tier. */
+function endsText({ tpu }: CloudTpuSection, orPools = (_key: string): string => ''): string | undefined {
+  const { pricing, runSeconds, validUntilSeconds } = tpu;
+  const lives =
+    pricing === 'flex-start' ? (runSeconds ?? MOST_RUN_SECONDS) : pricing === 'any' ? runSeconds : undefined;
+  const ofTier = pricing === 'any' ? ' of a flex-start tier' : '';
+  const parts = [
+    lives && `a slice${ofTier} ${durationValue(lives)}${orPools('run_duration')} after its start`,
+    validUntilSeconds && `a request that has had no chips for ${durationValue(validUntilSeconds)}, which is made anew`,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : `Google ends ${parts.join(', and ')}`;
 }
 
 const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');

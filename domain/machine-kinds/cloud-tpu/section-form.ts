@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { ANY_ZONE, DISK_MODES, MOST_REQUESTS } from './words.js';
-import { duration, flag, oneOf, section, text, textMap, texts, wholeNumber } from '../../job-file/fields.js';
+import { ANY_ZONE, DISK_MODES, MOST_REQUESTS, MOST_RUN_SECONDS } from './words.js';
+import {
+  duration,
+  durationValue,
+  flag,
+  oneOf,
+  section,
+  text,
+  textMap,
+  texts,
+  wholeNumber,
+} from '../../job-file/fields.js';
 
 const dataDisk = section({
   source: text().describe("A disk's name, or its path projects/P/zones/Z/disks/NAME."),
@@ -27,7 +37,7 @@ const schema = section({
     .describe(
       'spot, ondemand, preemptible, reserved, flex-start or any (what its tier is bought as); spot without it, reserved where a reservation is named, flex-start with run_duration.',
     ),
-  run_duration: duration()
+  run_duration: duration(`Google sells ${durationValue(MOST_RUN_SECONDS)} (7 days) at most`)
     .nullish()
     .describe('How long Google lets a slice of pricing flex-start live; 168h at most, and without it.'),
   valid_until: duration()

@@ -104,6 +104,28 @@ describe('JobClient over HTTP', function () {
     assert.equal(server.seen.length, 1);
   });
 
+  it('each verb that changes a job names the computer of who asks', async () => {
+    const from = 'wks-12';
+    const verbs: readonly ((client: JobClient) => Promise<unknown>)[] = [
+      (client) => client.cancel('j-1', { by: '', from }),
+      (client) => client.stop('j-1', '', { from }),
+      (client) => client.resume('j-1', '', { from }),
+      (client) => client.restart('j-1', '', { from, replace: 'all' }),
+      (client) => client.requeue('j-1', '', { from, zone: 'us-east5-a' }),
+      (client) => client.setUp('j-1', '', { from, force: true }),
+    ];
+    const client = await connect();
+    for (const verb of verbs) {
+      server.replies = [answers({ message: 'noted', state: 'cancelling' })];
+      await verb(client);
+    }
+    const bodies = server.seen.map(({ body }) => (JSON.parse(body) as { from?: string }).from);
+    assert.deepEqual(
+      bodies,
+      verbs.map(() => from),
+    );
+  });
+
   it('no token leaves for an address that is not safe, and none follows a redirect', async () => {
     await assert.rejects(
       connect({ server: 'http://jobctl.example.com' }),
@@ -161,7 +183,7 @@ describe('JobClient over HTTP', function () {
       ['a name that is taken', 409, 'name-taken', (client) => client.submit({ job: JOB, name: 'j-1' }), JobNameTaken],
       ['no such job', 404, 'not-found', (client) => client.row('j-1'), JobNotFound],
       ['a job in no state for it', 409, 'refused', (client) => client.stop('j-1', ''), JobRefused],
-      ['a changed file that is wrong', 422, 'invalid', (client) => client.resume('j-1', '', { set: [] }), JobRefused],
+      ['a changed file that is wrong', 422, 'invalid', (client) => client.resume('j-1', '', { set: [] }), JobInvalid],
       ['a job that was refused', 422, 'invalid', (client) => client.wait('j-1'), JobInvalid],
       ['a job that was terminated', 409, 'refused', (client) => client.wait('j-1'), JobTerminated],
       ['a pool that refuses', 409, 'refused', (client) => client.quota().setAdmission('frozen', ''), PoolRefused],

@@ -40,7 +40,7 @@ type Case<Q extends Question> = readonly [facts: Partial<Facts<Q>>, want: Decisi
 const KEEP = { do: 'keep' } as const;
 const LOOK_AT_NODE = { do: 'look at node' } as const;
 const AGAIN = 'directly, a second time';
-const retry = (budget: Budget, replace: 'nothing' | 'lost slices' | 'its slice' | 'all, next zone') =>
+const retry = (budget: Budget, replace: 'nothing' | 'lost slices' | 'its slice') =>
   ({ do: 'retry', budget, replace }) as const;
 const fail = (by: Budget) => ({ do: 'fail', by }) as const;
 const spent = (by: Budget) => ({ do: 'fail', by, spent: true }) as const;
@@ -223,31 +223,16 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
       { do: 'next zone' },
       'another zone may accept what this one refuses',
     ],
-    [
-      { because: 'refused, a right', zones: 'none', infrastructure: 'spent', command: 'never ran' },
-      { do: 'next zone' },
-      'every zone refuses it as a matter of rights',
-    ],
     [{ because: 'request refused' }, fail('infrastructure'), 'every zone refuses the request of a job that never ran'],
-    [
-      { because: 'request refused', command: 'ran before' },
-      retry('infrastructure', 'all, next zone'),
-      'every zone refuses what was accepted before',
-    ],
-    [
-      { because: 'refused, unknown' },
-      retry('infrastructure', 'all, next zone'),
-      'every zone refuses, for a reason that may pass',
-    ],
-    [
-      { because: 'zone refused for good', infrastructure: 'spent' },
-      spent('infrastructure'),
-      'every zone refuses a job that never ran, and the budget is spent',
-    ],
     [
       { because: 'request refused', command: 'ran before', infrastructure: 'spent' },
       { do: 'next zone' },
-      'every zone refuses a job that ran before, and the budget is spent',
+      'every zone refuses what was accepted before',
+    ],
+    [
+      { because: 'zone refused for good', infrastructure: 'spent' },
+      { do: 'next zone' },
+      'every zone refuses, for a reason that may pass',
     ],
     [{ because: 'lease lost' }, { do: 'ask for lease' }, 'the lease does not stand'],
     [{ because: 'queue time over' }, fail('infrastructure'), 'timeouts.queue is over'],

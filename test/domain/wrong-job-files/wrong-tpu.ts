@@ -126,6 +126,20 @@ tpu:
       '  write 168h or less; the next attempt gets as long again',
     ],
   },
+  'flex-start in days': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: flex-start, run_duration: 8d}
+`,
+    want: [
+      "train.yaml:1:80: run_duration: '8d' is not a number of seconds or a duration such as 90s, 5m or 1h; days are no unit here: 8d is 192h; Google sells 168h (7 days) at most",
+    ],
+  },
+  'a deadline in weeks': {
+    text: `tpu: {accelerator: v6e-1, zone: us-east5-a, valid_until: 1.5 weeks}
+`,
+    want: [
+      "train.yaml:1:58: valid_until: '1.5 weeks' is not a number of seconds or a duration such as 90s, 5m or 1h; days are no unit here: 1.5 weeks is 252h",
+    ],
+  },
   'flex-start for less than a minute': {
     text: `tpu: {accelerator: v6e-1, zone: us-east5-a, run_duration: 59}
 `,

@@ -91,6 +91,20 @@ setup: {modules: [command]}
 `,
     want: ["train.yaml:2:8: grace: 'soon' is not a number of seconds or a duration such as 90s, 5m or 1h"],
   },
+  'a duration in days': {
+    text: `${TPU}timeouts: {queue: 2d}
+`,
+    want: [
+      "train.yaml:2:19: queue: '2d' is not a number of seconds or a duration such as 90s, 5m or 1h; days are no unit here: 2d is 48h",
+    ],
+  },
+  'a duration in days, beside a word': {
+    text: `${TPU}max_unattended: 3days
+`,
+    want: [
+      "train.yaml:2:17: max_unattended: '3days' is not a number of seconds or a duration such as 90s, 5m or 1h; days are no unit here: 3days is 72h",
+    ],
+  },
   'a negative budget': {
     text: `${TPU}retries: {task: -1}
 `,

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { ApplicationFailure } from '@temporalio/common';
+import { machinesActivities } from '../../activities/own-machines.js';
+import { explainError } from '../../client/cli/explain-error.js';
+import { ExitCode } from '../../client/cli/exit-codes.js';
+import { MachineNotFound, PoolRefused } from '../../client/errors.js';
+import type { MachinesInput } from '../../contract/machines.js';
+import { FailureType } from '../../domain/failure-types.js';
+import { unknownPool } from '../../quota/pool-names.js';
+
+type Outside = Parameters<typeof machinesActivities>[0];
+
+const outside = {
+  pools: {
+    unknown: async (pool: string) => (pool === 'lab' ? undefined : unknownPool(pool, ['lab'])),
+    load: async () => ({ machines: [{ name: 'rack-3', address: '10.0.0.3', port: 22, user: 'u', accelerators: {} }] }),
+  },
+  quota: { inForce: async () => ({}) },
+  machinesOperator: { release: async () => 'has no claim', look: async () => [] },
+} as unknown as Outside;
+
+const release = (more: Partial<MachinesInput>): Promise<unknown> =>
+  machinesActivities(outside).operateMachines({
+    ...{ v: 1, pool: 'lab', verb: 'release', names: ['rack-3'], by: 'ann', claim: 'c' },
+    ...more,
+  });
+
+describe('what an operator names of own machines, and is not there', () => {
+  const cases: Record<string, { more: Partial<MachinesInput>; type: string; message: RegExp }> = {
+    'a machine': {
+      more: { names: ['rack-9'] },
+      type: FailureType.NotFound,
+      message: /^pool lab has no machine rack-9; it has rack-3$/,
+    },
+    'a pool': {
+      more: { pool: 'lib' },
+      type: FailureType.NotFound,
+      message: /there is no pool 'lib'; the pools are lab/,
+    },
+    'a claim': { more: {}, type: FailureType.Refused, message: /^nothing was released: rack-3 has no claim$/ },
+  };
+  for (const [name, { more, type, message }] of Object.entries(cases))
+    it(name, () =>
+      assert.rejects(
+        release(more),
+        (error) => error instanceof ApplicationFailure && error.type === type && message.test(error.message),
+      ),
+    );
+
+  it('exits as docs/cli.md says: 3 for what is not there, 4 for what was refused', () => {
+    const codes = [new MachineNotFound('x'), new PoolRefused('lab', 'x')].map((e) => explainError(e, false).exitCode);
+    assert.deepEqual(codes, [ExitCode.NotFound, ExitCode.Refused]);
+  });
+});
