@@ -7,6 +7,7 @@ import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
 import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
+import { leftReport } from '../../domain/left-processes.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -223,8 +224,13 @@ class Supervision {
   /** Of an end that hosts or slices decided. */
   withEvidence(end: AttemptEnd): AttemptEnd {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
+    const left = leftReport(
+      this.#decidedBy.ends.filter((each) => each.kind === 'done'),
+      this.#input.spec.slices,
+    );
     return {
       ...end,
+      ...(end.kind === 'exited' && left && { left }),
       evidence: evidenceOf({ ...this.#decidedBy, ...this.#guard.evidence }),
     };
   }

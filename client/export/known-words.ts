@@ -7,89 +7,89 @@ accessconfigs accessdenied accessexplained accessnotconfigured accesstokenfile a
 accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds activefrom
 activities activity actors add added additionalproperties addothers address addresses adds addversion admin adminerror
 administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after aftereffect afterms
-ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead ai1a ai1b alg algorithm
-algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode allow
-allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists alreadyexists
-also alsoput alt alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda anchor anchors
-and anew annotate annotations announce announces anonymous another answer answered answerlost answers any anybody anyof
-anything anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal
-apiresourcelist apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply
-applyfiles applymodules apps apt architecture archive archived are aretakenback arg args argument arguments argv arm64
-around array arrive arrived as asc asia aside ask askcounts asked askedat askedby asker asking asking_timeout askingend
-askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach attached attacheddisk attempt
-attempts attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
-authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
-authorization authorize authorized authorizedkeys authprovider authtaglength autocreatesubnetworks autodelete automatic
-automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available await awaitbuild
-awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient
-backofflimit backofflimitexceeded backs backslash bad bad_alias bad_collection_type bad_directive bad_dq_escape
-bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base base64url baseserver bash
-bashpid bashrc basicconstraints bastion batch bcd be bearer became becameready because become becomes been before began
-begin beginning beginparts beginresumable begins begun behind being believe believed belong belongs below beside best
-besteffort between beyond big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block
-block_as_implicit_key block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure
-bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits
-borrowinglimits borrows both bought bound boundaries boundary bounds braces bracket brackets break brevo_email bring
-brings broke broken brought browser bs bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets
-buckettaken budget budgets buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews
-builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but
-bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile
-calculated calendar call callback called caller callers callfailed callinvocationtransformer calls callspersecond
-calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation
-cancelrequested candidates cannot canreschedule capacity capacityrow capacityunits capitals carried carries carry case
-cat categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates cgroup chain chance
-change changed changes channel channelrefused character characters charset chdir check checked checks child children
-chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks
-cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes
-classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
-clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs closers closes
-closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
-cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
-cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols
-column columndefinitions columns com come comes coming comm comma command commands commas comment commit common
-commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
-completedindexes completemultipartuploadresult completeparts completion completionmode completions completionsreached
-completiontime component componentcount components compose compute compute_engine computemetadata computer computers
-computes conda condition conditionnotmet conditionof conditions conf config config_entry config_file configentry
-configfile configmap configmaps configs configurable configuration configurations configure configured confinement
-confinementreason confirm conflict connect connected connecting connection connectionerror connectionlost connects
-connecttimeoutms consist consistent console const constant constraint consumer consumer_project_id
-consumereservationtype consumerquotalimits consumerquotametrics contact contained container containercannotrun
-containercreating containerimage containers containersnotready containersready containerstatuses containerstatusunknown
-contains content contentdisposition contentencoding contenthash contentid contentlanguage contents contenttype
-contenturl context contexts continue continues contract contradictory control controller conv converter cookie cool
-cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy copyto core cores
-coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus crd create createbucket
-createbuild createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems
-createslice createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile
-critical crlsign cron cross crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
-customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dashboard dashes data
-data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded deadlineexceeded
-deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys decrypted deep
-deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define defining definition
-definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation deleteoptions
-deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
-deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands denied
-deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants
-describe description descriptor destination destroyonreturn detached detail details dev devconsole developer developers
-device devicename devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits
-dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
-disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
-disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
-document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
-drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack
-dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
-east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else
-elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
-enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
-ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent
-enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate
-enums env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch epochs eq
-equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri errorcode
-errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event
-eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
+ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead ai1a ai1b akia alg
+algorithm algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode
+allow allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists
+alreadyexists also alsoput alt alternatively altname altnames always amazonaws amd amd64 among amounts amp an anaconda
+anchor anchors and anew annotate annotations announce announces anonymous another answer answered answerlost answers any
+anybody anyof anything anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey
+apikeyfile apirefusal apiresourcelist apis apiversion apiversions app apparmorprofile append application applied
+appliedby applier apply applyfiles applymodules apps apt architecture archive archived are aretakenback arg args
+argument arguments argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby asker
+asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic
+attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
+auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
+authmethods authoptions authority authorization authorize authorized authorizedkeys authprovider authtaglength
+autocreatesubnetworks autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler
+autoscaleroptions available await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back
+backenderror background backoff backoffcoefficient backofflimit backofflimitexceeded backs backslash bad bad_alias
+bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken
+balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch bcd be bear bearer became
+becameready because become becomes been before began begin beginning beginparts beginresumable begins begun behind being
+believe believed belong belongs below beside best besteffort between beyond big bigquery billing bills bin binary bind
+binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body
+bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits
+borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds
+braces bracket brackets break brevo_email bring brings broke broken brought browser bs bucket bucket_name bucketnotempty
+bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered build buildctl builddate buildfailed
+building buildkit buildkitd buildleft buildnews builds buildwanted built builtin builtins bundle bundler_exclude
+bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read
+cachecontrol cachefileforrangeread cae cafile calculated calendar call callback called caller callers callfailed
+callinvocationtransformer calls callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype
+cancelled cancelling cancelnote canceloperation cancelrequested candidates cannot canreschedule capacity capacityrow
+capacityunits capitals carried carries carry case cat categories cause causes cd cell cells central1 central2 cert
+cert_chain certificate certificates cgroup chain chance change changed changes channel channelrefused character
+characters charset chdir check checked checks child children chip chiphours chips chips_per_host_bounds chipsin
+chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum claim claimed claimedqueue
+claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command clear clearafter
+clearafterms clearat client client_email client_id client_secret clientcertpair clientid clientoperationid clients
+clientsecret clk clock close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused
+cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config
+cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl code codec
+codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column columndefinitions columns
+com come comes coming comm comma command commands commas comment commit common commoninstancemetadata commonname compact
+compare compared comparison compile compiler complete completed completedindexes completemultipartuploadresult
+completeparts completion completionmode completions completionsreached completiontime component componentcount
+components compose compute compute_engine computemetadata computer computers computes conda condition conditionnotmet
+conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps configs
+configurable configuration configurations configure configured confinement confinementreason confirm conflict connect
+connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent console
+const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics
+contact contained container containercannotrun containercreating containerimage containers containersnotready
+containersready containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash
+contentid contentlanguage contents contenttype contenturl context contexts continue continues contract contradictory
+control controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
+coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu
+cpuplatform cpus crd create createbucket createbuild createcontainerconfigerror created createdat createnode
+createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp
+credential credentials credentialsfile critical crlsign cron cross crt crypto csi csv ctr ctrl cuda curl curlrc curls
+current currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon
+daemonless dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline
+deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive
+declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
+define defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode
+deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata
+deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands
+denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
+descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
+developers device devicename devices devstorage df did didn die died differ different diffie digest digit
+digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
+discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
+disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
+dockerconfigjson dockerfile docs document does doesn domain done dot dots dotted double doubled down download downloads
+downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped
+drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai
+eai_again earlier early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit
+edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir
+either eiv element elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated
+emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads
+enableservicelinks enametoolong encode encodecommonattributes encoding encountered encrypted encryptedwith encryption
+end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endtime enetunreach
+enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries
+entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs
+enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
+error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev
+eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
 evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude exec executable
 executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
 expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
@@ -111,8 +111,8 @@ gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gc
 gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
 getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
 getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
-gg ghcr gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given gives
-giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
+gg gh ghcr gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given
+gives giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
 google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
 googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
 graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
@@ -123,36 +123,36 @@ handlers handshake handshaketimeout hangs hanguporphans happened hard hardware h
 hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess
 hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
 headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
-held heldback heldms heldsince hellman help helper helpful here hex hexadecimal hidden hide hides hidesunknownprojects
-hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
-holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
-hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
-hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
-http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem
-iam iamconfiguration icmp id idea idempotency idempotencystrategy ident identities identity identityfile identitykeys
-idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ignore
-ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit
-import importlib importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter
-incoming incompatible incompletems increase indent indentation indented index indexed indexes info inforce
-infrastructure ingress inherited init initial initialinterval initialization initialized initializeparams initializing
-initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes inputbytes inputs inputsha256
-inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed inspection inspectslice
-install installation installations installed installer installing instance instance_type instanceadmin
-instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient int integer interface
-interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
-interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
-invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied
-isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting
-isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforced isforit isforray
-isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress isinimage
-isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey
-ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown isownlogin
-isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding
-isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent
-isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers
-issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole
-iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes
+held heldback heldms heldsince hellman help helper helpful here hex hexadecimal hf hidden hide hides
+hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem
+hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host
+host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys
+hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour
+hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup
+hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency idempotencystrategy ident identities identity
+identityfile identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch
+ifnotpresent ifs ifsource ig ignore ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy
+images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses inactivefrom
+inbox include includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index
+indexed indexes info inforce infrastructure ingress inherited init initial initialinterval initialization initialized
+initializeparams initializing initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes
+inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert inserttime inside inspect inspected
+inspectfailed inspection inspectslice install installation installations installed installer installing instance
+instance_type instanceadmin instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient
+int integer interface interleaved internal internaladdress internalerror internalip internals interpolation interrupt
+interrupted interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename
+invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip
+ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed
+isanyzone isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen
+iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder
+isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete
+isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained
+ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown
+isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready
+isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting
+issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer
+issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned
+iswhole iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes
 jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt
 jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause
 jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices
@@ -218,33 +218,33 @@ ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend
 oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift
 openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator
 operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin
-orphan orphaned os osadminlogin osimage oslogin other others othersonpreemption othertype otheruserof otherwise our
-ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes
-outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned owner
-ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair
-parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser
-part partial partialobjectmetadata partnumber parts pass passed passphrase passwd password past paste patch path
-pathname paths patience patiencems pattern patterns pause paused pausems payload payloads payloadtampered pc pd pem
-pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods
-periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions permit
-permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
+orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertype otheruserof
+otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
+output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
+owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
+pair parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror
+parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw passwd password past paste pat
+patch path pathname paths patience patiencems patient pattern patterns pause paused pausems payload payloads
+payloadtampered pc pd pem pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps
+perhost periods periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions
+permit permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
 pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place
 placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait
 plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy
 podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy
 pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile
-poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post power pre preclose
-precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag
-preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
-preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
-present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal principals
-print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor priorityclass
-priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess
-privatekey privileged privileges pro probe problem problems proc process processes profile program programs progress
-project project_id project_membership project_resources projectadmins projectattributes projecteditor projectid
-projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof
-propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol
-protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
+poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post pousr power pre
+preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat
+preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates
+preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude
+premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal
+principals print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor
+priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id
+privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes profile program
+programs progress project project_id project_membership project_resources projectadmins projectattributes projecteditor
+projectid projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof
+proofof propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs
+protocol protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
 provisioningmodel provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention
 publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
 pulled pullimage punctuator push push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest
@@ -282,8 +282,8 @@ resume resumed resumeentrants retained retention retentiondurationseconds retent
 retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation revocations revoked
 revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews
 rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless round rounds route routes
-row rows rpc rsa rtx ruff rule rules run run_duration runasgroup runasuser runduration runhook runid runner runnerfailed
-running runoutputs runs runseconds runssince runstatus runtime runtime_version runtimeerror runtimeversion
+row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser runduration runhook runid runner
+runnerfailed running runoutputs runs runseconds runssince runstatus runtime runtime_version runtimeerror runtimeversion
 runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale
 scaled scan schedule scheduled scheduleid scheduler schedulername scheduletoclosetimeout scheduletostarttimeout
 scheduling schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec
@@ -302,8 +302,8 @@ shares shell shift shipping shm shopt short shorter shortest shortfor shortnames
 shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs
 signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing
 signoflifems signs signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single
-singular singularname site size sizelimit sizes skel skip skypilot sleep slice slicecounts slicehours slicems slicenews
-slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft
+singular singularname site size sizelimit sizes sk skel skip skypilot sleep slice slicecounts slicehours slicems
+slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft
 softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage
 sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 space spaces
 span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split splitlines spoken
@@ -356,18 +356,18 @@ v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduratio
 validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype
 vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo
 version versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
-vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitedms waiter waiters waitforchange waiting
-waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
-waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings
-warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well
-went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when whenever where whether which
-whichever while white who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals
-withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
-worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow workflowexecutiontimeout
-workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype
-workforcepools working workingdir works world_size worse would writable write writehistory writer writes written wrong
-wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8
-x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za
-zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems
-zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms waiter waiters waitfor
+waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation
+waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants
+warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
+wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when
+whenever where whether which whichever while white who whoami whoever whole whom whose why width will window windowms
+winners wire with withdrawals withfiletypes withignored within withinnominal without woken wokenpools word words work
+work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow
+workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
+workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
+writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16
+x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
+year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
+zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );

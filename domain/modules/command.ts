@@ -18,11 +18,15 @@ export interface CommandSpec {
   readonly restartOn?: readonly number[];
   /** Whose success ends it: that of the first host, or of any one. Absent: all have to succeed. */
   readonly success?: Exclude<Success, 'all'>;
+  /** It ends with code 0 only once everything has ended that it has started (docs/adr/0122). Absent: with its shell. */
+  readonly waitFor?: 'all';
 }
 
 /** As the operators of JobSet's successPolicy, with `first` for a program whose first host leads the others. */
 const SUCCESS = ['all', 'first', 'any'] as const;
 type Success = (typeof SUCCESS)[number];
+
+const WAIT_FOR = ['shell', 'all'] as const;
 
 export const commandForm = () =>
   section({
@@ -37,6 +41,11 @@ export const commandForm = () =>
       .nullish()
       .describe(
         'Whose exit code 0 is the success: of all hosts, of the first alone, or of any one; the others are told to end.',
+      ),
+    wait_for: oneOf(WAIT_FOR)
+      .nullish()
+      .describe(
+        'What has to have ended for success: the shell of the command (default; what it left running is ended and named), or all that it has started.',
       ),
   });
 
@@ -78,6 +87,7 @@ export function resolveCommand(
         hosts,
         ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }),
         ...(section.success && section.success !== 'all' ? { success: section.success } : {}),
+        ...(section.wait_for === 'all' ? { waitFor: section.wait_for } : {}),
       }
     : undefined;
 }
