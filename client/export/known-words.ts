@@ -26,8 +26,8 @@ backenderror background backoff backoffcoefficient backofflimit backofflimitexce
 bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken
 balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch bcd be bear bearer became
 becameready because become becomes been before began begin beginning beginparts beginresumable begins begun behind being
-believe believed belong belongs below beside best besteffort between beyond big bigquery billing bills bin binary bind
-binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body
+believe believed belong belongs below beside best besteffort between beyond biases big bigquery billing bills bin binary
+bind binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body
 bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits
 borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds
 braces bracket brackets break brevo_email bring brings broke broken brought browser bs bucket bucket_name bucketnotempty
@@ -111,19 +111,19 @@ gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gc
 gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
 getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
 getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
-gg gh ghcr gi gib git git_secret gitcommit github gitignore gitsecret gittreestate gitversion give givebackms given
-gives giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
-google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
+gg gh ghcr gi gib git git_secret gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms
+given gives giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog
+google google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
 googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
 graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
 greatest grep group grouped groupname groups groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount
 gshadow gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice
-guestnoticems gunzipped guploader gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler
+guestnoticems gunzipped guploader gx gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler
 handlers handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended
 hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess
 hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
 headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
-held heldback heldms heldsince hellman help helper helpful here hex hexadecimal hf hidden hide hides
+held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides
 hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem
 hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host
 host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys
@@ -147,33 +147,33 @@ isanyzone isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isbo
 iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder
 isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete
 isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained
-ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopen isoptional isover isoverquota isown
-isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready
-isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting
-issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer
-issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned
-iswhole iswide isworkflowopen iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes
-jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt
-jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause
-jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices
-jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result
-jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror
-jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
-jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl
-judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace
-kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist
-kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows
-knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label
-labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice
-largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime
-lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
-launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease
-leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool
-legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let
-letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life
-lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms
-link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister
-listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
+ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopaque isopen isoptional isover
+isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable
+isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft
+isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped
+isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent
+isverified isversioned iswarned iswhole iswide isworkflowopen iszonestrict it items its itself janitor jax
+jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms
+jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project
+jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name
+jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts
+jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys
+jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
+jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq
+js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper
+keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
+keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
+known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
+l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
+largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid
+lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later
+latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn
+learned lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left
+lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent
+less let letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies
+life lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines
+lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens
+lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
 listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress
 localfiles localhost locally localport located location locationid locations locationtype lock locked lockfile lockfiles
 locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile
@@ -208,7 +208,7 @@ nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode no
 norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver
 nosuchbucket nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate
 notebook notes notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods
-notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npx nr ns nsenter
+notjson notletin notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npm npx nr ns nsenter
 nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
@@ -222,53 +222,53 @@ orphan orphaned os osadminlogin osimage oslogin other otherhosts others otherson
 otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
 output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
 owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
-pair parallel parallelism parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror
-parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw passwd password past paste pat
-patch path pathname paths patience patiencems patient pattern patterns pause paused pausems payload payloads
+pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parse parseas
+parseerror parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw passwd password past
+paste pat patch path pathname paths patience patiencems patient pattern patterns pause paused pausems payload payloads
 payloadtampered pc pd pem pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps
 perhost periods periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions
 permit permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
-pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipes pk place
-placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait
-plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy
-podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy
-pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile
-poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post pousr power pre
-preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat
-preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates
-preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude
-premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal
-principals print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor
-priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id
-privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes profile program
-programs progress project project_id project_membership project_resources projectadmins projectattributes projecteditor
-projectid projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof
-proofof propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs
-protocol protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
-provisioningmodel provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention
-publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
-pulled pullimage punctuator push push_secret pushed pushsecret put putat putfile putpart puts pvc py pycache pytest
-python python3 qefc qie qosclass qs qsxf qualified quantity queries query querypath queryvalue queue queued
-queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet
-quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits
-quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx
-race rack raise raises ran random range ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster
-rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable reached reaches read
-read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes readiness
-readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
-real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems
-rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect
-record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
-redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof refusals refuse
-refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular
-rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids
-rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
-rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
-removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
-repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
-reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipefail pipes pk
+place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption
+plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
+podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
+podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
+pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
+pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
+preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
+prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
+primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
+priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
+private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
+profile program programs progress project project_id project_membership project_resources projectadmins
+projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
+promisemiddleware promises promising proof proofof propagate propagation propagationpolicy properties propertynames
+protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
+provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
+public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
+publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put putat
+putfile putpart puts pvc py pycache pypi pytest python python3 qefc qie qosclass qs qsxf qualified quantity queries
+query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy
+queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile
+quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas
+quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank rapt rare rate raw
+ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js
+reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
+readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
+readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
+rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
+recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
+recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
+refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
+removal remove removed removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable
+repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo
+report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
 requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
 requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
 require require_project required requirement requirements requirements_file requirementsfile requireoslogin
@@ -296,78 +296,80 @@ serve served server serveraddressbyclientcidrs serverauth serverfactory serverho
 servernameoverride serverrootcacertificate servers serves service service_account service_accounts serviceaccount
 serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
 serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
-setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain
-setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share shared
-shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown
-shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs
-signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing
-signoflifems signs signstalems sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single
-singular singularname site size sizelimit sizes sk skel skip skypilot sleep slice slicecounts slicehours slicems
-slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock socket sockets soft
-softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage
-sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 space spaces
-span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split splitlines spoken
-spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stacktype
-stage staging stale stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat
-starter starterror starters starting startingms startnode startoffset startrun starts startticks starttime
-starttoclosetimeout startup startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb
-state statedir statehint stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes
-stdio stdout step stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun
-stops stopsetup storage storage_emulator_host storageclass storagelayout store stored storedat storedend storedobject
-storeendpoint storeerror storeport storerefused stores storeunavailable storeurl storing story str stream streams
-stricthostkeychecking stride string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname
-submission submit submit_for submitfor submits submits_per_minute submitsperminute submitted submittedat submitter
-subnet subnetmask subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded
-success successcriteriamet successful successfully such sudo suffix sum summaries summarize summary sums supervise
-superviseattempt supervisems supervisor support supported surrogate surroundings suspect suspend suspended suspendeddata
-suspending suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys
-sysctl system systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
-tail taillines taint taints take taken takes takesatomic takespublickey taking tar target targetid targetlink targets
-targettags task taskattempts taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp
-template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate
-terminated terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test
-testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them
-themselves then there these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till
-time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds
-timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile
-tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url tokenfile
-tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare
-tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch
-topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x
-tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
-tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries
-trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tt ttl ttlsecondsafterfinished tty tunnel turn
-turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof
-ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
-unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncorrectable
-uncountedterminatedpods undecoded undefined undeletable undeletablems undeletableuntil under undergo underoslogin
-underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
-uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
-unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
-unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
-unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable unscheduled unseen unset unshare
-unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused
-unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
-updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
-uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror
-usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userjobs
-userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e
-v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus
-validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype
-vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified verify versinfo
-version versioning versions very vfio view viewer views violated violations visibility visible vision visiting visits vm
-vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms waiter waiters waitfor
-waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation
-waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow want wanted wantedgeneration wants
-warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web websocket wedgedms
-wedgedslicems weight well went were west1 west10 west12 west2 west3 west4 west6 west8 west9 wget what whatever when
-whenever where whether which whichever while white who whoami whoever whole whom whose why width will window windowms
-winners wire with withdrawals withfiletypes withignored within withinnominal without woken wokenpools word words work
-work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers workflow
-workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
-workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
-writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws wsl www x1 x16 x16x16
-x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
-year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
-zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
+setenv setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup
+setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share
+shared shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut
+shutdown shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal
+signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer
+signing signoflifems signs signstalems sigpipe sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent
+since single singular singularname site size sizelimit sizes sk skel skip skypilot slack sleep slice slicecounts
+slicehours slicems slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock
+socket sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged sourced
+sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2
+southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed
+spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd
+sshkey sshport sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd
+standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
+startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
+stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
+statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
+stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
+storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused stores
+storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck stuckdeletions
+stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
+subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully such
+sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported
+surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata suspendingms svc swappiness
+sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systemevent systems
+t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint taints take taken takes
+takesatomic takespublickey taking tar target targetid targetlink targets targettags task taskattempts taskqueue tasks tb
+tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores
+tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating terminatingorfailed termination
+terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
+testpermissions text texts tf th than that thaw the their theirs them themselves then there these they thin thing this
+those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized
+timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
+timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
+together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
+told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
+toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources
+totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds
+tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic
+trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try
+trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
+typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un
+unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged
+unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems
+undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain unexpected
+unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours
+units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone
+unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts
+unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
+unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
+until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance
+update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload
+uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
+urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
+userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid
+uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime
+validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime
+value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts
+verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible
+vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms
+waiter waiters waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince
+waitms waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow wandb want
+wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways
+wc we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2 west3 west4 west6
+west8 west9 wget what whatever when whenever where whether which whichever while white who whoami whoever whole whom
+whose why width will window windowms winners wire with withdrawals withfiletypes withignored within withinnominal
+without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids
+workerindex workernumber workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
+workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools working workingdir works
+world_size worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl
+wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf
+xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie
+zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(
+    /\s/,
+  ),
 );
