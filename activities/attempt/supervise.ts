@@ -35,7 +35,7 @@ import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, isUnrecorded } from './run-end.js';
 import { runRequest, startRun } from './run-request.js';
-import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
+import { type AskStatus, silenceEnd, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
@@ -146,6 +146,7 @@ class Supervision {
     const ask: AskStatus = ({ target }, until) =>
       callerUntil(until).on(target, (connection) => connection.runStatus(this.#runId));
     this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, ask, signal);
+    this.#silence.onAlone = tellOfSilentHosts(input);
   }
 
   async run(): Promise<AttemptEnd> {

@@ -213,12 +213,12 @@ nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replica
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
 objectviewer observation observe oc occurred oci octet odd of off offat offered offline offset ofkey oflag ofnode often
-ok old oldbytes older oldest on oncall once onchange onclose ondemand one oneof ones onexchange onfailure onfiles
-ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey
-oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift
-openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator
-operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin
-orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertype otheruserof
+ok old oldbytes older oldest on onalone oncall once onchange onclose ondemand one oneof ones onexchange onfailure
+onfiles ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep
+onunknownkey oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens
+openshift openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype
+operator operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy
+origin orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertype otheruserof
 otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
 output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
 owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
