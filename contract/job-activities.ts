@@ -9,6 +9,7 @@ import type { OutputsReport } from '../domain/outputs.js';
 import type { Evidence } from '../domain/recovery/evidence.js';
 import type { Facts } from '../domain/recovery/facts.js';
 import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
+import type { LeftReport } from '../domain/left-processes.js';
 import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { FirstSilent, LastSign } from '../domain/silence.js';
 import type { MachineRef } from '../domain/machines.js';
@@ -103,6 +104,8 @@ export type AttemptEnd = EndOfAttempt & {
   readonly evidence?: Evidence;
   /** Of a command that ended. Absent: it left nothing. */
   readonly outputs?: OutputsReport;
+  /** What still ran when the command had ended with code 0, and was ended. Absent: nothing. */
+  readonly left?: LeftReport;
 };
 
 type EndOfAttempt =

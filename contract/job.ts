@@ -214,7 +214,7 @@ export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
   /** Absent: the store. */
-  readonly of?: 'accelerator';
+  readonly of?: 'accelerator' | 'silence';
   readonly what?: string;
   /** Its command has ended on all hosts. Absent: it may run; an earlier worker does not say it. */
   readonly hasEnded?: true;

@@ -1,4 +1,5 @@
 import type { HookReport } from './hooks.js';
+import type { LeftReport } from './left-processes.js';
 import type { OutputsReport } from './outputs.js';
 import type { EpochMs } from './units.js';
 
@@ -83,6 +84,8 @@ export interface Outcome {
   readonly hooks?: readonly HookReport[];
   /** What is stored of the files of the last attempt whose command ended. Absent: nothing. */
   readonly outputs?: OutputsReport;
+  /** What still ran when the last command had ended with code 0, and was ended. Absent: nothing. */
+  readonly left?: LeftReport;
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

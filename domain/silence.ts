@@ -3,6 +3,8 @@
  * which nothing is known keeps the attempt alive, however long it lasts (DESIGN.md 2, "Unknown is not dead"; docs/adr/0029).
  */
 
+import type { EpochMs } from './units.js';
+
 /** What is known of one host that is to run the command. */
 export type HostSilence =
   /** It was not reached, cannot tell, its command has not begun, or is on its way to another end than its own with code 0. */
@@ -59,6 +61,16 @@ export function silenceOf(hosts: readonly HostSilence[], limitMs: number): Silen
   const { slice, host, quietMs } = latest;
   const first = firstSilent(known.filter((other) => other !== latest));
   return { kind: 'silent', quietMs, last: { what: signOf(latest), slice, host }, ...(first && { first }) };
+}
+
+/** A host that is silent while others of its attempt print. */
+export interface SilentHost {
+  readonly slice: number;
+  readonly host: number;
+  /** False: it printed nothing at all since its command began. */
+  readonly hasPrinted: boolean;
+  /** Since when, by the clock of the worker that asked. */
+  readonly since: EpochMs;
 }
 
 type KnownSilence = Exclude<HostSilence, { kind: 'unknown' }>;

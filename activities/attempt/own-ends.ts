@@ -9,12 +9,13 @@ import { pause } from './pause.js';
 export function ownEnds(
   spec: JobSpec,
   host: number,
-): Pick<RunRequest, 'preemptionHook' | 'maxUnattendedMs' | 'graceMs'> {
+): Pick<RunRequest, 'preemptionHook' | 'maxUnattendedMs' | 'graceMs' | 'waitFor'> {
   const maxMs = unattendedMs(spec);
   const hook = spec.hooks?.preemption;
   const isHere = hook !== undefined && (typeof hook.hosts === 'string' || hook.hosts.includes(host));
   return {
     graceMs: spec.graceSeconds * 1000,
+    ...(spec.command?.waitFor && { waitFor: spec.command.waitFor }),
     ...(maxMs === undefined ? {} : { maxUnattendedMs: maxMs }),
     ...(isHere ? { preemptionHook: { script: besideCommand(spec, hook.run), timeoutMs: hook.seconds * 1000 } } : {}),
   };

@@ -21,7 +21,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
     case 'exited': {
       if (status.endedBy === 'ray') return { kind: 'run-lost', at, message: RAY_ENDED };
       if (status.endedBy === 'unattended') return { kind: 'run-lost', at, message: UNATTENDED };
-      const { code, signal, startedAt, endedAt, isStopped, host, killedForMemory } = status;
+      const { code, signal, startedAt, endedAt, isStopped, host, killedForMemory, left } = status;
       const exit = {
         at,
         code,
@@ -31,6 +31,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
         ...(signal === undefined ? {} : { signal }),
         ...(host === undefined ? {} : { host }),
         ...(killedForMemory === undefined ? {} : { killedForMemory }),
+        ...(left === undefined ? {} : { left }),
       };
       return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
     }

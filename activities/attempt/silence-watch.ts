@@ -1,9 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
-import type { AttemptEnd } from '../../contract/job-activities.js';
-import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import {
+  askAgainMs,
+  type HostSilence,
+  quietMsOf,
+  type SilentHost,
+  silenceOf,
+  type SilenceVerdict,
+} from '../../domain/silence.js';
+import { attemptTroubleSignal } from '../../contract/job.js';
+import type { JobSpec } from '../../domain/job-spec.js';
 import { messageOf } from '../failures.js';
+import { jobTeller } from './job-teller.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';
 import { largest } from '../../domain/extremes.js';
@@ -31,7 +41,8 @@ interface Reading {
  *
  * What enters: `reading` when a host's run is attached to, `heard` for each chunk, `said` for what it says otherwise. None of these
  * asks a host anything. What leaves: `silent`, after the hosts were asked, all of them, and only when by what came in it may be
- * time. Nothing of this is carried to another worker: attaching, that one hears from the hosts how long they have been quiet.
+ * time; and `onAlone`, for hosts that are silent for that long while others print: it ends nothing, and each of them is asked
+ * before. Nothing of this is carried to another worker: attaching, that one hears from the hosts how long they have been quiet.
  */
 export class SilenceWatch {
   readonly #limitMs: number;
@@ -39,6 +50,11 @@ export class SilenceWatch {
   readonly #ask: AskStatus;
   readonly #signal: AbortSignal;
   readonly #readings = new Map<AttemptHost, Reading>();
+
+  /** Hears which hosts are silent while others print, all of them, whenever they change; first when all hosts are attached to. */
+  onAlone: (hosts: readonly SilentHost[]) => void = () => undefined;
+  readonly #alone = new Map<AttemptHost, SilentHost>();
+  #isTold = false;
 
   /** @param hosts those that run the command */
   constructor(limitMs: number, hosts: readonly AttemptHost[], ask: AskStatus, signal: AbortSignal) {
@@ -61,7 +77,9 @@ export class SilenceWatch {
     const reading = this.#readings.get(host);
     if (reading === undefined) return;
     reading.heardAt = performance.now();
-    if (reading.position() + bytes > reading.oldBytes) reading.signAt = reading.heardAt;
+    if (reading.position() + bytes <= reading.oldBytes) return;
+    reading.signAt = reading.heardAt;
+    this.#speaks(host);
   }
 
   said(host: AttemptHost, status: RunStatus): void {
@@ -69,6 +87,17 @@ export class SilenceWatch {
     if (reading === undefined || !isDone(status)) return;
     reading.endedAt ??= performance.now() - (status.quietMs ?? 0);
     reading.signAt = Math.max(reading.signAt, reading.endedAt);
+    this.#speaks(host);
+  }
+
+  /** It has printed, or ended: either way it is silent no more. */
+  #speaks(host: AttemptHost): void {
+    if (this.#alone.delete(host)) this.#tellAlone();
+  }
+
+  #tellAlone(): void {
+    this.#isTold = true;
+    this.onAlone([...this.#alone.values()]);
   }
 
   /** Rejects with the signal's reason when that ends it. */
@@ -76,7 +105,8 @@ export class SilenceWatch {
     for (;;) {
       const dueInMs = this.#dueInMs();
       if (dueInMs > 0) {
-        await pause(Math.min(dueInMs, LONGEST_PAUSE_MS), this.#signal);
+        const aloneInMs = await this.#lookForAlone();
+        await pause(Math.min(dueInMs, aloneInMs, LONGEST_PAUSE_MS), this.#signal);
         continue;
       }
       const verdict = silenceOf(await this.#askAll(), this.#limitMs);
@@ -86,6 +116,28 @@ export class SilenceWatch {
     }
   }
 
+  /** Asks the hosts that may be silent alone. @returns when the next one may be */
+  async #lookForAlone(): Promise<number> {
+    if (this.#readings.size < this.#hosts.length) return Infinity;
+    const due = this.#hosts.filter((host) => this.#aloneInMs(host) <= 0);
+    const found = await this.#askAll(due);
+    for (const [at, silence] of found.entries()) {
+      const host = due[at];
+      if (host === undefined || silence.kind !== 'running' || silence.quietMs < this.#limitMs) continue;
+      const { slice, host: index, hasPrinted, quietMs } = silence;
+      this.#alone.set(host, { slice, host: index, hasPrinted, since: Math.round(Date.now() - quietMs) });
+    }
+    if (due.some((host) => this.#alone.has(host)) || !this.#isTold) this.#tellAlone();
+    const next = this.#hosts.map((host) => this.#aloneInMs(host));
+    return Math.min(...next.map((ms) => (ms > 0 ? ms : askAgainMs(this.#limitMs))));
+  }
+
+  #aloneInMs(host: AttemptHost): number {
+    const { endedAt, signAt } = this.#readings.get(host) ?? {};
+    if (signAt === undefined || endedAt !== undefined || this.#alone.has(host)) return Infinity;
+    return this.#limitMs - (performance.now() - signAt);
+  }
+
   /** As far as this worker knows; a host that it has not reached yet it need not ask. */
   #dueInMs(): number {
     const readings = [...this.#readings.values()];
@@ -93,13 +145,13 @@ export class SilenceWatch {
     return this.#limitMs - (performance.now() - largest(readings.map(({ signAt }) => signAt)));
   }
 
-  async #askAll(): Promise<readonly HostSilence[]> {
+  async #askAll(hosts = this.#hosts): Promise<readonly HostSilence[]> {
     const over = new AbortController();
     setMaxListeners(0, over.signal);
     const end = (): void => over.abort(this.#signal.reason);
     this.#signal.addEventListener('abort', end, { once: true });
     try {
-      return await Promise.all(this.#hosts.map((host) => this.#silenceOn(host, over.signal)));
+      return await Promise.all(hosts.map((host) => this.#silenceOn(host, over.signal)));
     } finally {
       this.#signal.removeEventListener('abort', end);
       over.abort(new Error('nobody waits for the answer any more'));
@@ -153,6 +205,33 @@ export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Sile
   const { quietMs: firstQuietMs, ...firstPlace } = first;
   return { kind: 'no-output', last, first: { ...firstPlace, at: at(firstQuietMs) } };
 }
+
+/**
+ * The job is told which hosts are silent while others print, so that `list`, `status` and `why` say it, and that it is over. The first
+ * word of a worker also takes back what an earlier one has told.
+ */
+export function tellOfSilentHosts(
+  input: Pick<AttemptInput, 'job' | 'attempt'> & { readonly spec: Pick<JobSpec, 'slices'> },
+): SilenceWatch['onAlone'] {
+  const tell = jobTeller(input, attemptTroubleSignal, 'which hosts are silent');
+  return (hosts) => {
+    const what = hosts.length === 0 ? {} : { what: silentHostsText(hosts, input.spec.slices) };
+    tell({ v: 1, attempt: input.attempt, of: 'silence', ...what });
+  };
+}
+
+/** `nothing was printed by host 1 since 2026-11-22T07:14:20Z, while others print (timeouts.no_output)`. */
+export function silentHostsText(hosts: readonly SilentHost[], slices: number): string {
+  const inOrder = hosts.toSorted((a, b) => a.since - b.since || a.slice - b.slice || a.host - b.host);
+  const named = inOrder.slice(0, MOST_NAMED).map(({ slice, host, hasPrinted, since }) => {
+    const place = slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;
+    return `${place} since ${hasPrinted ? '' : 'its start, '}${new Date(since).toISOString().slice(0, 19)}Z`;
+  });
+  const more = hosts.length > MOST_NAMED ? ` and ${hosts.length - MOST_NAMED} more` : '';
+  return `nothing was printed by ${named.join(', ')}${more}, while others print (timeouts.no_output)`;
+}
+
+const MOST_NAMED = 4;
 
 const UNKNOWN: HostSilence = { kind: 'unknown' };
 /** Within this time a host that can be reached has answered. */

@@ -7,6 +7,7 @@ import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
 import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
+import { leftReport } from '../../domain/left-processes.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -34,7 +35,7 @@ import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, isUnrecorded } from './run-end.js';
 import { runRequest, startRun } from './run-request.js';
-import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
+import { type AskStatus, silenceEnd, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
@@ -145,6 +146,7 @@ class Supervision {
     const ask: AskStatus = ({ target }, until) =>
       callerUntil(until).on(target, (connection) => connection.runStatus(this.#runId));
     this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, ask, signal);
+    this.#silence.onAlone = tellOfSilentHosts(input);
   }
 
   async run(): Promise<AttemptEnd> {
@@ -223,8 +225,13 @@ class Supervision {
   /** Of an end that hosts or slices decided. */
   withEvidence(end: AttemptEnd): AttemptEnd {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
+    const left = leftReport(
+      this.#decidedBy.ends.filter((each) => each.kind === 'done'),
+      this.#input.spec.slices,
+    );
     return {
       ...end,
+      ...(end.kind === 'exited' && left && { left }),
       evidence: evidenceOf({ ...this.#decidedBy, ...this.#guard.evidence }),
     };
   }

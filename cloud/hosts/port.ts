@@ -1,3 +1,4 @@
+import type { LeftProcesses } from '../../domain/left-processes.js';
 import type { StoredRound } from '../../domain/outputs.js';
 import type { AcceleratorDevices } from '../../domain/machine-kinds/kind.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
@@ -154,6 +155,8 @@ export interface RunRequest {
   readonly maxUnattendedMs?: number;
   /** The host ends the run itself when it has lasted for this long. Absent: never. */
   readonly limitMs?: number;
+  /** With code 0 the run ends when its shell has ended, or when all processes have that it has started. Absent: the shell. */
+  readonly waitFor?: 'shell' | 'all';
   /** Of the ends that the host makes itself. Absent: 0. */
   readonly graceMs?: number;
 }
@@ -251,6 +254,8 @@ export type RunStatus =
       readonly endedBy?: (typeof HOST_REASONS)[number];
       /** Processes that the kernel killed for want of memory while it ran, in its pod. Absent: none, or nobody counted. */
       readonly killedForMemory?: number;
+      /** What still ran when the shell had ended with code 0, and was ended. Absent: nothing. */
+      readonly left?: LeftProcesses;
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }

@@ -56,7 +56,7 @@ function jobOfRun(runId: string): string {
 
 function planOf(request: RunRequest, container: string | undefined): string {
   const { accelerator = NO_DEVICES, sign, exitRecord, outputs, preemptionHook } = request;
-  const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
+  const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0, waitFor = 'shell' } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
@@ -71,6 +71,7 @@ function planOf(request: RunRequest, container: string | undefined): string {
     `unattended_ms=${Math.ceil(maxUnattendedMs)}`,
     `limit_ms=${Math.ceil(limitMs)}`,
     `grace_ms=${Math.ceil(graceMs)}`,
+    `wait_for=${waitFor}`,
   ];
   return `${[...settings, container ?? 'container='].join('\n')}\n`;
 }
@@ -133,11 +134,11 @@ function containerPlan(
     ...unlisted.flatMap((variable) => ['-e', variable]),
     shellWords(['--name', name, '--label', `jobctl.job=${job}`, '--label', `jobctl.run=${runId}`]),
     '--label "jobctl.home=$base" --rm=false --restart=no',
-    '-v "$run:$run:ro" -v "$run/output:$run/output"',
+    '-v "$run:$run:ro" -v "$run/output:$run/output" -v "$run/left:$run/left"',
     ...(hasOutputs ? ['-v "$outputs_dir:$outputs_dir" -e "JOBCTL_OUTPUT_DIR=$outputs_dir"'] : []),
     '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning"',
     shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
-    '"$run"',
+    '"$run" "$wait_for" "$grace_ms"',
   ];
   return `container=${shellQuote(name)}\nwith_container() { "$@" ${words.join(' ')}; }`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { leftProcesses, leftProcessesText } from '../../domain/left-processes.js';
 import { quotedName } from '../../domain/outside-names.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import { type ExitRecordOf, HOST_REASONS, type RunOutputsStatus, type RunStatus } from './port.js';
@@ -20,6 +21,12 @@ function hostCondition(word: string | undefined): { readonly host?: HostConditio
 function endedBy(word: string | undefined): Pick<Extract<RunStatus, { kind: 'exited' }>, 'endedBy'> {
   const reason = HOST_REASONS.find((known) => known === word);
   return reason === undefined ? {} : { endedBy: reason };
+}
+
+/** In base64: it is of several words. */
+function leftOf(word = '-'): Pick<Extract<RunStatus, { kind: 'exited' }>, 'left'> {
+  const left = leftProcesses(Buffer.from(word, 'base64').toString());
+  return left === undefined ? {} : { left };
 }
 
 /**
@@ -70,6 +77,7 @@ export function parseState(line: string): StartAnswer {
         ...hostCondition(fields[7]),
         ...endedBy(fields[8]),
         ...([undefined, '', '-'].includes(fields[9]) ? {} : { killedForMemory: number(9) }),
+        ...leftOf(fields[10]),
       };
     }
     case 'orphaned':
@@ -108,10 +116,11 @@ export function formatExitRecord(
   { runId, proof = '' }: ExitRecordOf,
 ): string {
   const { code, signal, startedAt, endedAt, outputBytes, isStopped, host, endedBy: by, killedForMemory } = status;
+  const left = status.left && Buffer.from(leftProcessesText(status.left)).toString('base64');
   // How long ago it ended is true when it is said, and not when it is read.
   const quietMs = '-';
   const words = [code, signal, startedAt, endedAt, outputBytes, isStopped ? 'stopped' : undefined, quietMs];
-  const state = [...words, host, by, killedForMemory].map((word) => word ?? '-').join(' ');
+  const state = [...words, host, by, killedForMemory, left].map((word) => word ?? '-').join(' ');
   return JSON.stringify({ v: 1, run: runId, state: `exited ${state}`, ...(proof !== '' && { proof }) });
 }
 

@@ -6,14 +6,24 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/\bhf_[A-Za-z0-9]{10}/, 'a token of Hugging Face'],
   [/\bgh[pousr]_[A-Za-z0-9]{20}|\bgithub_pat_\w{20}/, 'a token of GitHub'],
   [/\bsk-[A-Za-z0-9_-]{16}/, 'an API key'],
-  [/\bAKIA[0-9A-Z]{16}\b/, 'an access key of AWS'],
+  [/\bA(KIA|SIA)[0-9A-Z]{16}\b/, 'an access key of AWS'],
+  [/\bAIza[0-9A-Za-z_-]{35}/, 'an API key of Google'],
+  [/\bya29\.[0-9A-Za-z_-]{20}/, 'an access token of Google'],
+  [/\bxox[abprs]-[0-9A-Za-z-]{10}/, 'a token of Slack'],
+  [/\bglpat-[0-9A-Za-z_-]{20}/, 'a token of GitLab'],
+  [/\bnpm_[0-9A-Za-z]{36}/, 'a token of npm'],
+  [/\bpypi-[0-9A-Za-z_-]{50}/, 'a token of PyPI'],
+  [/\bdckr_pat_[0-9A-Za-z_-]{20}/, 'a token of Docker'],
+  [/\bwandb_v\d+_[0-9A-Za-z_]{20}/, 'an API key of Weights & Biases'],
+  [/\beyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10}/, 'a JSON web token'],
+  [/\b[a-z][a-z0-9+]{1,20}:\/\/[^\s/:@$]{1,100}:[^\s/@$]{3,200}@/, 'a password in a URL'],
   [/-----BEGIN [A-Z ]*PRIVATE KEY/, 'a private key'],
 ];
 
-const SECRET_NAME = /(^|_)(TOKEN|KEY|SECRET|CREDENTIALS?)$|PASSWORD|PASSWD/i;
+const SECRET_NAME = /(^|_)(TOKEN|(API)?KEY|SECRET|CREDENTIALS?|PAT|PASS)$|PASSWORD|PASSWD|PASSPHRASE/i;
 /** Shorter ones are words (PAD_TOKEN: <pad>), and what has blanks or a slash at its front is a text or a path. */
 const SECRET_VALUE = /^(?![/~.])(?!\d+$)\S{8,}$/;
-const ANY_VALUE = /PASSWORD|PASSWD/i;
+const ANY_VALUE = /PASSWORD|PASSWD|PASSPHRASE/i;
 
 /** What a value looks like; undefined: no secret. */
 function secretIn(name: string | undefined, value: string): string | undefined {
@@ -38,13 +48,46 @@ export function warnOfSecret(path: Path, name: string, value: string, report: Re
   );
 }
 
-/** The same of a text that people wrote, such as a command. */
+/**
+ * How a script hands a value on under a name: `export NAME=value`, `NAME=value python3 ..`, `-e NAME=value`, and options of
+ * programs, such as `--api-key value`. The value is one word of the shell.
+ */
+const VALUE = String.raw`(?<value>'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"\`;&|()<>]+)`;
+const HANDED_ON: readonly RegExp[] = [
+  new RegExp(String.raw`(?<![\w$./{-])(?<name>[A-Za-z_]\w{0,99})\+?=${VALUE}`, 'g'),
+  new RegExp(String.raw`(?<![\w-])--?(?<name>[A-Za-z][\w-]{0,99})(?:=|[ \t]+)(?!-)${VALUE}`, 'g'),
+  new RegExp(String.raw`(?<![\w-])(?:setenv|set -gx|set -x)[ \t]+(?<name>[A-Za-z_]\w{0,99})[ \t]+${VALUE}`, 'g'),
+];
+/** Of programs that take it as a bare word. */
+const LOGS_IN = new RegExp(String.raw`(?<![\w-])(?<name>wandb)[ \t]+login[ \t]+(?:--relogin[ \t]+)?(?!-)${VALUE}`, 'g');
+
+/** The same of a script that people wrote: one warning for each name, and what bears no name once. */
 export function warnOfSecretIn(path: Path, text: string, report: Report): void {
-  const what = secretIn(undefined, text);
-  if (what === undefined) return;
-  report.warn(
-    path,
-    `holds what looks like ${what}, and is kept in the clear with the job. \`jobctl secret put NAME --from-file FILE\` keeps it, ` +
-      `and secrets: {VARIABLE: NAME} gives it to the command`,
+  const named = HANDED_ON.flatMap((form) => [...text.matchAll(form)]).flatMap(
+    ({ groups: { name = '', value = '' } = {} }) => {
+      const what = secretInWord(name, value);
+      return what === undefined ? [] : [{ name, what }];
+    },
   );
+  const byName = new Map(named.map((one) => [one.name, one]));
+  for (const { name, what } of byName.values())
+    report.warn(path, `gives ${name} what looks like ${what}, ${IN_THE_CLEAR}`);
+  const what = byName.size > 0 ? undefined : (secretIn(undefined, text) ?? loginIn(text));
+  if (what !== undefined) report.warn(path, `holds what looks like ${what}, ${IN_THE_CLEAR}`);
 }
+
+const IN_THE_CLEAR =
+  'and is kept in the clear with the job. `jobctl secret put NAME --from-file FILE` keeps it, ' +
+  'and secrets: {VARIABLE: NAME} gives it to the command';
+
+/** A word of the shell that is computed on the host holds none. */
+function secretInWord(name: string, word: string): string | undefined {
+  const value = /^'.*'$|^".*"$/.test(word) ? word.slice(1, -1) : word;
+  const isComputed = !word.startsWith("'") && /[$`]/.test(value);
+  return isComputed ? undefined : secretIn(name.replaceAll('-', '_'), value);
+}
+
+const loginIn = (text: string): string | undefined =>
+  [...text.matchAll(LOGS_IN)].some(({ groups }) => secretInWord('key', groups?.['value'] ?? '') !== undefined)
+    ? 'an API key'
+    : undefined;

@@ -71,7 +71,9 @@ const timeouts = section({
   no_output: z
     .union([duration(), z.literal(false)], { error: 'a duration of 5s or more, such as 30m' })
     .nullish()
-    .describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
+    .describe(
+      'How long all of its hosts may print nothing, in one attempt; 5s or more. A host that is silent alone for that long is named in status.',
+    ),
   unreachable: duration()
     .nullish()
     .describe(

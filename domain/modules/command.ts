@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { SliceType } from '../machine-kinds/kind.js';
 import { oneOf, section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
+import { hiddenFailures } from '../job-file/hidden-failures.js';
 import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
+import { PIPEFAIL } from './host-scripts.js';
 import { hostIndexes } from './host-indexes.js';
 import type { RaySpec } from './ray.js';
 import { ENTER_RAY, rayScript } from './ray-run.js';
@@ -18,11 +20,18 @@ export interface CommandSpec {
   readonly restartOn?: readonly number[];
   /** Whose success ends it: that of the first host, or of any one. Absent: all have to succeed. */
   readonly success?: Exclude<Success, 'all'>;
+  /** It ends with code 0 only once everything has ended that it has started (docs/adr/0122). Absent: with its shell. */
+  readonly waitFor?: 'all';
+  /** Bash without pipefail. Absent: a pipe fails if any of its programs does (docs/adr/0123). */
+  readonly shell?: 'plain';
 }
 
 /** As the operators of JobSet's successPolicy, with `first` for a program whose first host leads the others. */
 const SUCCESS = ['all', 'first', 'any'] as const;
 type Success = (typeof SUCCESS)[number];
+
+const WAIT_FOR = ['shell', 'all'] as const;
+const SHELLS = ['bash', 'plain'] as const;
 
 /** Which host's success the job waits for, and undefined if it waits for all. Hosts are numbered as in the job's logs. */
 export function awaitedHost({ hosts, success }: Pick<CommandSpec, 'hosts' | 'success'>): string | undefined {
@@ -50,6 +59,14 @@ export const commandForm = () =>
       .describe(
         'Whose exit code 0 is the success: of all hosts, of the first alone, or of any one; the others are told to end.',
       ),
+    shell: oneOf(SHELLS)
+      .nullish()
+      .describe('bash: with set -o pipefail (default); plain: without, as JobMan runs it (default for its key cmd).'),
+    wait_for: oneOf(WAIT_FOR)
+      .nullish()
+      .describe(
+        'What has to have ended for success: the shell of the command (default; what it left running is ended and named), or all that it has started.',
+      ),
   });
 
 const exitCode = () => wholeNumber(1, 255);
@@ -70,7 +87,12 @@ export function resolveCommand(
   if (!run && !report.wasDropped(['command', 'run']) && !report.wasDropped(['command', 'cmd'])) {
     report.missing(['command', 'run'], 'such as run: python3 train.py');
   }
-  if (run) warnOfSecretIn(['command', section.run ? 'run' : 'cmd'], run, report);
+  const isPlain = (section.shell ?? (section.run ? 'bash' : 'plain')) === 'plain';
+  if (run) {
+    const path = ['command', section.run ? 'run' : 'cmd'];
+    warnOfSecretIn(path, run, report);
+    for (const sentence of hiddenFailures(run, isPlain)) report.warn(path, sentence);
+  }
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
   if (modules.includes('ray') && section.workers !== null && section.workers !== undefined) {
     const hint = 'leave it out: Ray is on all hosts, and its tasks run where it puts them';
@@ -90,6 +112,8 @@ export function resolveCommand(
         hosts,
         ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }),
         ...(section.success && section.success !== 'all' ? { success: section.success } : {}),
+        ...(isPlain ? { shell: 'plain' as const } : {}),
+        ...(section.wait_for === 'all' ? { waitFor: section.wait_for } : {}),
       }
     : undefined;
 }
@@ -128,14 +152,18 @@ type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly co
  */
 export function commandScript(job: Runnable): string | undefined {
   if (job.command === undefined) return undefined;
-  const { run } = job.command;
+  const run = inShell(job, job.command.run);
   const spec = rayOf(job);
   return `${bundleLines(job)}${environmentLines(job)}${spec === undefined ? run : rayScript(spec, run)}`;
 }
 
 /** A script that runs where and as the command does. */
 export const besideCommand = (job: Runnable, run: string): string =>
-  `${bundleLines(job)}${environmentLines(job)}${rayOf(job) === undefined ? '' : ENTER_RAY}${run}`;
+  `${bundleLines(job)}${environmentLines(job)}${rayOf(job) === undefined ? '' : ENTER_RAY}${inShell(job, run)}`;
+
+/** On the first line of the text, so that the shell counts its lines as its author does. */
+const inShell = ({ command }: Runnable, run: string): string =>
+  command?.shell === 'plain' ? run : `${PIPEFAIL}${run}`;
 
 /** Ray over all hosts, if the job has it: then the command runs on the first of them. */
 export const rayOf = ({ modules, ray }: Pick<Runnable, 'modules' | 'ray'>): RaySpec | undefined =>

@@ -28,3 +28,6 @@ export const ANOTHER_SECOND = `another_second() {
   rm -f -- "$1.now"
 }
 `;
+
+/** Before a text of the user's: `python3 train.py | tee log` fails if train.py does (docs/adr/0123). */
+export const PIPEFAIL = 'set -o pipefail; ';

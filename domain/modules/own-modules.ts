@@ -3,6 +3,8 @@ import { section, text } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
 import type { LocalFile } from '../local-files.js';
 import { copiedFiles, copySteps, type FileCopy, fileList, filesPlan, resolveFiles } from './files.js';
+import { warnOfSecretIn } from '../job-file/secret-looks.js';
+import { PIPEFAIL } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
 /** A module that the job file itself describes, in its section `modules`. */
@@ -60,6 +62,7 @@ export function resolveOwnModules(
 function resolveOwn(name: string, section: OwnModuleSection, report: Report): OwnModule {
   const steps = section.setup ?? [];
   if (steps.length === 0) report.missing(['modules', name, 'setup'], 'such as setup: [{name: install, run: ..}]');
+  steps.forEach(({ run }, at) => warnOfSecretIn(['modules', name, 'setup', at, 'run'], run, report));
   return {
     ...(section.check ? { check: section.check } : {}),
     setup: steps.map((step, index) => ({ name: step.name ?? `step ${index + 1}`, run: step.run })),
@@ -84,6 +87,9 @@ export function ownPlan(name: string, own: OwnModule, sources: PlanSources): Mod
     name,
     fingerprint: fingerprintOf(sources, FORMAT, check, setup, copied.fingerprint),
     check: files.length === 0 ? check : `( ${copied.check.trimEnd()} ) || exit 1\n${check}`,
-    steps: [...copySteps(name, files, sources), ...setup.map((step) => ({ name: step.name, script: step.run }))],
+    steps: [
+      ...copySteps(name, files, sources),
+      ...setup.map((step) => ({ name: step.name, script: `${PIPEFAIL}${step.run}` })),
+    ],
   };
 }

@@ -1,4 +1,6 @@
 import { section, text } from '../job-file/fields.js';
+import { warnOfSecretIn } from '../job-file/secret-looks.js';
+import { PIPEFAIL } from './host-scripts.js';
 import { fingerprintOf, setUpModule } from './module.js';
 
 const FORMAT = 1;
@@ -15,12 +17,13 @@ export const script = setUpModule({
   example: 'such as script: {run: sudo sysctl -w vm.swappiness=1}',
   resolve: ({ run, check }, { report }) => {
     if (!run) report.missing(['script', 'run'], 'such as run: sudo sysctl -w vm.swappiness=1');
+    if (run) warnOfSecretIn(['script', 'run'], run, report);
     return { run: run ?? '', ...(check ? { check } : {}) };
   },
   plan: ({ run, check = 'true' }, sources) => ({
     name: 'script',
     fingerprint: fingerprintOf(sources, FORMAT, run, check),
     check,
-    steps: [{ name: 'run', script: run }],
+    steps: [{ name: 'run', script: `${PIPEFAIL}${run}` }],
   }),
 });

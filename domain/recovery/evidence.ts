@@ -66,7 +66,7 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
     by,
     hosts,
     ended: ends.length,
-    ends: telling(ends),
+    ends: telling(ends).map(withoutLeft),
     looks: kept.slice(0, MOST_LOOKS).toSorted((a, b) => a.at - b.at),
     ...(dead.length > 0 && {
       dead: dead.slice(0, MOST_DEAD).map((host) => ({ ...host, text: host.text.slice(0, MOST_TEXT) })),
@@ -90,6 +90,13 @@ function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   );
   const kept = new Set([...new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime])].slice(0, MOST_ENDS));
   return ends.filter((end) => kept.has(end));
+}
+
+/** Nothing is decided by it, and it is told elsewhere. */
+function withoutLeft(end: HostEnd): HostEnd {
+  if (!('left' in end)) return end;
+  const { left: _, ...rest } = end;
+  return rest;
 }
 
 const timeOf = (end: HostEnd): EpochMs => ('endedAt' in end ? end.endedAt : 0);

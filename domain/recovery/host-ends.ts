@@ -1,3 +1,4 @@
+import type { LeftProcesses } from '../left-processes.js';
 import type { EpochMs } from '../units.js';
 import type { Fact } from './facts.js';
 import type { LostSlice } from './slice-loss.js';
@@ -22,6 +23,8 @@ interface Exit {
   readonly killedForMemory?: number;
   /** What it printed last that makes its machine suspect (broken-machine.ts). Absent: nothing, or nobody read it. */
   readonly printed?: string;
+  /** What still ran when its shell had ended with code 0, and was ended. Absent: nothing. */
+  readonly left?: LeftProcesses;
 }
 
 /**

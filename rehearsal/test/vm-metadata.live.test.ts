@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostBounds } from '../vm/metadata/instance.js';
 import { detectConfinement } from '../vm/confinement.js';
-import { until } from '../../test/until.js';
+import { slowness, until } from '../../test/until.js';
 import { CloudUnderTest, PARENT } from './cloud-under-test.js';
 import { ssh, startSsh } from './ssh-client.js';
 
@@ -132,7 +132,7 @@ describe('the metadata server of a TPU VM', () => {
 
   it('tells who waits for it of a preemption that has been announced, on every host', async () => {
     await readyNode('warned');
-    await cloud.admin('configure', { noticeMs: 4000 });
+    await cloud.admin('configure', { noticeMs: Math.round(4_000 * slowness()) });
     const waits = await Promise.all(
       [0, 1].map(async (host) => {
         const first = `etag=$(${CURL}/instance/preempted -D - -o /dev/null ${ETAG}); echo up`;

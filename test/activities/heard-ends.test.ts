@@ -164,7 +164,7 @@ describe('an end that somebody knew', () => {
     assert.equal(parseExitRecord(kept, { runId: 'train-a1' })?.code, 0);
 
     const next = new OneHost([{ kind: 'absent' }]);
-    next.objects.set(next.record(), kept.replace(' - - - -"', ' - up - -"'));
+    next.objects.set(next.record(), kept.replace(' - - - - -"', ' - up - - -"'));
     assert.equal(codeOf(await next.supervise(undefined, true)), 0);
     assert.equal(next.starts, 0, 'a command that has ended is started again');
   });
@@ -213,6 +213,10 @@ describe('an exit record that a worker writes', () => {
         host: fc.constantFrom('up' as const, 'stopping' as const, 'preempted' as const),
         endedBy: fc.constantFrom('unattended' as const, 'limit' as const, 'ray' as const),
         killedForMemory: fc.nat(),
+        left: fc.constantFrom(
+          { count: 1, named: [{ pid: 7, command: 'python3 train.py' }] },
+          { count: 12, named: [1, 2, 3].map((pid) => ({ pid, command: `é "${pid}" -` })) },
+        ),
       },
       { requiredKeys: ['kind', 'code', 'startedAt', 'endedAt', 'outputBytes', 'isStopped'] },
     );

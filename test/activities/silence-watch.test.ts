@@ -26,8 +26,10 @@ interface TwoHosts {
 interface Watching {
   readonly silent: Promise<Silence>;
   verdict(): Silence | undefined;
-  /** How often a host was asked. */
-  asked(): number;
+  /** Which hosts were asked, each time. */
+  asked(): readonly number[];
+  /** What was told of hosts that are silent while others print: their indexes, each time. */
+  readonly alone: readonly (readonly number[])[];
   end(): void;
 }
 
@@ -66,12 +68,14 @@ async function attach(connections: readonly HostConnection[], limitMs: number): 
     target: { ...target, index: number },
     number,
   }));
-  let asked = 0;
+  const asked: number[] = [];
   const ask = (host: AttemptHost): ReturnType<HostConnection['runStatus']> => {
-    asked += 1;
+    asked.push(host.number);
     return (connections[host.number] as HostConnection).runStatus(RUN);
   };
   const watch = new SilenceWatch(limitMs, hosts, ask, end.signal);
+  const alone: (readonly number[])[] = [];
+  watch.onAlone = (silent) => void alone.push(silent.map(({ host }) => host));
   for (const [number, connection] of connections.entries()) {
     const host = hosts[number] as AttemptHost;
     let position = 0;
@@ -90,7 +94,13 @@ async function attach(connections: readonly HostConnection[], limitMs: number): 
   let verdict: Silence | undefined;
   const silent = watch.silent().then((silence) => (verdict = silence));
   silent.catch(() => undefined);
-  return { silent, verdict: () => verdict, asked: () => asked, end: () => end.abort(new Error('the test is over')) };
+  return {
+    silent,
+    verdict: () => verdict,
+    asked: () => asked,
+    alone,
+    end: () => end.abort(new Error('the test is over')),
+  };
 }
 
 const file = ({ host }: HostSession, name: string): string => join(host.home, '.jobctl/runs', RUN, name);
@@ -109,16 +119,40 @@ const HANGS = 'echo begun; sleep 300';
 describe('a watch for silence, over real hosts', function () {
   this.timeout(30_000);
 
-  it('asks no host while one of them prints, and tells of silence when all have fallen silent', () =>
+  it('asks no host that prints, and tells of silence when all have fallen silent', () =>
     onTwoHosts([`${PRINTS_UNTIL_TOLD}; sleep 300`, HANGS], async ({ sessions, watch }) => {
       const watching = await watch(1_000);
       const dots = (): number => sessions[0].read(`.jobctl/runs/${RUN}/output`).length;
       await until('it has printed for longer than the limit', () => dots() > 40);
-      assert.deepEqual([watching.verdict(), watching.asked()], [undefined, 0]);
+      assert.deepEqual([watching.verdict(), watching.asked().filter((host) => host === 0)], [undefined, []]);
       writeFileSync(join(sessions[0].host.home, 'enough'), '');
       const { last, quietMs } = await watching.silent;
       assert.deepEqual(last, { what: 'output', slice: 0, host: 0 });
       assert.ok(quietMs >= 1_000);
+    }));
+
+  it('tells of a host that is silent while another prints, once, and that it prints again', () =>
+    onTwoHosts(
+      [PRINTS_UNTIL_TOLD, `echo begun; until [ -e ~/go ]; do sleep 0.05; done; echo on; sleep 300`],
+      async ({ sessions, watch }) => {
+        const watching = await watch(1_000);
+        await until('it is told', () => (watching.alone.at(-1)?.includes(1) ? true : undefined));
+        const told = (): readonly (readonly number[])[] =>
+          watching.alone.slice(watching.alone[0]?.length === 0 ? 1 : 0);
+        assert.deepEqual([watching.verdict(), told()], [undefined, [[1]]]);
+        writeFileSync(join(sessions[1].host.home, 'go'), '');
+        await until('it is taken back', () => (watching.alone.at(-1)?.length === 0 ? true : undefined));
+        assert.deepEqual(told(), [[1], []]);
+        await until('and told anew', () => (watching.alone.at(-1)?.includes(1) ? true : undefined));
+        assert.ok(!watching.asked().includes(0));
+      },
+    ));
+
+  it('tells of a host that has been silent alone since before this worker, and has printed nothing at all', () =>
+    onTwoHosts([PRINTS_UNTIL_TOLD, 'sleep 300'], async ({ sessions, watch }) => {
+      silentForAnHour(sessions[1]);
+      const watching = await watch(HOUR_MS / 2);
+      await until('it is told', () => (watching.alone.at(-1)?.includes(1) ? true : undefined));
     }));
 
   it('gives those that wait for a host that was done the whole time once more', () =>
@@ -144,7 +178,7 @@ describe('a watch for silence, over real hosts', function () {
       const watching = await watch(1_000);
       await unplug();
       sessions.forEach(silentForAnHour);
-      await until('it was time more than once', () => watching.asked() >= 4);
+      await until('it was time more than once', () => watching.asked().length >= 4);
       assert.equal(watching.verdict(), undefined);
     }));
 });

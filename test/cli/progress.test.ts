@@ -72,6 +72,15 @@ describe('progress of a job', () => {
     ]);
     assert.equal(summaryLines(done, undefined, LOOK)[0], ' ✔ succeeded in 9m 02s, 2 attempts');
   });
+  it('names what a command that succeeded had left running, host by host', () => {
+    const on = (place: string, all: number) => ({ place, count: all, named: [{ pid: 7, command: 'python3 t.py' }] });
+    const left = { hosts: [on('host 1', 1), on('host 3', 4)], otherHosts: 2 };
+    const done = row({ phase: 'succeeded', outcome: { left, attempts: 1, preemptions: 0 } as unknown as Outcome });
+    assert.match(
+      summaryLines(done, undefined, LOOK).join('\n'),
+      /^ {3}warning: still ran when .*: a process on host 1: 7 'python3 t\.py'; 4 processes on host 3: 7 'python3 t\.py' and 3 more; and on 2 other hosts \(command\.wait_for: all waits for it\)$/m,
+    );
+  });
   const ends: Record<string, [Partial<JobRow>, number]> = {
     'success is 0': [{ phase: 'succeeded' }, 0],
     "a failed command's own code": [{ phase: 'failed', outcome: { exitCode: 7 } as Outcome }, 7],

@@ -40,7 +40,7 @@ describe('the section ray', () => {
   it('that setup.modules does not name is not used', () => {
     const job = resolved({ ray: {}, setup: { modules: ['command'] } });
     assert.ok(job.ok && rayOf(job.spec) === undefined);
-    assert.equal(commandScript(job.spec), 'python3 train.py');
+    assert.equal(commandScript(job.spec), 'set -o pipefail; python3 train.py');
   });
 
   const wrong: Readonly<Record<string, readonly [more: object, ...said: RegExp[]]>> = {

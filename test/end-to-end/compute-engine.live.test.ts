@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AttemptRecord } from '../../contract/job-activities.js';
 import { attemptObject } from '../../domain/store-layout.js';
-import { until } from '../until.js';
+import { slowness, until } from '../until.js';
 import { cloudIsEmpty } from './nothing-left.js';
 import type { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
@@ -30,7 +30,7 @@ describe('a job on VMs of Compute Engine that are preempted, or not to be had', 
     const isUp = async (host: number): Promise<boolean> =>
       (await storedLog(stack.store, { id, stream: 'command', host }).catch(() => '')).includes('up');
     await until('both run', async () => (await isUp(0)) && (await isUp(1)), 60_000);
-    await admin.post('preempt', { name: `jc-${id}-g1-1`, noticeMs: 4000 });
+    await admin.post('preempt', { name: `jc-${id}-g1-1`, noticeMs: Math.round(4_000 * slowness()) });
     const { result, attempts } = await stack.jobs.wait(id);
     assert.deepEqual([result, attempts], ['succeeded', 2], stack.tail());
     const log = await storedLog(stack.store, { id, stream: 'command', host: 1 });

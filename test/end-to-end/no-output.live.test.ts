@@ -5,6 +5,7 @@ import { cloudIsEmpty } from './nothing-left.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
 import type { TestStack } from './test-stack.js';
+import { until } from '../until.js';
 import { withStack } from './with-stack.js';
 
 describe('a job whose command falls silent', function () {
@@ -40,6 +41,26 @@ describe('a job whose command falls silent', function () {
       assert.match(reason, why);
       assert.equal(await storedLog(stack.store, { id, stream: 'command', host, attempt: 2 }), "2 after 'no-output'\n");
     }
+    await cloudIsEmpty(new RehearsalAdmin(stack.rehearsal.endpoints.admin));
+  });
+
+  it('says within the limit that one host is silent while another prints, and takes it back when it prints again', async () => {
+    const speaks = 'until [ -e "$JOBCTL_OUTPUT_DIR/end" ]; do echo on; sleep 0.5; done';
+    const hangs = 'echo begun; sleep 15; echo on; until [ -e "$JOBCTL_OUTPUT_DIR/end" ]; do sleep 0.5; done';
+    const command = `if [ "$JOBCTL_HOST_INDEX" = 0 ]; then ${speaks}; else ${hangs}; fi`;
+    const { id } = await stack.jobs.submit({ job: jobFile(command, { timeouts: { no_output: 5 } }) });
+    const silent =
+      /nothing was printed by (host [1-9]\d* since [^,;]+Z(, | and )?)+.*, while others print \(timeouts\.no_output\)/;
+    const whyNow = async (): Promise<string> => (await stack.jobs.describe(id)).why ?? '';
+    await until('why says it', async () => (silent.test(await whyNow()) ? true : undefined));
+    await until('the list says it', async () => {
+      const { rows } = await stack.jobs.list();
+      return silent.test(rows.find((row) => row.id === id)?.why ?? '') ? true : undefined;
+    });
+    await until('it is taken back', async () => (silent.test(await whyNow()) ? undefined : true));
+    assert.equal((await stack.jobs.describe(id)).phase, 'running');
+    await stack.jobs.cancel(id);
+    await stack.jobs.wait(id);
     await cloudIsEmpty(new RehearsalAdmin(stack.rehearsal.endpoints.admin));
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { leftText } from '../../domain/left-processes.js';
 import { jobFile } from './job-files.js';
 import { cloudIsEmpty } from './nothing-left.js';
 import type { RehearsalAdmin } from './rehearsal-admin.js';
@@ -41,6 +42,24 @@ describe('command.success, on four hosts of which one ends', function () {
   it('first: a failure of another host is one of the job', async () => {
     const { outcome } = await outcomeOf('first', 1, 3);
     assert.deepEqual([outcome.result, outcome.exitCode], ['failed', 3], stack.tail());
+    await cloudIsEmpty(admin);
+  });
+
+  it('what one of the hosts left running is ended, and named in its log, the story, the outcome and by submit --wait', async () => {
+    const leave = `if [ "$JOBCTL_HOST_INDEX" = 1 ]; then setsid nohup sleep 3000 > ~/train.log 2>&1 < /dev/null & fi; echo begun`;
+    const file = jobFile(leave, { tpu: { accelerator: 'v5litepod-16' }, grace: '1s' });
+    const { id } = await stack.jobs.submit({ job: file });
+    const { result, left } = await stack.jobs.wait(id);
+    const said = /a process on host 1: \d+ 'sleep 3000' \(command\.wait_for: all/;
+    assert.equal(result, 'succeeded', stack.tail());
+    assert.match(left === undefined ? 'nothing' : leftText(left), said);
+    const { events, ...view } = await stack.jobs.describe(id);
+    assert.match(events.map(({ text }) => text).join('\n'), said);
+    assert.match(
+      await storedLog(stack.store, { id, stream: 'command', host: 1 }),
+      /was ended .*:\njobctl: {3}\d+ sleep 3000\n$/,
+    );
+    assert.ok(view.outcome, 'the view has the outcome');
     await cloudIsEmpty(admin);
   });
 });

@@ -49,9 +49,9 @@ describe('module plans', () => {
 
   it("leave the user's text as it is", () => {
     const run = `echo "\${VAR:-x}" '$HOME' \\\n  end\n`;
-    assert.equal(commandScript({ modules: ['command'], command: { run, hosts: 'all' } }), run);
+    assert.equal(commandScript({ modules: ['command'], command: { run, hosts: 'all' } }), `set -o pipefail; ${run}`);
     assert.equal(
-      commandScript({ modules: ['venv', 'command'], venv, command: { run, hosts: 'all' } })?.endsWith(`\n${run}`),
+      commandScript({ modules: ['venv', 'command'], venv, command: { run, hosts: 'all' } })?.endsWith(`\nset -o pipefail; ${run}`),
       true,
     );
     assert.equal(commandScript({ modules: ['venv'], venv }), undefined);

@@ -1,6 +1,7 @@
 import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
 import type { JobSettings, UnreachableHost } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import type { LeftReport } from '../../domain/left-processes.js';
 import type { OutputsReport } from '../../domain/outputs.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { UnreadyHosts } from '../../domain/unready-hosts.js';
@@ -28,6 +29,8 @@ export interface AttemptCarry {
   readonly previousEnd?: string;
   /** What is stored of the files of an attempt, the last whose command ended. */
   readonly outputs?: OutputsReport;
+  /** What still ran when the command of this attempt, or of the last one, had ended with code 0, and was ended. */
+  readonly left?: LeftReport;
   /** Hosts of the open attempt that do not answer. */
   readonly unreachable?: readonly UnreachableHost[];
 }
@@ -58,14 +61,25 @@ export class Attempt {
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
   #outputs: OutputsReport | undefined;
+  /** What still ran when its command, or that of the last one, had ended with code 0, and was ended. */
+  left: LeftReport | undefined;
   /** Its command has ended, and its worker waits until its hosts have stored what it wrote. */
   isStoringOutputs = false;
   /** Its worker has said that its command has ended: there is nothing to save any more. Words only; its end decides. */
   hasEnded = false;
 
-  constructor({ number, state, firstStartedAt, previousEnd, outputs, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
+  constructor({
+    number,
+    state,
+    firstStartedAt,
+    previousEnd,
+    outputs,
+    left,
+    unreachable = [],
+  }: AttemptCarry = NO_ATTEMPT) {
     this.#unreachable = unreachable;
     this.#outputs = outputs;
+    this.left = left;
     this.#number = number;
     this.#state = state;
     this.#firstStartedAt = firstStartedAt;
@@ -138,6 +152,7 @@ export class Attempt {
     this.#state = { kind: 'setting-up' };
     this.isStoringOutputs = false;
     this.hasEnded = false;
+    this.left = undefined;
   }
 
   /** Its hosts are set up. Of a command that may run already nothing changes. */
@@ -177,6 +192,7 @@ export class Attempt {
       ...(this.#firstStartedAt === undefined ? {} : { firstStartedAt: this.#firstStartedAt }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
       ...(this.#outputs === undefined ? {} : { outputs: this.#outputs }),
+      ...(this.left === undefined ? {} : { left: this.left }),
       ...this.silence,
     };
   }

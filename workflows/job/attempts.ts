@@ -39,7 +39,7 @@ export class Attempts {
       attemptTroubleForm,
       ({ attempt, of = 'store', what, hasEnded, isStoringOutputs }) => {
         if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
-        if (of === 'accelerator') return this.#parts.story.trouble(of, what);
+        if (of === 'accelerator' || of === 'silence') return this.#parts.story.trouble(of, what);
         this.#parts.attempt.isStoringOutputs = isStoringOutputs ?? false;
         this.#parts.attempt.hasEnded ||= hasEnded ?? false;
         this.#parts.story.trouble('store', what);

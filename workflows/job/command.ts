@@ -2,6 +2,7 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
+import { leftText } from '../../domain/left-processes.js';
 import { outputsText, outputsWaitMs } from '../../domain/outputs.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { stopping } from '../activity-options.js';
@@ -107,8 +108,12 @@ export class Command {
     return undefined;
   }
 
-  /** Keeps what is stored of its files, and says it in the job's story. */
+  /** Keeps what is stored of its files and what was ended with it, and says it in the job's story. */
   #noted<End extends Watched>(end: End): End {
+    if (end?.left !== undefined) {
+      this.#parts.attempt.left = end.left;
+      this.#parts.story.note(leftText(end.left));
+    }
     if (end?.outputs === undefined) return end;
     this.#parts.attempt.stored(end.outputs);
     this.#parts.story.note(`outputs of attempt ${end.outputs.attempt}: ${outputsText(end.outputs)}`);

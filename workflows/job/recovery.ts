@@ -213,7 +213,7 @@ export class Recovery {
   }
 
   outcome(result: Outcome['result'], cause?: OutcomeCause): Outcome {
-    const { number, firstStartedAt, outputs } = this.#parts.attempt;
+    const { number, firstStartedAt, outputs, left } = this.#parts.attempt;
     return {
       result,
       ...(cause ? { cause } : {}),
@@ -222,6 +222,7 @@ export class Recovery {
       ...this.takenByQuota,
       ...this.askedForByCommand,
       ...(outputs && { outputs }),
+      ...(left && { left }),
       submittedAt: this.#submittedAt,
       ...(firstStartedAt === undefined ? {} : { startedAt: firstStartedAt }),
       endedAt: Date.now(),

@@ -154,8 +154,8 @@ export class JobStory {
   }
 }
 
-/** What is in trouble: the store, hosts or an accelerator, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
-export type Trouble = 'store' | 'hosts' | 'accelerator' | 'outcome' | 'image';
+/** What is in trouble: the store, hosts, hosts that are silent alone, or an accelerator, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
+export type Trouble = 'store' | 'hosts' | 'accelerator' | 'silence' | 'outcome' | 'image';
 
 export interface StoryCarry {
   readonly phase: JobPhase;

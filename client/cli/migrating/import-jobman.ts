@@ -25,6 +25,10 @@ export function importJobman(text: string, file: string): ImportedFile {
       told.push({ key, fate: 'changed', text: note === undefined ? to : `${to}: ${note}` });
     }
     fitName(document);
+    if (document.hasIn(['command', 'run']) && !document.hasIn(['command', 'shell'])) {
+      document.setIn(['command', 'shell'], 'plain');
+      told.push({ key: 'command', fate: 'changed', text: KEEPS_SHELL });
+    }
     for (const one of withoutUnknown(document, file)) told.push(one);
   }
   const written = document.errors.length === 0 ? document.toString({ lineWidth: 0 }) : text;
@@ -50,6 +54,9 @@ function move(document: Document, from: Path, to: Path): boolean {
   if (isMap(section) && section.items.length === 0) document.deleteIn(from.slice(0, -1));
   return true;
 }
+
+const KEEPS_SHELL =
+  'command.shell: plain keeps the shell of JobMan, in which a pipe has the exit code of its last program alone';
 
 function fitName(document: Document): void {
   const name: unknown = document.get('name');

@@ -33,6 +33,11 @@ export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
     to: 'tpu.name',
     note: 'it is a prefix: each slice has the job and a generation behind it, so two jobs never collide',
   },
+  {
+    key: 'command.cmd',
+    to: 'command.shell',
+    note: 'plain, as in JobMan: a pipe has the exit code of its last program; `shell: bash` counts all of them',
+  },
   { key: 'tpu.flags', to: 'tpu.*', note: 'flags of gcloud that have a key are read; any other is refused by name' },
   {
     key: 'job.env_type',

@@ -3,6 +3,7 @@ import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Granted, JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
+import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -77,11 +78,12 @@ function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 
   return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
 }
 
-function outcomeFacts({ result, exitCode, cause, hooks = [], outputs }: NonNullable<JobRow['outcome']>): Fact[] {
+function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: NonNullable<JobRow['outcome']>): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const by = cause === undefined ? '' : ` (${cause.by})`;
   return [
     ['outcome', `${result}${code}${by}`],
+    ...(left === undefined ? [] : [['left', oneLine(leftText(left))] as const]),
     ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
     ...(outputs === undefined ? [] : [['outputs', oneLine(outputsText(outputs))] as const]),
   ];

@@ -1,3 +1,4 @@
+import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -113,6 +114,7 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
       ? [asTyped(`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`)]
       : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
+    ...(outcome?.left === undefined ? [] : [`   ${paint('yellow', `warning: ${oneLine(leftText(outcome.left))}`)}`]),
     ...(outcome?.outputs === undefined
       ? []
       : [asTyped(`   results: jobctl download ${id}`), `   outputs: ${oneLine(outputsText(outcome.outputs))}`]),

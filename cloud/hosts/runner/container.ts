@@ -1,3 +1,5 @@
+import { LEFT_IN_CONTAINER } from './left-behind.js';
+
 /**
  * A command in a container: created, marked as begun, then started, so that a start is never repeated. What it prints goes
  * from inside to the run's output, and its exit code is asked for by name: neither needs a docker client that lives.
@@ -28,7 +30,8 @@ container_lives() {
 create_container() {
   find_docker
   printf '%s\\n' "$container" > "$run/container"
-  chmod 666 "$run/output" && chmod 644 "$run/script" "$run/hook"
+  : > "$run/left"
+  chmod 666 "$run/output" "$run/left" && chmod 644 "$run/script" "$run/hook"
   $as_docker docker rm -f "$container" > /dev/null 2>&1
   with_container create_with 8>&- 9>&- 2> "$run/created"
   created=$?
@@ -101,15 +104,17 @@ exit 3'
 
 /**
  * The container's own first process: `$1` is the run's folder. It stays first, since a first process ignores signals
- * that it does not handle; the command is its child. Without processes of its own (--pid=host) it becomes the command.
- * One line: it is what `docker ps` shows.
+ * that it does not handle; the command is its child. Without processes of its own (--pid=host) it has to handle SIGTERM, or it
+ * would end before the command has saved. `$2` and `$3`: see LEFT_IN_CONTAINER. One line: it is what `docker ps` shows.
  */
 export const CONTAINER_ENTRY = [
   'exec >> "$1/output" 2>&1 || exit 126',
   'soft=$(ulimit -S -n)',
   '[ "$soft" = unlimited ] || [ "$soft" -ge 100000 ] || ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)"',
-  `[ $$ = 1 ] || exec bash -c '. "$0"' "$1/script"`,
   'exec 3>&2 2> /dev/null',
+  '[ $$ = 1 ] || trap : TERM',
   `bash -c '. "$0"' "$1/script" 2>&3 3>&-`,
-  'exit $?',
+  'code=$?',
+  LEFT_IN_CONTAINER,
+  'exit $code',
 ].join('; ');

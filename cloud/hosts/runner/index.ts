@@ -6,6 +6,7 @@ import { GUARD } from './guard.js';
 import { BEFORE_COMMAND } from './before-command.js';
 import { CONTAINER } from './container.js';
 import { HOST_OBJECTS } from './host-objects.js';
+import { LEFT_BEHIND } from './left-behind.js';
 import { OUTPUTS } from './outputs.js';
 import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
@@ -52,7 +53,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${DISPATCH}`;
 
 /** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

@@ -32,14 +32,16 @@ marked() { grep -lszFx -e "$1" /proc/[0-9]*/environ | tr -dc '0-9\\n'; }
 
 # Live processes that carry the environment mark $1, all of their sessions, and all descendants of these.
 # A session of a marked process was made below it, so nobody else's process is in it; session 0 is outside of a namespace.
+# With 'session' set, all of that session too.
 # For a step of a module: $3 is the shell that forked it, in whose session are other steps' processes too, and $2 the mark of what
 # was forked there. So the step's own are found by their process groups; what leads one in that session is the step's subshell.
 members() {
   seeds=$(marked "$1")
   forked=
   [ $# -eq 1 ] || forked=$(marked "$2")
-  [ -n "$seeds$forked" ] || return 0
-  { echo "$seeds"; echo --; echo "$forked"; echo --; cat /proc/[0-9]*/stat 2>/dev/null; } | awk -v shell="\${3:--}" '
+  [ -n "$seeds$forked\${session:-}" ] || return 0
+  { echo "$seeds"; echo --; echo "$forked"; echo --; cat /proc/[0-9]*/stat 2>/dev/null; } | awk -v shell="\${3:--}" -v session_of_run="\${session:-}" '
+    BEGIN { if (session_of_run != "") made[session_of_run] = 1 }
     $0 == "--" { below++; next }
     below < 2 { if (below == 0) mark[$1] = 1; else fork[$1] = 1; next }
     /^[0-9]+ \\(/ {

@@ -39,15 +39,15 @@ warned() { [ -f "$run/warning.api" ] && echo warned || echo -; }
 
 # The exit record into variables. Fails where there is none, or one of which a full or broken disk kept a part: no end is read from that.
 read_exit() {
-  code= signal= started= ended= how= why= killed=
-  { read -r code signal started ended how why killed < "$run/exit"; } 2> /dev/null || return 1
+  code= signal= started= ended= how= why= killed= left=
+  { read -r code signal started ended how why killed left < "$run/exit"; } 2> /dev/null || return 1
   case $code:$started:$ended in *[!0-9:]* | :* | *::* | *:) return 1 ;; esac
 }
 
 exited() {
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code \${signal:--} $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--} \${killed:--}"
+  echo "exited $code \${signal:--} $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--} \${killed:--} \${left:--}"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -115,11 +115,12 @@ settle() {
   why=-
   [ ! -f "$run/ended-by" ] || read -r why < "$run/ended-by"
   killed=$(kills_since)
+  tell_left
 }
 
 # These variables into the reserved place of the exit record. Fails where the disk does not take them; may be repeated.
 record() {
-  line="$code \${signal:--} $started $ended \${how:--} \${why:--} \${killed:--}"
+  line="$code \${signal:--} $started $ended \${how:--} \${why:--} \${killed:--} \${left:--}"
   { printf '%s\\n' "$line" 1<> "$run/exit.new" && place "$run/exit.new" "$run/exit"; } 2> /dev/null
 }
 `;
@@ -171,7 +172,7 @@ launch() {
     rm -f "$run/waiting"
     place_parts && : >> "$run/output" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
-    printf '%-500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
+    printf '%-1500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
     printf '%-20s\\n' "$(uptime_ms)" > "$run/attended" || die "cannot write in $run"
     # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
     setsid -f sh "$0" supervise "$id" "$job" "$epoch" < /dev/null > /dev/null 2>&1
@@ -209,7 +210,7 @@ verb_supervise() {
   case $started in '' | *[!0-9]*) read -r begun_boot begun_pid begun_start supervisor started 2> /dev/null < "$run/begun" ;; esac
   case $started in '' | *[!0-9]*) started= ;; esac
   [ -n "$started" ] || { kill -KILL -$watch -$sign -$guard -$keep 2>/dev/null; exit 0; }
-  [ ! -f "$run/container" ] || await_container || exit 0
+  if [ -f "$run/container" ]; then await_container || exit 0; else await_left; fi
   ended=$(now_ms)
   # A system that shuts down sends SIGTERM to all: what is started here outlives it, or the run is lost with its record.
   trap '' TERM

@@ -114,6 +114,7 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
     assert.deepEqual(written['command'], {
       run: 'echo quick start ran in $(basename $CONDA_PREFIX)\n',
       workers: 'all',
+      shell: 'plain',
     });
     assert.equal(written['conda']?.['config_file'], '../assets/fms.yaml');
     assert.match(stderr, /changed {2}job\.name +name: ids of jobs are made from it/);

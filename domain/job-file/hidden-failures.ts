@@ -1,0 +1,178 @@
+/**
+ * Lines of a shell text whose failure its exit code hides: that is the code of the last command alone, unless `set -e` is on.
+ * A reader of shell that knows quotes, comments, here-documents and blocks; what stands in a block is not judged.
+ */
+
+/** One command, or several in a pipe or joined by && and ||, at the top level of the text. */
+interface TopCommand {
+  readonly text: string;
+  readonly line: number;
+  /** What stands behind it: `;`, a newline or `&`. */
+  readonly end: string;
+  /** It is a block (if, for, {}, (), a function), or is joined by ||. */
+  readonly isOpaque: boolean;
+}
+
+/** Their failure is nobody's news. */
+const HARMLESS =
+  /^(?:[A-Za-z_]\w*\+?=\S*\s*$|(?::|alias|date|declare|df|echo|env\s*$|export|free|hostname|id|ls|nvidia-smi|printf|ps|pwd|readonly|set|shopt|sleep|sync|time\s*$|touch|trap|true|ulimit|umask|uname|unset|wait|whoami)(?:\s|$))/;
+const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
+const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
+/** Programs that end before their input does: the one before them in the pipe is ended by SIGPIPE, code 141. */
+const ENDS_EARLY = /\|\s*(?:head(?:\s|$)|grep\s+(?:\S+\s+)*(?:-[a-zA-Z]*[qm]|--quiet|--max-count))[^|]*$/;
+
+/** A longer text is a program, and a warning is not worth its time. */
+const MOST_JUDGED = 20_000;
+
+/** @param isPlain the pipeline's code is that of its last program. @returns a sentence for each sort of hidden failure, with its line */
+export function hiddenFailures(text: string, isPlain: boolean): readonly string[] {
+  if (text.length > MOST_JUDGED) return [];
+  const commands = topCommands(text);
+  const last = commands.at(-1);
+  if (last === undefined) return [];
+  const pipe = pipeSentence(last, isPlain && !/set\s.*-\w*o\s+pipefail/.test(withoutQuoted(text)));
+  const judged = STOPS_AT_FAILURE.test(withoutQuoted(text)) ? [] : commands.slice(0, -1);
+  const hidden = judged.filter(({ isOpaque, end }) => !isOpaque && end !== '&');
+  const entered = hidden.find((each) => ENTERS.test(each.text));
+  const acts = hidden.filter((each) => !HARMLESS.test(each.text) && !ENTERS.test(each.text));
+  const lastAct = commands.findLastIndex(({ text: line, isOpaque }) => isOpaque || !HARMLESS.test(line));
+  const lost = acts.find((each) => each.end === ';' || commands.indexOf(each) === lastAct);
+  return [
+    ...(entered === undefined ? [] : [enterSentence(entered)]),
+    ...(lost === undefined ? [] : [lostSentence(lost)]),
+    ...(pipe === undefined ? [] : [pipe]),
+  ];
+}
+
+const remedy = 'begin the text with set -e, or join the two by &&';
+const enterSentence = ({ line }: TopCommand): string =>
+  `line ${line}: if this cd fails, the next line runs all the same, in another folder; ${remedy}`;
+const lostSentence = ({ line }: TopCommand): string =>
+  `line ${line}: if this fails, the command goes on, and its exit code is that of its last line; ${remedy}`;
+
+function pipeSentence({ text, line }: TopCommand, isPlain: boolean): string | undefined {
+  const isPiped = /[^|]\|&?(?!\|)/.test(withoutQuoted(text));
+  if (!isPiped) return undefined;
+  if (isPlain)
+    return `line ${line}: the exit code of this pipe is that of its last program alone (command.shell: plain); set -o pipefail counts all`;
+  return ENDS_EARLY.test(text)
+    ? `line ${line}: its reader may end first, which ends the program before it by SIGPIPE (code 141), and that counts as a failure; write to a file, or set command.shell: plain`
+    : undefined;
+}
+
+const withoutQuoted = (text: string): string =>
+  text.replaceAll(/'[^']*'|"(?:[^"\\]|\\[^])*"/g, (quoted) => quoted.replaceAll(/[^\n]/g, '_'));
+
+const OPENS = /^(?:if|for|while|until|case|select|\{)$/;
+const CLOSES = /^(?:fi|done|esac|\})$/;
+/** Behind these stands a command again. */
+const LEADS = /^(?:if|then|elif|else|while|until|do|\{|!|time)$/;
+
+/** Reads each character once. */
+function topCommands(source: string): readonly TopCommand[] {
+  const reader = new Reader();
+  for (const token of tokens(source)) reader.take(token);
+  reader.take({ token: '\n', kind: 'end' });
+  return reader.commands;
+}
+
+class Reader {
+  readonly commands: TopCommand[] = [];
+  #blocks = 0;
+  #parentheses = 0;
+  #isOpaque = false;
+  #text = '';
+  #isEmpty = true;
+  #word = '';
+  #isFirst = true;
+  #line = 1;
+  #begun = 1;
+
+  take({ token, kind }: Token): void {
+    if (this.#isEmpty) this.#begun = this.#line;
+    this.#line += token.split('\n').length - 1;
+    if (kind === 'heredoc') return;
+    if (kind === 'word') this.#word += token;
+    else this.#endWord();
+    if (kind === 'parenthesis') this.#parenthesis(token);
+    const isInside = this.#blocks + this.#parentheses > 0;
+    if (kind === 'end' && !isInside) return this.#endCommand(token);
+    if (kind === 'end' || kind === 'join') this.#isFirst = true;
+    if (token === '||' && !isInside) this.#isOpaque = true;
+    this.#text += token;
+    this.#isEmpty &&= kind === 'blank';
+  }
+
+  #endWord(): void {
+    const word = this.#word;
+    if (word === '') return;
+    if (this.#isFirst && OPENS.test(word)) [this.#blocks, this.#isOpaque] = [this.#blocks + 1, true];
+    if (this.#isFirst && CLOSES.test(word)) this.#blocks = Math.max(0, this.#blocks - 1);
+    this.#isFirst &&= LEADS.test(word);
+    this.#word = '';
+  }
+
+  /** Of `a)` in a case none was open. */
+  #parenthesis(token: string): void {
+    if (token === ')') this.#parentheses = Math.max(0, this.#parentheses - 1);
+    else this.#parentheses += 1;
+    if (token === '(' && !this.#text.endsWith('$')) this.#isOpaque = true;
+    this.#isFirst = true;
+  }
+
+  #endCommand(end: string): void {
+    const text = this.#text.trim();
+    if (text !== '') this.commands.push({ text, line: this.#begun, end, isOpaque: this.#isOpaque });
+    [this.#text, this.#isEmpty, this.#isOpaque, this.#isFirst] = ['', true, false, true];
+  }
+}
+
+interface Token {
+  readonly token: string;
+  readonly kind: 'word' | 'blank' | 'parenthesis' | 'end' | 'join' | 'heredoc';
+}
+
+const TOKEN =
+  /(?<quoted>\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*"|`(?:[^`\\]|\\[^])*`|\$\{[^}\n]{0,200}\})|(?<here><<-?[ \t]*(?:'[^']*'|"[^"]*"|\\?\w+))|(?<join>&&|\|\||\|&?)|(?<redirect>[0-9]*[<>]&[0-9-]*|&>>?)|(?<end>;;|[;&\n])|(?<parenthesis>[()])|(?<blank>[ \t]+)|(?<word>[^])/y;
+
+const KINDS = ['join', 'end', 'blank', 'parenthesis'] as const;
+
+function* tokens(source: string): Generator<Token> {
+  const waiting: string[] = [];
+  let before = '\n';
+  let at = 0;
+  while (at < source.length) {
+    if (source[at] === '#' && /[\s;&|()]/.test(before)) {
+      const end = source.indexOf('\n', at);
+      at = end === -1 ? source.length : end;
+      continue;
+    }
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(source);
+    const token = found?.[0] ?? source.charAt(at);
+    at += token.length;
+    before = token.at(-1) ?? '';
+    const kinds = found?.groups ?? {};
+    const { here } = kinds;
+    if (here !== undefined) waiting.push(here.replace(/^<<-?[ \t]*\\?/, '').replaceAll(/['"]/g, ''));
+    yield { token, kind: KINDS.find((kind) => kinds[kind] !== undefined) ?? 'word' };
+    if (token !== '\n') continue;
+    for (const mark of waiting.splice(0)) {
+      const body = heredocAt(source, at, mark);
+      at += body.length;
+      yield { token: body, kind: 'heredoc' };
+    }
+  }
+}
+
+/** With the line of its mark. */
+function heredocAt(source: string, from: number, mark: string): string {
+  let at = from;
+  while (at < source.length) {
+    const found = source.indexOf('\n', at);
+    const end = found === -1 ? source.length : found + 1;
+    if (source.slice(at, end).trim() === mark) return source.slice(from, end);
+    at = end;
+  }
+  return source.slice(from);
+}
