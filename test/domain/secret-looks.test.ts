@@ -76,15 +76,20 @@ describe('a secret in a script', () => {
     });
     const resolved = resolveJob(file);
     assert.ok(resolved.ok, JSON.stringify(resolved));
-    const paths = resolved.warnings.filter((text) => text.includes('WANDB_API_KEY')).map((text) => text.split(':')[0]);
-    assert.deepEqual(paths.toSorted(), [
-      'bundle.install',
-      'command.run',
-      'hooks.failure.run',
-      'hooks.success',
-      'modules.mine.setup[0].run',
-      'script.run',
-    ]);
+    const paths = resolved.warnings
+      .filter((text) => text.includes('WANDB_API_KEY'))
+      .map((text) => text.split(':')[0] ?? '');
+    assert.deepEqual(
+      paths.toSorted((a, b) => a.localeCompare(b)),
+      [
+        'bundle.install',
+        'command.run',
+        'hooks.failure.run',
+        'hooks.success',
+        'modules.mine.setup[0].run',
+        'script.run',
+      ],
+    );
     assert.ok(!resolved.warnings.join().includes(HEX));
   });
 });
