@@ -23,14 +23,16 @@ describe("a worker's metrics", function () {
     const leftBehind = await plant(stack, 'left-behind');
     const refusal = { method: 'CreateQueuedResource', code: 8, message: 'There is no more capacity', times: 1 };
     await new RehearsalAdmin(stack.rehearsal.endpoints.admin).post('refuse', refusal);
-    const [good, bad] = await Promise.all([
+    const broken = '[ $JOBCTL_ATTEMPT = 2 ] || { echo "GPU has fallen off the bus"; exit 1; }';
+    const [good, bad, moved] = await Promise.all([
       stack.jobs.submit({ job: jobFile('echo one; echo two', { pool: 'metered', setup: { modules: ['command'] } }) }),
       stack.jobs.submit({ job: jobFile('exit 7', { pool: 'metered' }) }),
+      stack.jobs.submit({ job: jobFile(broken, { pool: 'metered' }) }),
     ]);
-    const outcomes = await Promise.all([stack.jobs.wait(good.id), stack.jobs.wait(bad.id)]);
+    const outcomes = await Promise.all([good, bad, moved].map(({ id }) => stack.jobs.wait(id)));
     assert.deepEqual(
       outcomes.map(({ exitCode }) => exitCode),
-      [0, 7],
+      [0, 7, 0],
       stack.tail(),
     );
     await stack.client.workflow.execute(WorkflowType.Janitor, {
@@ -49,17 +51,18 @@ describe("a worker's metrics", function () {
 
     assert.equal(total(page, Metric.RefusedMessages, ['signal="leaseMessages"', 'reason="malformed"']), 1);
     const value = (name: string, ...labels: string[]): number => total(page, name, labels);
-    assert.equal(value(Metric.JobsEnded, 'result="succeeded"', 'by="none"'), 1);
+    assert.equal(value(Metric.JobsEnded, 'result="succeeded"', 'by="none"'), 2);
     assert.equal(value(Metric.JobsEnded, 'result="failed"', 'by="task"'), 1);
-    assert.equal(value(Metric.Attempts, 'end="exited"'), 2);
+    assert.equal(value(Metric.Attempts, 'end="exited"'), 4);
+    assert.equal(value(Metric.BrokenMachines, 'pool="metered"', 'kind="cloud-tpu"'), 1);
     assert.equal(value(Metric.Refusals, 'scope="zone"'), 1);
-    assert.equal(value(Metric.Grants, 'pool="metered"'), 2);
-    assert.equal(value(`${Metric.QueueTime}_count`, 'pool="metered"'), 2);
-    assert.equal(value(`${Metric.SetUpTime}_count`, 'end="ready"'), 2);
+    assert.equal(value(Metric.Grants, 'pool="metered"'), 3);
+    assert.equal(value(`${Metric.QueueTime}_count`, 'pool="metered"'), 3);
+    assert.equal(value(`${Metric.SetUpTime}_count`, 'end="ready"'), 4);
     assert.equal(value(Metric.LeaksFound), 1);
     assert.equal(value(Metric.LeaksReclaimed), 0);
     assert.equal(value(Metric.Sweeps), 1);
-    assert.equal(value(Metric.CloudCalls, 'method="CreateQueuedResource"', 'code="OK"'), 2);
+    assert.equal(value(Metric.CloudCalls, 'method="CreateQueuedResource"', 'code="OK"'), 4);
     assert.ok(value(Metric.CloudCalls, 'api="storage"', 'method="write"', 'code="OK"') > 0);
     assert.ok(value(`${Metric.LogLag}_count`) > 0);
     assert.match(page, new RegExp(`^${Metric.OpenJobs}\\{.*phase="queued".*\\} \\d`, 'm'));
