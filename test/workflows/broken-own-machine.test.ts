@@ -65,7 +65,7 @@ describe('a job on machines of its own, one of which is broken', function () {
   this.timeout(120_000);
   let sandboxes: Sandboxes;
   before(async () => {
-    sandboxes = await Sandboxes.ofBundle(await workflowBundle());
+    sandboxes = Sandboxes.ofBundle(await workflowBundle());
   });
 
   async function live(lab: Lab): Promise<string> {
