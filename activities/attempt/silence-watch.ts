@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import { smallest } from '../../domain/extremes.js';
 import {
   askAgainMs,
   type HostSilence,
@@ -129,7 +130,7 @@ export class SilenceWatch {
     }
     if (due.some((host) => this.#alone.has(host)) || !this.#isTold) this.#tellAlone();
     const next = this.#hosts.map((host) => this.#aloneInMs(host));
-    return Math.min(...next.map((ms) => (ms > 0 ? ms : askAgainMs(this.#limitMs))));
+    return smallest(next.map((ms) => (ms > 0 ? ms : askAgainMs(this.#limitMs))));
   }
 
   #aloneInMs(host: AttemptHost): number {

@@ -18,8 +18,17 @@ const HARMLESS =
   /^(?:[A-Za-z_]\w*\+?=\S*\s*$|(?::|alias|date|declare|df|echo|env\s*$|export|free|hostname|id|ls|nvidia-smi|printf|ps|pwd|readonly|set|shopt|sleep|sync|time\s*$|touch|trap|true|ulimit|umask|uname|unset|wait|whoami)(?:\s|$))/;
 const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
 const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
-/** Programs that end before their input does: the one before them in the pipe is ended by SIGPIPE, code 141. */
-const ENDS_EARLY = /\|\s*(?:head(?:\s|$)|grep\s+(?:\S+\s+)*(?:-[a-zA-Z]*[qm]|--quiet|--max-count))[^|]*$/;
+/** Options by which grep ends before its input does. */
+const GREP_ENDS_EARLY = /^(?:-[a-zA-Z]*[qm]|--quiet|--max-count)/;
+
+/** A program at the end of a pipe that may end first: the one before it is ended by SIGPIPE, code 141. */
+function endsEarly(text: string): boolean {
+  const [program, ...words] = text
+    .slice(text.lastIndexOf('|') + 1)
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return program === 'head' || (program === 'grep' && words.some((word) => GREP_ENDS_EARLY.test(word)));
+}
 
 /** A longer text is a program, and a warning is not worth its time. */
 const MOST_JUDGED = 20_000;
@@ -55,7 +64,7 @@ function pipeSentence({ text, line }: TopCommand, isPlain: boolean): string | un
   if (!isPiped) return undefined;
   if (isPlain)
     return `line ${line}: the exit code of this pipe is that of its last program alone (command.shell: plain); set -o pipefail counts all`;
-  return ENDS_EARLY.test(text)
+  return endsEarly(text)
     ? `line ${line}: its reader may end first, which ends the program before it by SIGPIPE (code 141), and that counts as a failure; write to a file, or set command.shell: plain`
     : undefined;
 }

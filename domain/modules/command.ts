@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { smallest } from '../extremes.js';
 import type { SliceType } from '../machine-kinds/kind.js';
 import { oneOf, section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
@@ -39,7 +40,7 @@ export function awaitedHost({ hosts, success }: Pick<CommandSpec, 'hosts' | 'suc
     case undefined:
       return undefined;
     case 'first':
-      return `host ${hosts === 'all' ? 0 : Math.min(...hosts)} alone`;
+      return `host ${hosts === 'all' ? 0 : smallest(hosts)} alone`;
     case 'any':
       return 'any one of them';
   }

@@ -259,7 +259,7 @@ def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
         ),
         ("/v1/jobs/a/restart", {"from": "wks-12", "replace": [0, 3]}),
         ("/v1/jobs/a/requeue", {"from": "wks-12", "zone": "us-east5-a"}),
-        ("/v1/jobs/a/setup", {"modules": ["venv"], "force": True}),
+        ("/v1/jobs/a/setup", {"from": "wks-12", "modules": ["venv"], "force": True}),
         ("/v1/jobs/a/priority", {"priority": 2}),
         ("/v1/pools/big/admission", {"admission": "frozen", "reason": "tonight"}),
         ("/v1/pools/big/release", {"job": "a", "because": "it is off"}),

@@ -18,6 +18,7 @@ const MADE: Readonly<Record<string, string>> = {
   'cloud/job-keys/openssh-key.ts': 'of a number',
   'domain/job-file/foreign-files.ts': 'of names of options',
   'domain/job-file/interpolation.ts': 'of REFERENCE',
+  'domain/job-file/secret-looks.ts': 'of constants',
   'domain/machine-kinds/compute-engine/machine-types.ts': 'of constants',
   'domain/machine-kinds/machines/accelerator-names.ts': 'of letters, digits and constants',
   'domain/modules/docker.ts': 'of constants',

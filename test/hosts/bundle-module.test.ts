@@ -225,11 +225,11 @@ describe('the module bundle', function () {
     assert.deepEqual(commandContainer({ ...job, docker })?.mounts, ['/dev', '~/bundle:/jobctl/bundle']);
     assert.match(
       commandScript({ ...job, docker })!,
-      /^export JOBCTL_BUNDLE_DIR=\/jobctl\/bundle\ncd "\$JOBCTL_BUNDLE_DIR" \|\| exit 126\npython3/,
+      /^export JOBCTL_BUNDLE_DIR=\/jobctl\/bundle\ncd "\$JOBCTL_BUNDLE_DIR" \|\| exit 126\nset -o pipefail; python3/,
     );
     assert.match(
       commandScript({ ...job, docker: { ...docker, workdir: '/src' } })!,
-      /^export JOBCTL_BUNDLE_DIR=\/jobctl\/bundle\npython3/,
+      /^export JOBCTL_BUNDLE_DIR=\/jobctl\/bundle\nset -o pipefail; python3/,
     );
   });
 });

@@ -129,7 +129,7 @@ def requests():
     yield changes.go_on(CALLS, "a", "resume", EDIT, "wks"), [PLAN]
     yield changes.go_on(CALLS, "a", "restart", changes.Edit(), None), []
     yield changes.requeue(CALLS, "a", "us-east5-a", "wks"), []
-    yield changes.set_up(CALLS, "a", ["venv"], True), []
+    yield changes.set_up(CALLS, "a", ["venv"], True, "wks"), []
     yield changes.priority(CALLS, "a", 1), []
     yield outputs.outputs(CALLS, "a", (None, None)), []
     manifest = {"name": "jobs/a/outputs/manifests/a1/host-0.jsonl", "size": 1, "generation": "1", "updatedAt": 0}

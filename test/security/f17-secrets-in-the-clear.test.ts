@@ -54,7 +54,7 @@ describe('F17: values that look like secrets', () => {
     const setup = { modules: ['docker', 'command'] };
     assert.match(warningsOf({ docker, setup })[0] ?? '', /^docker\.env_vars\[0\]: looks like a token of Hugging Face/);
     const [warning = ''] = warningsOf({ command: { run: `export X=${TOKEN}; python3 train.py` } });
-    assert.match(warning, /^command\.run: holds what looks like a token of Hugging Face, and is kept in the clear/);
+    assert.match(warning, /^command\.run: gives X what looks like a token of Hugging Face, and is kept in the clear/);
     assert.ok(!warning.includes(TOKEN));
   });
 });

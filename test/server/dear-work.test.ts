@@ -83,7 +83,7 @@ describe('calls of which each costs everybody', () => {
     const path = `/v1/jobs/theirs/${verb}`;
     it(`a ${verb} with a wrong file is refused before its workflow is asked`, async () => {
       const { status, body } = await app.call('alice', 'POST', path, { job: { command: { run: 'id' }, keyy: 1 } });
-      assert.equal(status, 409);
+      assert.equal(status, 422);
       assert.match(String(body['detail']), /^keyy: no such key/m);
     });
 

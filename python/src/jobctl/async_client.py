@@ -300,7 +300,7 @@ class AsyncClient:
 
     async def setup(self, job: str, *, modules: Optional[Sequence[str]] = None, force: bool = False) -> Message:
         """Makes modules ready once more on the hosts that it holds; None: all of them. `force`: unchanged ones too."""
-        return await self._run(changes.set_up(self._calls, job, modules, force))
+        return await self._run(changes.set_up(self._calls, job, modules, force, self._host_name))
 
     async def priority(self, job: str, priority: int) -> Message:
         """1 is first, 5 last."""

@@ -55,8 +55,11 @@ def requeue(calls: Calls, job: str, zone: Optional[str], host_name: Optional[str
     return calls.post(job_path(job, "/requeue"), body, Message, is_repeatable=False)
 
 
-def set_up(calls: Calls, job: str, modules: Optional[Sequence[str]], force: bool) -> Operation[Message]:
-    body = present(modules=None if modules is None else [*modules], force=True if force else None)
+def set_up(
+    calls: Calls, job: str, modules: Optional[Sequence[str]], force: bool, host_name: Optional[str]
+) -> Operation[Message]:
+    which = present(modules=None if modules is None else [*modules], force=True if force else None)
+    body = {**_from(host_name), **which}
     return calls.post(job_path(job, "/setup"), body, Message, is_repeatable=False)
 
 
