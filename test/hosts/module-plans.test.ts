@@ -51,7 +51,9 @@ describe('module plans', () => {
     const run = `echo "\${VAR:-x}" '$HOME' \\\n  end\n`;
     assert.equal(commandScript({ modules: ['command'], command: { run, hosts: 'all' } }), `set -o pipefail; ${run}`);
     assert.equal(
-      commandScript({ modules: ['venv', 'command'], venv, command: { run, hosts: 'all' } })?.endsWith(`\nset -o pipefail; ${run}`),
+      commandScript({ modules: ['venv', 'command'], venv, command: { run, hosts: 'all' } })?.endsWith(
+        `\nset -o pipefail; ${run}`,
+      ),
       true,
     );
     assert.equal(commandScript({ modules: ['venv'], venv }), undefined);

@@ -152,5 +152,7 @@ describe('F4: dev up --cloud gcp on a login node', function () {
 });
 
 type Long = NonNullable<
-  NonNullable<proto.temporal.api.workflowservice.v1.IRegisterNamespaceRequest['workflowExecutionRetentionPeriod']>['seconds']
+  NonNullable<
+    proto.temporal.api.workflowservice.v1.IRegisterNamespaceRequest['workflowExecutionRetentionPeriod']
+  >['seconds']
 >;
