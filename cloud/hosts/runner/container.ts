@@ -104,15 +104,15 @@ exit 3'
 
 /**
  * The container's own first process: `$1` is the run's folder. It stays first, since a first process ignores signals
- * that it does not handle; the command is its child. Without processes of its own (--pid=host) it has to handle SIGTERM, or it
- * would end before the command has saved. `$2` and `$3`: see LEFT_IN_CONTAINER. One line: it is what `docker ps` shows.
+ * that it does not handle; the command is its child. Without processes of its own (--pid=host) it becomes the command, and nothing
+ * that it leaves is looked for: what bears its mark may be what started it. `$2` and `$3`: see LEFT_IN_CONTAINER. One line: it is what `docker ps` shows.
  */
 export const CONTAINER_ENTRY = [
   'exec >> "$1/output" 2>&1 || exit 126',
   'soft=$(ulimit -S -n)',
   '[ "$soft" = unlimited ] || [ "$soft" -ge 100000 ] || ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)"',
+  `[ $$ = 1 ] || exec bash -c '. "$0"' "$1/script"`,
   'exec 3>&2 2> /dev/null',
-  '[ $$ = 1 ] || trap : TERM',
   `bash -c '. "$0"' "$1/script" 2>&3 3>&-`,
   'code=$?',
   LEFT_IN_CONTAINER,
