@@ -193,7 +193,7 @@ describe('the on-host runner: a command in a container', function () {
       assert.equal((await ended(connection)).code, 125);
     }));
 
-  for (const flag of ['--network=none', '--pid=host'])
+  for (const flag of ['--network=none'])
     it(`names what it leaves running as it ends, but not what others run in it (${flag})`, () =>
       onHost(async (session) => {
         const { host, connection } = session;
