@@ -97,7 +97,8 @@ function judge(check: Check, pool: string, { quotaFile, poolFile }: ReadFiles): 
   const { config, warnings, defaults } = checked;
   const { listedZones: zones, googleProject } = defaults;
   return {
-    ...{ ...named, config },
+    ...named,
+    config,
     ...(warnings.length > 0 && { warnings }),
     ...(zones && { zones }),
     ...(googleProject !== undefined && { googleProject }),

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
-import { smallest } from '../../domain/extremes.js';
+import { largest, smallest } from '../../domain/extremes.js';
 import {
   askAgainMs,
   type HostSilence,
@@ -17,7 +17,6 @@ import { messageOf } from '../failures.js';
 import { jobTeller } from './job-teller.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';
-import { largest } from '../../domain/extremes.js';
 
 export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
 

@@ -88,7 +88,8 @@ function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
       .filter(isPreempted)
       .map((end) => [end.at.slice, end]),
   );
-  const kept = new Set([...new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime])].slice(0, MOST_ENDS));
+  const first = new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime]);
+  const kept = new Set([...first].slice(0, MOST_ENDS));
   return ends.filter((end) => kept.has(end));
 }
 

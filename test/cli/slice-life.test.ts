@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { SliceLife } from '../../client/cli/contract/slice-life.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { leftoverOf, noteSlice } from '../../client/cli/contract/leftover.js';
+import { ownIdentity } from '../../client/cli/dev/process-identity.js';
+import { type LifeMeans, SliceLife } from '../../client/cli/contract/slice-life.js';
 import { CallFailed, type TpuApi } from '../../cloud/machines/cloud-tpu/tpu-api.js';
 import { CloudUnavailable } from '../../cloud/machines/port.js';
 import { labelsOf } from '../../domain/identity.js';
@@ -58,15 +63,16 @@ const failing = (code: number) => async (): Promise<never> => {
   throw new CallFailed({ code, message: 'so it is' }, 'CreateQueuedResource');
 };
 
+const meansOf = (service: Service): LifeMeans => ({
+  api: service.api(),
+  about: () => undefined,
+  save: () => undefined,
+  tell: () => undefined,
+  everyMs: 0,
+});
+
 async function lived(service: Service): Promise<{ readonly end: string; readonly isGone: boolean }> {
-  const means = {
-    api: service.api(),
-    about: () => undefined,
-    save: () => undefined,
-    tell: () => undefined,
-    everyMs: 0,
-  };
-  const life = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
+  const life = new SliceLife(meansOf(service), { ref: plan.ref, owner: plan.ownership.owner });
   const { end } = await life.live(plan, FOREVER);
   return { end, isGone: await life.remove(FOREVER) };
 }
@@ -100,7 +106,7 @@ describe('the life of a slice of jobctl contract', () => {
     const full = (): never => {
       throw new Error('the disk is full');
     };
-    const means = { api: service.api(), about: () => undefined, save: full, tell: () => undefined, everyMs: 0 };
+    const means = { ...meansOf(service), save: full };
     const life = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
     await life.live(plan, FOREVER);
     assert.deepEqual([await life.remove(FOREVER), service.deleted], [true, ['queuedResources']]);
@@ -112,14 +118,7 @@ describe('the life of a slice of jobctl contract', () => {
       () => 'gone',
       async () => ({ name: `operations/${(asked += 1)}` }),
     );
-    const means = {
-      api: service.api(),
-      about: () => undefined,
-      save: () => undefined,
-      tell: () => undefined,
-      everyMs: 0,
-    };
-    const life = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
+    const life = new SliceLife(meansOf(service), { ref: plan.ref, owner: plan.ownership.owner });
     assert.equal((await life.live(plan, AbortSignal.abort())).end, 'time');
     assert.deepEqual([await life.remove(FOREVER), asked, service.looks], [true, 0, 2]);
   });
@@ -136,5 +135,19 @@ describe('the life of a slice of jobctl contract', () => {
     const service = new Service((_look, isDeleted) => (isDeleted ? 'gone' : 'FAILED'), accepted, {});
     await lived(service);
     assert.equal(service.deleted[0], 'queuedResources');
+  });
+});
+
+describe('a slice of a run of jobctl contract that did not come to its end', () => {
+  const slice = { googleProject: 'p', zone: 'us-central1-a', name: 'jobctl-contract-x', at: '2026-11-27T00:00:00Z' };
+
+  it('is found also if another process has got the pid since, and is left to its run while that goes on', () => {
+    const root = mkdtempSync(join(tmpdir(), 'contract-'));
+    const stranger = { ...slice, process: { ...ownIdentity(), start: 'before' } };
+    noteSlice({ root }, stranger);
+    assert.deepEqual(leftoverOf({ root }), stranger);
+    noteSlice({ root }, { ...slice, process: ownIdentity() });
+    assert.throws(() => leftoverOf({ root }), /another jobctl contract runs: process \d+, slice jobctl-contract-x/);
+    rmSync(root, { recursive: true });
   });
 });

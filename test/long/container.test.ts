@@ -193,35 +193,34 @@ describe('the on-host runner: a command in a container', function () {
       assert.equal((await ended(connection)).code, 125);
     }));
 
-  for (const flag of ['--network=none'])
-    it(`names what it leaves running as it ends, but not what others run in it (${flag})`, () =>
-      onHost(async (session) => {
-        const { host, connection } = session;
-        const run = inside(
-          `setsid sh -c 'echo $$ > /h/pid; exec sleep 2000' < /dev/null > /dev/null 2>&1 &
+  it('names what it leaves running as it ends, but not what others run in it', () =>
+    onHost(async (session) => {
+      const { host, connection } = session;
+      const run = inside(
+        `setsid sh -c 'echo $$ > /h/pid; exec sleep 2000' < /dev/null > /dev/null 2>&1 &
            echo up; until [ -e /h/go ]; do sleep 0.05; done`,
-          { flags: [...new Set(['--network=none', flag])], mounts: ['~:/h'] },
-          { graceMs: 500 },
-        );
-        await connection.startRun(run);
-        await up(session);
-        const name = containers()[0] ?? '';
-        const other = spawn('docker', ['exec', '-e', 'JOBCTL_RUN_DIR=', name, 'sleep', '1999'], {
-          env: { ...process.env, ...daemon().env },
-        });
-        await until('somebody else in it', () =>
-          daemon().docker('top', name).includes('sleep 1999') ? true : undefined,
-        );
-        writeFileSync(join(host.home, 'go'), '');
-        const { code, left } = await ended(connection);
-        other.kill();
-        assert.equal(code, 0);
-        assert.deepEqual(left, { count: 1, named: [{ pid: Number(session.read('pid')), command: 'sleep 2000' }] });
-        assert.match(
-          session.read('.jobctl/runs/train-x1-a1/output'),
-          /^jobctl: .*was ended[^]*^jobctl: {3}\d+ sleep 2000$/m,
-        );
-      }));
+        { flags: ['--network=none'], mounts: ['~:/h'] },
+        { graceMs: 500 },
+      );
+      await connection.startRun(run);
+      await up(session);
+      const name = containers()[0] ?? '';
+      const other = spawn('docker', ['exec', '-e', 'JOBCTL_RUN_DIR=', name, 'sleep', '1999'], {
+        env: { ...process.env, ...daemon().env },
+      });
+      await until('somebody else in it', () =>
+        daemon().docker('top', name).includes('sleep 1999') ? true : undefined,
+      );
+      writeFileSync(join(host.home, 'go'), '');
+      const { code, left } = await ended(connection);
+      other.kill();
+      assert.equal(code, 0);
+      assert.deepEqual(left, { count: 1, named: [{ pid: Number(session.read('pid')), command: 'sleep 2000' }] });
+      assert.match(
+        session.read('.jobctl/runs/train-x1-a1/output'),
+        /^jobctl: .*was ended[^]*^jobctl: {3}\d+ sleep 2000$/m,
+      );
+    }));
 
   it('ends when all has ended that it started (wait_for all)', () =>
     onHost(async (session) => {

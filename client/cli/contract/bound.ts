@@ -26,6 +26,7 @@ export function priceBound(type: AcceleratorType, zone: string, spend: number): 
   );
 }
 
+/** The type that a flag `--accelerator` names. @throws CliError if there is none */
 export function typeOf(name: string): AcceleratorType {
   const type = findAccelerator(name);
   if (type !== undefined) return type;

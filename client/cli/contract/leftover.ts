@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { shellWords } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import type { StackHome } from '../dev/home.js';
+import { isAlive, type ProcessIdentity } from '../dev/process-identity.js';
 import { ExitCode } from '../exit-codes.js';
 import { writePrivate } from '../private-file.js';
 
@@ -13,7 +14,7 @@ export interface Leftover {
   readonly name: string;
   /** UTC. */
   readonly at: string;
-  readonly pid: number;
+  readonly process: ProcessIdentity;
 }
 
 const fileIn = ({ root }: Pick<StackHome, 'root'>): string => join(root, 'contract-slice.json');
@@ -26,10 +27,10 @@ export const forgetSlice = (home: Pick<StackHome, 'root'>): void => rmSync(fileI
 /** The slice of a run that did not come to its end. @throws CliError while that run goes on, or if the file cannot be read */
 export function leftoverOf(home: Pick<StackHome, 'root'>): Leftover | undefined {
   const found = readLeftover(fileIn(home));
-  if (found === undefined || !isAlive(found.pid)) return found;
+  if (found === undefined || !isAlive(found.process)) return found;
   throw new CliError(
     ExitCode.Refused,
-    `another jobctl contract runs: process ${found.pid}, slice ${found.name} in ${found.zone}`,
+    `another jobctl contract runs: process ${found.process.pid}, slice ${found.name} in ${found.zone}`,
     'wait for its end; one runs at a time',
   );
 }
@@ -54,17 +55,8 @@ function readLeftover(file: string): Leftover | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 /** The command by which a person deletes it. */
-export function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'pid'>): string {
+export function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'process'>): string {
   const words = ['gcloud', 'compute', 'tpus', 'queued-resources', 'delete', name];
   return shellWords([...words, `--zone=${zone}`, `--project=${googleProject}`, '--force', '--quiet']);
 }

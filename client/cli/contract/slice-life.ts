@@ -14,6 +14,7 @@ import {
 import { CallFailed, type TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';
 import { CloudRefused, CloudUnavailable } from '../../../cloud/machines/port.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
+import { pause } from '../../outage.js';
 
 export interface LifeMeans {
   readonly api: TpuApi;
@@ -262,17 +263,4 @@ export async function attempt(call: Promise<unknown>): Promise<Error | undefined
     if (error instanceof CallFailed || error instanceof CloudRefused || error instanceof CloudUnavailable) return error;
     throw error;
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

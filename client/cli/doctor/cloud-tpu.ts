@@ -7,6 +7,7 @@ import { CliError } from '../cli-error.js';
 import type { Environment } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
+import { typeOf } from '../contract/bound.js';
 import { checks } from './checks.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { readFacts } from './facts.js';
@@ -100,22 +101,12 @@ function wantedByFlags({
     ...(zone === undefined ? {} : { zones: zone }),
     ...(externalIps ? {} : { externalIps }),
     ...present({
-      accelerator: accelerator === undefined ? undefined : typeNamed(accelerator),
+      accelerator: accelerator === undefined ? undefined : typeOf(accelerator),
       network,
       subnetwork,
       serviceAccount,
     }),
   };
-}
-
-function typeNamed(name: string): NonNullable<Wanted['accelerator']> {
-  const type = findAccelerator(name);
-  if (type !== undefined) return type;
-  throw new CliError(
-    ExitCode.Usage,
-    `--accelerator: '${name}' is no Cloud TPU type`,
-    ...acceleratorHint(name).split('\n'),
-  );
 }
 
 function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -5,6 +5,7 @@ import type { CloudTpuPlan } from '../../../domain/machine-kinds/cloud-tpu/words
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { priceBound, typeOf, WAIT_MINUTES } from '../contract/bound.js';
+import { ownIdentity } from '../dev/process-identity.js';
 import { deleteCommand, forgetSlice, type Leftover, leftoverOf, noteSlice } from '../contract/leftover.js';
 import { type Life, type LifeMeans, SliceLife } from '../contract/slice-life.js';
 import { type Environment, stackHome } from '../dev/home.js';
@@ -133,7 +134,7 @@ async function liveAndRemove(
 ): Promise<Life> {
   const { googleProject, zone, name } = plan.ref;
   const slice = { googleProject, zone, name };
-  noteSlice(home, { ...slice, at: new Date().toISOString(), pid: process.pid });
+  noteSlice(home, { ...slice, at: new Date().toISOString(), process: ownIdentity() });
   means.tell(`if this process is killed: ${deleteCommand(slice)}`);
   const one = new SliceLife(means, { ref: plan.ref, owner: plan.ownership.owner });
   try {
@@ -153,7 +154,7 @@ const placeOf = ({ googleProject, zone, name }: Leftover) => ({ googleProject, z
 /** @throws CliError with what to delete, where a second signal ended it, or something that nobody foresaw */
 async function removed(
   one: SliceLife,
-  slice: Omit<Leftover, 'at' | 'pid'>,
+  slice: Omit<Leftover, 'at' | 'process'>,
   home: { readonly root: string },
   second: AbortSignal,
 ): Promise<void> {

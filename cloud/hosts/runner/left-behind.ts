@@ -77,12 +77,11 @@ tell_left() {
 
 /**
  * The same inside of a container, by its first process, in bash without any other program: `$1` is the run's folder, `$2` all or
- * shell, `$3` the grace in ms, `code` the shell's exit code. What `docker exec` has started has no parent here. With --pid=host
- * the processes are found by their mark.
+ * shell, `$3` the grace in ms, `code` the shell's exit code. What `docker exec` has started has no parent here.
+ * A container without processes of its own has no such first process (docs/adr/0122).
  */
 export const LEFT_IN_CONTAINER = [
-  'ours() { local at=$1 word; [ $1 != $$ ] || return; if [ $$ = 1 ]; then while [ "${up[$at]:-0}" -gt 1 ]; do at=${up[$at]}; done; [ "${up[$at]:-0}" = 1 ]; return; fi; ' +
-    'local words=(); mapfile -d "" -t words < /proc/$1/environ; for word in "${words[@]}"; do [ "$word" != "JOBCTL_RUN_DIR=$run" ] || return 0; done; return 1; }',
+  'ours() { local at=$1; while [ "${up[$at]:-0}" -gt 1 ]; do at=${up[$at]}; done; [ "${up[$at]:-0}" = 1 ]; }',
   'find_left() { local each stat fields; local -A up=(); pids=(); for each in /proc/[0-9]*; do stat=(); mapfile -d "" -t stat < $each/stat; fields=(${stat##*) }); ' +
     'case ${fields:-Z} in Z | X) ;; *) up[${each#/proc/}]=${fields[1]} ;; esac; done; ' +
     'for each in "${!up[@]}"; do ! ours $each || pids+=($each); done; [ ${#pids[@]} -gt 0 ]; }',
@@ -94,5 +93,5 @@ export const LEFT_IN_CONTAINER = [
   `if [ $code = 0 ]; then patient=$((SECONDS + ${PATIENCE_SECONDS}))`,
   'while waiting && [ $SECONDS -le $patient ]; do nap; done',
   `if [ "$2" = all ]; then ! waiting || echo "jobctl: the command's shell has ended with code 0; waiting for \${#pids[@]} processes that it has started (command.wait_for: all)"; while waiting; do nap; done`,
-  'elif waiting; then list_left > "$run/left"; kill -TERM "${pids[@]}"; limit=$((SECONDS + ($3 + 999) / 1000)); while find_left && [ $SECONDS -lt $limit ]; do nap; done; [ $$ = 1 ] || kill -KILL "${pids[@]}"; fi; fi',
+  'elif waiting; then list_left > "$run/left"; kill -TERM "${pids[@]}"; limit=$((SECONDS + ($3 + 999) / 1000)); while find_left && [ $SECONDS -lt $limit ]; do nap; done; fi; fi',
 ].join('; ');

@@ -122,7 +122,6 @@ export class OwnMachines implements Machines<'machines'> {
     return { record, looks: new Map(await Promise.all(looks)) };
   }
 
-  /** What runs on each machine is ended before its claim goes; a machine that does not answer keeps the slice from being gone. */
   /** Of a slice that has been given back, nothing is known any more. */
   async putAside({ ref, uid, host }: { ref: MachinesRef; uid: string; host: number }, reason: string): Promise<void> {
     await this.#options.records.update(ref.pool, (before) => {
@@ -135,6 +134,7 @@ export class OwnMachines implements Machines<'machines'> {
     });
   }
 
+  /** What runs on each machine is ended before its claim goes; a machine that does not answer keeps the slice from being gone. */
   async remove(ref: MachinesRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     const record = await this.#options.records.read(ref.pool);
     const slice = record.slices[ref.name];
