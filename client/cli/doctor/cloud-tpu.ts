@@ -1,11 +1,8 @@
 import { findAccelerator } from '../../../domain/accelerators.js';
-import { acceleratorHint } from '../../../domain/job-file/accelerator.js';
 import { machineTypeOf } from '../../../domain/machine-kinds/compute-engine/machine-types.js';
 import { gpusOf } from '../../../domain/machine-kinds/compute-engine/size.js';
 import type { ComputeEngineRequest } from '../../../domain/machine-kinds/compute-engine/words.js';
-import { CliError } from '../cli-error.js';
 import type { Environment } from '../dev/home.js';
-import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
 import { typeOf } from '../contract/bound.js';
 import { checks } from './checks.js';
