@@ -39,7 +39,7 @@ const SHORT: Suite = {
  * processors for what a cheaper test shows from nearer by. `.ci/run` is to end within 20 minutes.
  */
 const NOT_LIVE =
-  /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|outages|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access))\.test\.ts$/;
+  /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access))\.test\.ts$/;
 const LIVE: Suite = {
   isMeant: (file) =>
     isLive(file) ||

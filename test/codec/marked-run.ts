@@ -7,7 +7,7 @@ import { markedJob, markedZone } from './marked-job.js';
 
 /**
  * One job for each way a job's values get into messages: it succeeds, is preempted and succeeds, is cancelled, is refused by
- * the cloud with a message, and is invalid. All with markers of `tag`.
+ * the cloud with a message until it is cancelled, and is invalid. All with markers of `tag`.
  * @returns the markers that were in it
  */
 export async function runMarkedJobs(stack: TestStack, tag: string): Promise<readonly string[]> {
@@ -29,7 +29,16 @@ export async function runMarkedJobs(stack: TestStack, tag: string): Promise<read
   const endings = {
     good: submit('good', 'echo hi').then((id) => endOf(stack, id, 'succeeded')),
     failed: submit('failed', 'exit 3').then((id) => endOf(stack, id, 'failed')),
-    refused: submit('refused', 'true').then((id) => endOf(stack, id, 'failed')),
+    // No refusal ends a job that waits (docs/adr/0121).
+    refused: submit('refused', 'true').then(async (id) => {
+      await until(
+        `${id} is refused`,
+        async () => JSON.stringify(await stack.jobs.describe(id)).includes(refusal),
+        60_000,
+      );
+      await stack.jobs.cancel(id);
+      await endOf(stack, id, 'cancelled');
+    }),
     preempted: submit('preempted', '[ "$JOBCTL_ATTEMPT" = 2 ] || sleep 600').then(async (id) => {
       await preempt(stack, admin, id);
       assert.equal((await endOf(stack, id, 'succeeded')).attempts, 2);
