@@ -21,12 +21,7 @@ const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
 
 const SHORT: Suite = {
   isMeant: (file) => !file.includes('test/long/') && !isLive(file),
-  first: [
-    'test/end-to-end/job-life.test.ts',
-    'test/end-to-end/ending.test.ts',
-    'test/dev/stack.test.ts',
-    'test/end-to-end/pool-file.test.ts',
-  ],
+  first: ['test/end-to-end/job-life.test.ts', 'test/dev/stack.test.ts'],
   forking: [
     ...['test/cli/building/', 'test/cli/foreign-repository', 'test/cli/submit-by-flags', 'test/cli/bundle-entries'],
     ...['test/hosts/', 'rehearsal/test/', 'test/login/', 'test/end-to-end/', 'test/dev/'],

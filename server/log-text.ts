@@ -29,8 +29,6 @@ export class HostLines {
 function prefixed(host: number, text: string): string {
   if (text === '') return '';
   const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
-  return `${lines
-    .split('\n')
-    .map((line) => `${host} | ${line}`)
-    .join('\n')}\n`;
+  const mark = `${host} | `;
+  return `${mark}${lines.replaceAll('\n', `\n${mark}`)}\n`;
 }

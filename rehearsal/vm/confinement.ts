@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RootKind } from './boot.js';
@@ -19,14 +19,17 @@ export interface DetectedConfinement {
 const detected = new Map<string, DetectedConfinement>();
 
 /**
- * What this kernel, this user and the file system of `folder` allow, tried once per process and folder by booting a VM
+ * What this kernel, this user and the file system of `folder` allow, tried once per process and file system by booting a VM
  * there. @param folder where disks will lie: it must be there.
  */
 export function detectConfinement(folder = tmpdir()): DetectedConfinement {
-  const known = detected.get(folder) ?? detect(folder);
-  detected.set(folder, known);
+  // Letters that the options of a mount have a meaning for may fail in one folder and not in the next.
+  const place = `${statSync(folder).dev} ${PLAIN_PATH.test(folder) ? '' : folder}`;
+  const known = detected.get(place) ?? detect(folder);
+  detected.set(place, known);
   return known;
 }
+const PLAIN_PATH = /^[\w./-]+$/;
 
 function detect(folder: string): DetectedConfinement {
   if (process.platform !== 'linux') return { kind: 'none', reason: `no mount namespaces on ${process.platform}` };

@@ -53,8 +53,9 @@ export function commandsOf(root: string, page: string): DocCommand[] {
   return commands;
 }
 
-/** Words alone, of which none opens anything: most commands, and bash need not be asked about them. */
-const PLAIN = /^(?!(?:if|for|while|until|case|select|function|time|coproc)\b)[\w ./:=,@%+~-]+$/u;
+/** Words, quoted ones too, in a pipe or a list, of which none opens anything: most commands, and bash need not be asked about them. */
+const PLAIN =
+  /^(?!(?:if|for|while|until|case|select|function|time|coproc)\b)(?:[\w ./:=,@%+~-]|'[^']*'|"[^"\\`$]*"|\$[A-Z_]+| \\\n| (?:\||&&) (?=\w)| #.*$)+$/u;
 
 function isWhole(text: string): boolean {
   if (PLAIN.test(text)) return true;

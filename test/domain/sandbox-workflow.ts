@@ -5,7 +5,7 @@ import { decide } from '../../quota/decide.js';
 import { explainWaiting } from '../../quota/explain.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 
-/** What a workflow does with a job: read by job-file.sandbox.test.ts, which bundles it as Temporal does. */
+/** What a workflow does with a job: read by job-file-sandbox.live.test.ts, which bundles it as Temporal does. */
 export async function resolveInWorkflow(
   raw: unknown,
 ): Promise<{ resolved: ResolvedJob; hash: string; grants: number }> {

@@ -12,6 +12,15 @@ describe('a job that is ended from outside, in each phase', function () {
     for (const ending of ['cancel', 'terminate'] satisfies Ending[])
       it(leavesNothing(phase, ending), () => endWhile(full, phase, ending));
 
+  it('a cancelled process that ignores SIGTERM had its grace, and its last lines are kept', async () => {
+    const id = await full.submit(TELLS);
+    await full.hasPrinted(id);
+    await full.stack.jobs.cancel(id);
+    await full.stack.jobs.wait(id);
+    await full.stoppedWithGrace(id);
+    await full.nothingIsLeft();
+  });
+
   it('a cancel that comes between two supervisions stops the command with its grace all the same', async () => {
     const { client, jobs } = full.stack;
     const id = await full.submit(TELLS);

@@ -15,7 +15,11 @@ export type GitAnswer = { readonly text: string } | { readonly failure: string }
  */
 export async function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   const own = await ownFilters(folder);
-  if ('failure' in own) return own;
+  return 'failure' in own ? own : askWithout(own, folder, words, input);
+}
+
+/** @param own the repository's own filters */
+function askWithout(own: OwnFilters, folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   const verb = words.findIndex((word) => !word.startsWith('-'));
   const still = STILL[words[verb] ?? ''] ?? [];
   return runGit(folder, [...own.off, ...words.slice(0, verb + 1), ...still, ...words.slice(verb + 1)], input);
@@ -84,9 +88,12 @@ export async function ownFilters(folder: string): Promise<OwnFilters | { readonl
 
 /** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
 export async function git(folder: string, words: readonly string[]): Promise<string | undefined> {
-  const answer = await askGit(folder, words);
-  return 'text' in answer ? answer.text : undefined;
+  return textOf(await askGit(folder, words));
 }
+
+const textOf = (answer: GitAnswer): string | undefined => ('text' in answer ? answer.text : undefined);
+/** What `git` gives, for several questions at once. */
+type Ask = (words: readonly string[]) => Promise<string | undefined>;
 
 /** Bytes of names on one command line. */
 const MOST_NAMES = 500_000;
@@ -99,26 +106,29 @@ export async function gitFiles(
   folder: string,
   isLeftOut: (path: string) => boolean,
 ): Promise<readonly { readonly name: string; readonly text: string }[]> {
-  const commit = await git(folder, ['rev-parse', 'HEAD']);
+  const own = await ownFilters(folder);
+  if ('failure' in own) return [];
+  const ask: Ask = async (words) => textOf(await askWithout(own, folder, words));
+  const commit = await ask(['rev-parse', 'HEAD']);
   if (commit === undefined) return [];
   const [branch, remote, diff, porcelain] = await Promise.all([
-    git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']),
-    git(folder, ['remote', '-v']),
-    difference(folder, isLeftOut),
-    git(folder, ['status', '--porcelain', '--', '.']),
+    ask(['rev-parse', '--abbrev-ref', 'HEAD']),
+    ask(['remote', '-v']),
+    difference(ask, isLeftOut),
+    ask(['status', '--porcelain', '--', '.']),
   ]);
   const texts = { commit, branch, remote: remote && withoutPasswords(remote), diff, porcelain };
   return Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [{ name: `.git.${name}`, text }]));
 }
 
 /** What stays behind stays behind in here too. */
-async function difference(folder: string, isLeftOut: (path: string) => boolean): Promise<string | undefined> {
+async function difference(ask: Ask, isLeftOut: (path: string) => boolean): Promise<string | undefined> {
   const how = ['--relative', '--no-renames', '--no-color'];
-  const listed = await git(folder, ['diff', ...how, '--name-only', '-z', 'HEAD', '--', '.']);
+  const listed = await ask(['diff', ...how, '--name-only', '-z', 'HEAD', '--', '.']);
   const changed = listed?.split('\0').filter((path) => path !== '' && !isLeftOut(path));
   if (changed === undefined || changed.length === 0) return changed && '';
   if (changed.join(' ').length > MOST_NAMES) return undefined;
-  return git(folder, ['--literal-pathspecs', 'diff', ...how, 'HEAD', '--', ...changed]);
+  return ask(['--literal-pathspecs', 'diff', ...how, 'HEAD', '--', ...changed]);
 }
 
 /** A remote's URL may hold a person's token: `https://user:token@host`, `?private_token=..`. */

@@ -69,14 +69,6 @@ describe("a worker's metrics", function () {
     assert.match(page, new RegExp(`^${Metric.LogLag}_bucket\\{.*le="0\\.5".*\\}`, 'm'), 'with bounds of their own');
     namedBy('deploy/prometheus/alerts.yml', page);
   });
-
-  it('are all explained in docs/metrics.md', () => {
-    const text = readFileSync('docs/metrics.md', 'utf8');
-    assert.deepEqual(
-      Object.values(Metric).filter((name) => !text.includes(`\`${name}\``)),
-      [],
-    );
-  });
 });
 
 /** The sum of the series of a name that have these labels. */
