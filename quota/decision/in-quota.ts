@@ -7,7 +7,7 @@ import { isWithinNominal } from './waiting.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
 /** The parts of a pass that serve in-quota demand. */
-interface PassParts {
+export interface PassParts {
   readonly state: PassState;
   readonly limits: Limits;
   readonly holdBacks: HoldBacks;

@@ -1,7 +1,7 @@
 import { serveBestEffort, serveCoolingDown } from './best-effort.js';
 import { rememberedCoolDowns } from './cool-downs.js';
 import { HoldBacks } from './hold-backs.js';
-import { serveInQuota } from './in-quota.js';
+import { type PassParts, serveInQuota } from './in-quota.js';
 import { Limits } from './limits.js';
 import { nextAt } from './timeouts.js';
 import { PassState } from './pass-state.js';
@@ -9,7 +9,7 @@ import type { PassInput } from './pass-state.js';
 import type { ProjectUsage } from './usage.js';
 import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
 import { Reservations } from './reservations.js';
-import { isWaiting, requestsOf } from './waiting.js';
+import { growInQuota, isWaiting, requestsOf } from './waiting.js';
 import type { WaitingRequest } from './waiting.js';
 
 /** One pass of the rules over a pool with a quota file. Rule numbers are those of docs/quota.md. */
@@ -42,8 +42,23 @@ export class DecisionPass {
     serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
     this.reservations.collect();
     serveInQuota(this.state.waiting.filter(isInQuotaAndUnserved), means);
+    this.#serveGrown(means);
     serveBestEffort(this.state, this.limits);
     serveCoolingDown(this.state, this.limits);
+    this.#serveGrown(means);
+  }
+
+  /** Who came within nominal quota by what was decided before. It would wait for the next pass, which may be long away. */
+  #serveGrown(means: PassParts): void {
+    for (let seen = 0; seen !== this.#served; ) {
+      seen = this.#served;
+      const grown = this.state.kinds.filter(growInQuota);
+      serveInQuota(grown.flatMap(requestsOf).filter(isInQuotaAndUnserved), means);
+    }
+  }
+
+  get #served(): number {
+    return this.state.grants.length + this.state.claimants.length;
   }
 
   decision(): Decision {

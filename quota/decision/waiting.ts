@@ -13,8 +13,11 @@ export interface Kind {
   readonly shape: Shape;
   /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
   last: WaitingRequest | undefined;
-  /** Allowed tiers in which it is within nominal quota when the pass begins, best first, without tiers on cool-down. */
-  readonly inQuota: readonly number[];
+  /**
+   * Allowed tiers in which it is within nominal quota when the pass begins, or came within it since (`growInQuota`), best first,
+   * without tiers on cool-down.
+   */
+  inQuota: readonly number[];
   /** Outcome of the first request that could not be served in the current step. */
   blocked: Outcome | undefined;
 }
@@ -105,6 +108,18 @@ function newKind(project: ProjectUsage, priority: number, shape: Shape): Kind {
     inQuota: tiersInQuota(project, priority, shape),
     blocked: undefined,
   };
+}
+
+/**
+ * A grant to a better priority may push a lease of the same project out of its nominal quota, which then has room for less. @returns
+ * whether the kind came within it in a tier
+ */
+export function growInQuota(kind: Kind): boolean {
+  const { project, priority, shape, inQuota } = kind;
+  const grown = shape.tiers.filter((tier) => inQuota.includes(tier) || isInQuota(project, priority, shape, tier));
+  if (grown.length === inQuota.length) return false;
+  kind.inQuota = grown;
+  return true;
 }
 
 /** Returns the shape's own list if it is all of them: thousands of kinds have all or none. */

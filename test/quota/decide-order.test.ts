@@ -25,6 +25,13 @@ describe('quota: rule 5, the order of service', () => {
         lease('busy-2', v4(8), { ...a, user: 'busy', startedAt: minutesAgo(20) }),
       ],
     },
+    'who comes within nominal quota by a grant before it starts in the same pass: the lease was pushed out, and left room for less':
+      {
+        config: withRules(pool(v4(32), project('a', v4(9))), { borrowingLimits: { a: v4(0) } }),
+        requests: [request('first', v4(4), { ...a, priority: 1 }), request('small', v4(2), { ...a, priority: 2 })],
+        leases: [lease('large', v4(8), { ...a, priority: 2, startedAt: minutesAgo(30) })],
+        grants: ['first@0', 'small@0'],
+      },
     'users take turns': {
       config: pool(v4(24), project('a', v4(24))),
       requests: [
