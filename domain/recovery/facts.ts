@@ -88,7 +88,10 @@ export const FACTS = {
       'lease lost',
       'queue time over',
     ],
-    /** Zones of the job that have not refused it since its slices were last all ready. */
+    /**
+     * Zones of the job that have not refused it since its slices were last all ready; where one calls the request wrong in itself, those
+     * that have not.
+     */
     zones: ['left', 'none'],
     /** In this zone, in a row. */
     refusals: ['few', 'many'],

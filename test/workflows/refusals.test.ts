@@ -20,8 +20,8 @@ interface Story {
 
 interface End {
   readonly at: number;
-  readonly zonesLeft: boolean;
-  readonly scope: RefusalScope;
+  /** By each zone, last. */
+  readonly said: readonly (RefusalScope | undefined)[];
 }
 
 /** As `Recovery.afterLoss` carries decisions out. Undefined: it goes on after the last answer. */
@@ -29,18 +29,21 @@ function play({ answers, zones: count, allowed, command }: Story): End | undefin
   const zones = ZONES.slice(0, count);
   const refusals = new Refusals(TIMINGS);
   const all: Retries = { preemption: 0, infrastructure: allowed, task: 0, requested: 0 };
+  const said = new Map<string, RefusalScope>();
   let at = 0;
   for (const [index, scope] of answers.entries()) {
     refusals.note(zones[at % count] as string, scope);
-    const isLeft = refusals.isLeft(zones);
+    // The others say nothing of the request.
+    if (scope !== 'moment' && scope !== 'installation') said.set(zones[at % count] as string, scope);
+    const because = REFUSALS[scope];
     const decision = decide('not ready', {
-      because: REFUSALS[scope],
-      zones: isLeft ? 'left' : 'none',
+      because,
+      zones: refusals.standing(zones, because),
       refusals: refusals.areMany ? 'many' : 'few',
       command,
       ...budgetLeft(NO_RETRIES, all),
     });
-    if (decision.do === 'fail') return { at: index, zonesLeft: isLeft, scope };
+    if (decision.do === 'fail') return { at: index, said: zones.map((zone) => said.get(zone)) };
     assert.notEqual(decision.do, 'retry', `${scope} costs a retry`);
     if (decision.do !== 'ask again') {
       at += 1;
@@ -66,7 +69,7 @@ describe('a job that is refused its slices', () => {
         const end = play(told);
         if (end === undefined) return;
         ends += 1;
-        assert.deepEqual([told.command, end.zonesLeft, end.scope], ['never ran', false, 'request']);
+        assert.deepEqual([told.command, new Set(end.said)], ['never ran', new Set(['request'])]);
       }),
       { numRuns: 2_000 },
     );
@@ -112,6 +115,15 @@ describe('a job that is refused its slices', () => {
     assert.equal(play({ answers, zones: 3, allowed: 3, command: 'ran before' }), undefined);
   });
 
+  it('one that a zone refuses for anything else goes on, whatever the others say of it', () => {
+    for (const other of ['zone', 'zone-lasting', 'permission', 'unknown'] as const) {
+      const answers = [other, 'request', other, 'request', other] as const;
+      assert.equal(play({ answers, zones: 2, allowed: 0, command: 'never ran' }), undefined, other);
+    }
+    const answers = ['permission', 'request', 'request'] as const;
+    assert.equal(play({ answers, zones: 2, allowed: 0, command: 'never ran' })?.at, 2);
+  });
+
   it('is asked again at growing distances: after each round of zones, and in one zone', () => {
     const refusals = new Refusals(TIMINGS);
     const rounds = Array.from({ length: 9 }, () => {
@@ -120,7 +132,7 @@ describe('a job that is refused its slices', () => {
       return refusals.pauseMs(2) / 1000;
     });
     assert.deepEqual(rounds, [0, 15, 0, 30, 0, 60, 0, 120, 0]);
-    const here = new Refusals(TIMINGS, { count: 20, here: 0, zones: [] });
+    const here = new Refusals(TIMINGS, { count: 20, here: 0, zones: {} });
     const pauses = Array.from({ length: 8 }, () => {
       here.note('a', 'installation');
       return here.pauseHereMs / 1000;
@@ -138,7 +150,7 @@ describe('a job that is refused its slices', () => {
     before.note('a', 'unknown');
     before.note('b', 'zone');
     const after = new Refusals(TIMINGS, before.carry());
-    assert.deepEqual(after.carry(), { count: 2, here: 2, zones: ['a'] });
+    assert.deepEqual(after.carry(), { count: 2, here: 2, zones: { a: 'lasting' } });
     assert.deepEqual([after.isLeft(['a']), after.isLeft(['a', 'b'])], [false, true]);
   });
 });

@@ -3,7 +3,7 @@ import type { JobSettings } from '../../contract/job.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Facts } from '../../domain/recovery/facts.js';
+import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
 import { askedMachines, kindOfJob, providerOf } from '../../domain/machines.js';
@@ -100,7 +100,7 @@ export class Recovery {
     const { gang, lease, slices } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
     const because = lossFact(loss, this.#zones.length, slices.ready.length);
-    const decision = decide('not ready', { because, ...this.#refusalFacts, ...this.#budgets });
+    const decision = decide('not ready', { because, ...this.#refusalFacts(because), ...this.#budgets });
     const what = lossText(loss, {
       whose: slices.textOf(loss.index),
       zone: gang.zone,
@@ -151,11 +151,8 @@ export class Recovery {
   waitedInVain(what: string): Outcome {
     const { timeouts } = this.#parts.file.spec;
     const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
-    const decision = decide('not ready', {
-      because: 'queue time over',
-      ...this.#refusalFacts,
-      ...this.#budgets,
-    });
+    const because = 'queue time over';
+    const decision = decide('not ready', { because, ...this.#refusalFacts(because), ...this.#budgets });
     if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
     return this.#failed(decision.by, { text });
   }
@@ -270,9 +267,9 @@ export class Recovery {
     return askedMachines(this.#parts.file.spec).zones;
   }
 
-  get #refusalFacts() {
+  #refusalFacts(because: Fact<'not ready', 'because'>) {
     return {
-      zones: this.#refusals.isLeft(this.#zones) ? 'left' : 'none',
+      zones: this.#refusals.standing(this.#zones, because),
       refusals: this.#refusals.areMany ? 'many' : 'few',
       command: this.#parts.attempt.firstStartedAt === undefined ? 'never ran' : 'ran before',
     } as const;

@@ -1,3 +1,4 @@
+import type { Fact } from '../../domain/recovery/facts.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import type { Timings } from '../../domain/timings.js';
 
@@ -6,30 +7,33 @@ export interface RefusalsCarry {
   readonly count: number;
   /** Of these the last, in one zone. */
   readonly here: number;
-  /** Zones that will not accept the request soon: they refused it for another reason than capacity, quota or a moment. */
-  readonly zones: readonly string[];
+  /** What zones said last that will not accept the request soon: their reason is none of capacity, quota or a moment. */
+  readonly zones: Readonly<Record<string, Word>>;
 }
 
-export const NO_REFUSALS: RefusalsCarry = { count: 0, here: 0, zones: [] };
+/** `wrong`: the request is wrong in itself. `lasting`: anything else that does not pass soon. */
+type Word = 'wrong' | 'lasting';
+
+export const NO_REFUSALS: RefusalsCarry = { count: 0, here: 0, zones: {} };
 
 /** How often, and where, the provider has refused a job's slices since they were last all ready. State only. */
 export class Refusals {
   #count: number;
   #here: number;
-  #zones: Set<string>;
+  readonly #zones: Map<string, Word>;
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
 
   constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, carry: RefusalsCarry = NO_REFUSALS) {
     this.#timings = timings;
     this.#count = carry.count;
     this.#here = carry.here;
-    this.#zones = new Set(carry.zones);
+    this.#zones = new Map(Object.entries(carry.zones));
   }
 
   note(zone: string, scope: RefusalScope): void {
     this.#count += 1;
     this.#here += 1;
-    if (LASTING.has(scope)) this.#zones.add(zone);
+    if (LASTING.has(scope)) this.#zones.set(zone, scope === 'request' ? 'wrong' : 'lasting');
     // Without chips or quota it has taken the request itself.
     else if (scope === 'zone') this.#zones.delete(zone);
   }
@@ -37,6 +41,12 @@ export class Refusals {
   /** One of these zones has not refused for good. */
   isLeft(zones: readonly string[]): boolean {
     return zones.some((zone) => !this.#zones.has(zone));
+  }
+
+  /** As `decide` wants it: a request is wrong if every zone has said so last, and left out if it was refused for good. */
+  standing(zones: readonly string[], because: Fact<'not ready', 'because'>): Fact<'not ready', 'zones'> {
+    const isWrongEverywhere = zones.every((zone) => this.#zones.get(zone) === 'wrong');
+    return (because === 'request refused' ? !isWrongEverywhere : this.isLeft(zones)) ? 'left' : 'none';
   }
 
   /** More than a moment explains. */
@@ -72,7 +82,7 @@ export class Refusals {
   }
 
   carry(): RefusalsCarry {
-    return { count: this.#count, here: this.#here, zones: [...this.#zones] };
+    return { count: this.#count, here: this.#here, zones: Object.fromEntries(this.#zones) };
   }
 }
 
