@@ -7,7 +7,7 @@ import { isWithinNominal } from './waiting.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
 /** The parts of a pass that serve in-quota demand. */
-export interface PassParts {
+interface PassParts {
   readonly state: PassState;
   readonly limits: Limits;
   readonly holdBacks: HoldBacks;
@@ -26,6 +26,23 @@ export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassPart
   for (let next = order.next(); next !== undefined; next = order.next()) {
     serve(next, parts, areWinners);
     if (next.served !== undefined) order.served(next);
+  }
+}
+
+/**
+ * Serves requests that came within nominal quota during the pass, in free places of that quota alone. Whom they may evict is for the
+ * next pass, in which they are in quota from its beginning.
+ */
+export function serveFree(waiting: readonly WaitingRequest[], state: PassState): void {
+  for (const { kind } of waiting) kind.blocked = undefined;
+  const order = new ServiceOrder(waiting, isOut);
+  for (let next = order.next(); next !== undefined; next = order.next()) {
+    const free = firstFree(next.kind, tiersOnNominal(next.kind), state);
+    if (free === undefined) passOver(next.kind);
+    else {
+      state.grant(next, free);
+      order.served(next);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { serveBestEffort, serveCoolingDown } from './best-effort.js';
 import { rememberedCoolDowns } from './cool-downs.js';
 import { HoldBacks } from './hold-backs.js';
-import { type PassParts, serveInQuota } from './in-quota.js';
+import { serveFree, serveInQuota } from './in-quota.js';
 import { Limits } from './limits.js';
 import { nextAt } from './timeouts.js';
 import { PassState } from './pass-state.js';
@@ -42,18 +42,18 @@ export class DecisionPass {
     serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
     this.reservations.collect();
     serveInQuota(this.state.waiting.filter(isInQuotaAndUnserved), means);
-    this.#serveGrown(means);
+    this.#serveGrown();
     serveBestEffort(this.state, this.limits);
     serveCoolingDown(this.state, this.limits);
-    this.#serveGrown(means);
+    this.#serveGrown();
   }
 
-  /** Who came within nominal quota by what was decided before. It would wait for the next pass, which may be long away. */
-  #serveGrown(means: PassParts): void {
-    for (let seen = 0; seen !== this.#served; ) {
+  /** Who came within nominal quota by what was decided before: nothing may wake the pool for long. */
+  #serveGrown(): void {
+    for (let seen = 0; seen !== this.#served;) {
       seen = this.#served;
-      const grown = this.state.kinds.filter(growInQuota);
-      serveInQuota(grown.flatMap(requestsOf).filter(isInQuotaAndUnserved), means);
+      const grown = this.state.kinds.filter((kind) => kind.blocked?.kind !== 'held-back' && growInQuota(kind));
+      serveFree(grown.flatMap(requestsOf).filter(isInQuotaAndUnserved), this.state);
     }
   }
 
