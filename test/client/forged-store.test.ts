@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { jobOutputs } from '../../client/job-outputs.js';
 import { hostsWithChunks } from '../../client/log-chunks.js';
-import { JobLogReader, storedAttempts, storedJobLog } from '../../client/job-logs.js';
+import { JobLogReader, storedAttempts, storedJobLog, storedStreams } from '../../client/job-logs.js';
 import { readSetUp } from '../../client/set-up-records.js';
 import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import {
@@ -63,6 +63,25 @@ describe('a bucket into which hosts write anything', () => {
     bucket.put(logChunkObject(logPrefix('j', 1, 'command'), '0', 0), 'x');
     bucket.put(logChunkObject(logPrefix('j', 12, 'command'), '0', 0), 'x');
     assert.deepEqual(await storedAttempts(bucket, 'j', 'command'), [1, 12]);
+  });
+
+  it('streams of an attempt are found past any other name, in requests that end', async () => {
+    const bucket = new Bucket();
+    for (const word of [...garbage, '..', 'A', 'a/b', '%2e', 'n'.repeat(41)])
+      bucket.put(`jobs/j/logs/a1/${word}/x`, 'x');
+    for (const stream of ['command', 'command-2', 'hook-finally', 'venv'])
+      bucket.put(logChunkObject(logPrefix('j', 1, stream), '0', 0), 'x');
+    assert.deepEqual(await storedStreams(bucket, 'j', 1), ['a', 'command-2', 'command', 'hook-finally', 'venv', 'x']);
+  });
+
+  it('names without an end end in an error that says where they are', async () => {
+    const bucket = new Bucket();
+    for (let word = 0; word < 1_100; word++) bucket.put(`jobs/j/logs/a1/${word}/x`, 'x');
+    const told = /list gs:\/\/b\/jobs\/j\/logs\/a1\/\*: there are more than 1000 names that no jobctl gives/;
+    await assert.rejects(storedStreams(bucket, 'j', 1), told);
+    for (let word = 0; word < 1_100; word++) bucket.put(`jobs/j/logs/ax${word}/x`, 'x');
+    await assert.rejects(storedAttempts(bucket, 'j', 'command'), /list gs:\/\/b\/jobs\/j\/logs\/a\*: there are more/);
+    assert.ok(bucket.calls < 3_000);
   });
 
   it('hosts of a log are found past any other name, in requests that end', async () => {
