@@ -1,5 +1,11 @@
-import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../cloud/store/port.js';
-import { attemptLogsPrefix, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
+import {
+  MOST_WHOLE_BYTES,
+  objectPlace,
+  type StoredObject,
+  type StoreReader,
+  StoreRefused,
+} from '../cloud/store/port.js';
+import { attemptLogsPrefix, isStreamName, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from './log-chunks.js';
 import type { LogStart } from './log-starts.js';
@@ -188,22 +194,46 @@ function settledLater<T>(promise: Promise<T>): Promise<T> {
 
 /** The attempts that stored anything of this stream, ascending. Two requests for each attempt, however long its logs are. */
 export async function storedAttempts(store: StoreReader, job: string, stream: string): Promise<readonly number[]> {
-  const prefix = attemptLogsPrefix(job);
   const attempts: number[] = [];
-  for (let from = ''; ;) {
-    const [first] = await store.list(prefix, from === '' ? undefined : from, 1);
-    if (first === undefined) break;
-    const word = first.name.slice(prefix.length).split('/', 1)[0] ?? '';
-    // Hosts may write into the bucket too: a name that is no attempt's is passed, by its own characters.
-    if (
-      /^[1-9]\d{0,8}$/.test(word) &&
-      (await store.list(logPrefix(job, Number(word), stream), undefined, 1)).length > 0
-    )
-      attempts.push(Number(word));
-    // '0' is the character behind '/': the first name behind all of this attempt's.
-    from = `${prefix}${word}0`;
+  for (const attempt of await loggedAttempts(store, job))
+    if ((await store.list(logPrefix(job, attempt, stream), undefined, 1)).length > 0) attempts.push(attempt);
+  return attempts;
+}
+
+/** The attempts that stored a log of any stream, ascending. A request for each. */
+export async function loggedAttempts(store: StoreReader, job: string): Promise<readonly number[]> {
+  const parts = await firstParts(store, attemptLogsPrefix(job), (part) => /^[1-9]\d{0,8}$/.test(part));
+  return parts.map(Number).toSorted((a, b) => a - b);
+}
+
+/** The streams that an attempt stored anything of, in byte order of their folders. A request for each. */
+export const storedStreams = (store: StoreReader, job: string, attempt: number): Promise<readonly string[]> =>
+  firstParts(store, `${attemptLogsPrefix(job)}${attempt}/`, isStreamName);
+
+/** Hosts may write into the bucket too: so many names that are none are passed, by their own characters. */
+const MOST_STRANGE_PARTS = 1_000;
+
+/** What stands between a prefix and the next slash, each once: a listing knows no folders. @throws StoreRefused if too many are not wanted */
+async function firstParts(
+  store: StoreReader,
+  prefix: string,
+  isWanted: (part: string) => boolean,
+): Promise<readonly string[]> {
+  const parts: string[] = [];
+  let strange = 0;
+  for (let from: string | undefined; ;) {
+    const [first] = await store.list(prefix, from, 1);
+    if (first === undefined) return parts;
+    const part = first.name.slice(prefix.length).split('/', 1)[0] ?? '';
+    if (isWanted(part)) parts.push(part);
+    else if (++strange > MOST_STRANGE_PARTS)
+      throw new StoreRefused(
+        `store: list ${objectPlace(store, prefix)}*: there are more than ${MOST_STRANGE_PARTS} names that no jobctl gives: hosts may ` +
+          'have put them there; look at the prefix, and remove what is not wanted',
+      );
+    // '0' is the character behind '/': the first name behind all of this part's.
+    from = `${prefix}${part}0`;
   }
-  return attempts.toSorted((a, b) => a - b);
 }
 
 /** What jobctl did for the job, as far as it was stored: the last 64 MiB of it. */

@@ -17,7 +17,11 @@ export const MOST_MESSAGE_BYTES = 2 * 2 ** 20 - 256;
 
 /** Length of a value as JSON in UTF-8. It must not be deep: `JSON.stringify` calls itself. */
 export function jsonBytes(value: unknown): number {
-  const text = JSON.stringify(value) ?? '';
+  return utf8Bytes(JSON.stringify(value) ?? '');
+}
+
+/** Length of a text in UTF-8, without Buffer, which workflows have not. */
+export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (const character of text) bytes += utf8Length(character.codePointAt(0) ?? 0);
   return bytes;

@@ -1,3 +1,5 @@
+import { utf8Bytes } from './job-input-size.js';
+
 /** Longest part of a name and longest name, in bytes of UTF-8: the limits of the file systems that matter. */
 const MOST_PART_BYTES = 255;
 const MOST_NAME_BYTES = 4096;
@@ -13,8 +15,8 @@ export function nameProblem(name: string): string | undefined {
   const parts = name.split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..'))
     return 'would be written outside of the folder';
-  if (byteLength(name) > MOST_NAME_BYTES) return `is longer than ${MOST_NAME_BYTES} bytes`;
-  if (parts.some((part) => byteLength(part) > MOST_PART_BYTES))
+  if (utf8Bytes(name) > MOST_NAME_BYTES) return `is longer than ${MOST_NAME_BYTES} bytes`;
+  if (parts.some((part) => utf8Bytes(part) > MOST_PART_BYTES))
     return `has a part that is longer than ${MOST_PART_BYTES} bytes`;
   return undefined;
 }
@@ -39,13 +41,3 @@ export function treeProblem(names: readonly string[]): string | undefined {
 /** As it may stand in a message: quoted, and cut if nobody could read it. */
 export const quotedName = (name: string): string =>
   JSON.stringify(name.length > MOST_PART_BYTES ? `${name.slice(0, MOST_PART_BYTES)}..` : name);
-
-/** Without Buffer, which workflows have not. */
-function byteLength(text: string): number {
-  let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
-}

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { given } from '../../domain/job-file/fields.js';
 import { isMapping, type Mapping } from '../../domain/job-file/plain-tree.js';
+import { inputSizeProblem } from '../../domain/job-input-size.js';
 import { localFilesOf } from '../../domain/modules/set-up.js';
 import { stringify } from 'yaml';
 import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
@@ -51,10 +52,17 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   const source = readText(file, 'the path of a job file (YAML) is wanted; `jobctl init` writes one');
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  refuseTooLarge(file, parsed.raw, source);
   const files = await readLocalFiles({ file, source, set, ...known }, parsed, isDry);
   const outside = outsideFiles(file, namedPaths({ file, source, set, ...known }, parsed));
   const warnings = [...parsed.warnings, ...twoPlaces(file, parsed), ...outside.map(outsideText)];
   return { ...parsed, source, files, outside, warnings };
+}
+
+/** A job carries its text beside what it means: `validate` says what `submit` will. @throws CliError */
+function refuseTooLarge(file: string, job: unknown, source: string): void {
+  const problem = inputSizeProblem({ v: 1, job, source });
+  if (problem !== undefined) throw new CliError(ExitCode.Usage, `${file}: ${problem}`);
 }
 
 /** What messages name in the place of a job file, where the flags alone say what the job is. */
@@ -68,6 +76,7 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const source = jobFileText(parsed.raw);
+  refuseTooLarge(BY_FLAGS, parsed.raw, source);
   const files = await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry);
   return { ...parsed, source, files, outside: [] };
 }

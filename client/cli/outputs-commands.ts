@@ -16,18 +16,25 @@ at each end of the command. Without --host, the files of the first host that sto
 DIR/host-N each. Every file is compared by its SHA-256: a file that is there already is not read again, and an interrupted download
 continues.
 
+With --logs, the logs are downloaded instead, of all hosts: DIR/MODULE/host-N.log, such as command/host-0.log or venv/host-3.log, and
+DIR/job.log, which is what jobctl did for the job. If several attempts have logs and --attempt chooses none, each attempt has a folder:
+DIR/attempt-2/command/host-0.log. A file that is there is replaced only by a log that begins with all of it: of a job that runs, the
+same command brings the rest.
+
 Examples:
   jobctl download train-7f3k
   jobctl download train-7f3k --host all --attempt 1 results/
+  jobctl download train-7f3k --logs logs/
 `;
 
 function registerDownload(program: Command, invocation: Invocation): void {
   const command = program
     .command('download')
-    .summary('get the files that a job stored')
-    .description("Downloads a job's outputs from the bucket, also after its hosts are gone.")
+    .summary('get the files that a job stored, or its logs')
+    .description("Downloads a job's outputs, or its logs, from the bucket, also after its hosts are gone.")
     .argument('<job>', "the job's id")
-    .argument('[dir]', 'the folder (default: ./JOB)');
+    .argument('[dir]', 'the folder (default: ./JOB)')
+    .option('--logs', 'all its logs as plain files, MODULE/host-N.log, and no outputs');
   choosing(command).addHelpText('after', DOWNLOAD_NOTES);
   withConnection(command).action(async (job: string, dir: string | undefined, flags: DownloadFlags) => {
     const { download } = await import('./verbs/download.js');

@@ -91,8 +91,8 @@ export function asVerb(own: readonly string[]): readonly string[] {
   const [first = '', second, ...more] = own;
   if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
   if (first === 'get' || first === 'describe') {
-    // `get jobs`, `get job train-7f3k`
-    const rest = second !== undefined && /^jobs?$/.test(second) ? more : own.slice(1);
+    // `get jobs`, `get job train-7f3k`, `get pods`
+    const rest = second !== undefined && /^(jobs?|pods?|po)$/.test(second) ? more : own.slice(1);
     const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
     return [isOne ? 'status' : 'list', ...rest];
   }

@@ -91,6 +91,35 @@ export class SafeFolder {
     }
   }
 
+  /**
+   * Lays down a file that only grows, such as a log: whole, or not at all. A file of this name is replaced only by one that begins with
+   * all of it, so nothing is lost that is not in these pieces.
+   * @throws UnsafePath if another file is there, or no file; what `pieces` throws
+   */
+  async grow(name: string, pieces: AsyncIterable<Buffer>): Promise<'unchanged' | 'done'> {
+    const path = await this.#place(name);
+    const earlier = await earlierFile(path);
+    try {
+      await this.lay({ name, mode: 0o644 }, async (writing) => {
+        let at = 0;
+        for await (const piece of pieces) {
+          if (earlier !== undefined && !(await hasAt(earlier, piece, at))) throw otherContent(path);
+          await writing.writeFile(piece);
+          at += piece.length;
+        }
+        if (earlier !== undefined && earlier.size > at) throw otherContent(path);
+        if (earlier?.size === at) throw new Unneeded();
+        await writing.sync();
+      });
+      return 'done';
+    } catch (error) {
+      if (error instanceof Unneeded) return 'unchanged';
+      throw error;
+    } finally {
+      await earlier?.file.close();
+    }
+  }
+
   /** Makes a symbolic link, whose target was judged. @throws UnsafePath if something that is no link is there */
   async link(name: string, target: string): Promise<void> {
     const path = await this.#place(name);
@@ -130,6 +159,39 @@ export class UnsafePath extends Error {
 /** A part will never become the file, whatever is added to it: it is removed. */
 export class UselessPart extends Error {
   override readonly name: string = 'UselessPart';
+}
+
+/** What was to be laid down is there already. */
+class Unneeded extends Error {}
+
+const otherContent = (path: string): UnsafePath =>
+  new UnsafePath(`${path} is there with other content, and is left as it is: move it away, or choose another folder`);
+
+interface EarlierFile {
+  readonly file: FileHandle;
+  readonly size: number;
+}
+
+/** Undefined if nothing of this name is there. @throws UnsafePath if that is no file, so that no link is followed and no pipe waited for */
+async function earlierFile(path: string): Promise<EarlierFile | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if (!found.isFile()) throw new UnsafePath(`${path} is there and is no file: move it away, or choose another folder`);
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  return { file, size: found.size };
+}
+
+/** Whether a file has these bytes at `at`, as far as it goes. */
+async function hasAt({ file, size }: EarlierFile, bytes: Buffer, at: number): Promise<boolean> {
+  const wanted = Math.max(0, Math.min(bytes.length, size - at));
+  const found = Buffer.alloc(wanted);
+  for (let have = 0; have < wanted;) {
+    const { bytesRead } = await file.read(found, have, wanted - have, at + have);
+    // Somebody has made it shorter since.
+    if (bytesRead === 0) return false;
+    have += bytesRead;
+  }
+  return found.equals(bytes.subarray(0, wanted));
 }
 
 const identity = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string => `${dev}:${ino}`;

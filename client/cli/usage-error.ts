@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from 'commander';
-import { nearestWord } from '../../domain/nearest-word.js';
+import { editDistance, nearestWord } from '../../domain/nearest-word.js';
 import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
@@ -14,7 +14,8 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
     .split('. ');
   const what = told.replace(/^command-argument value ('[^]*') is invalid for argument '(.+)'$/, '$2: $1 is invalid');
   const verb = verbOf(own, what.startsWith('unknown command'));
-  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
+  const suggested = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
+  const meant = suggested === undefined || isFarFrom(what, suggested) ? undefined : suggested;
   return new CliError(
     ExitCode.Usage,
     `${verb}: ${what}`,
@@ -25,6 +26,13 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
       : [...behindDashes(own, what, program), ...takenByFlag(own, what, program)]),
     `\`${verb} --help\` shows what there is`,
   );
+}
+
+/** Of a short word two letters are half of it: `cost` is no `list`. A wrong guess is worse than none. */
+function isFarFrom(what: string, suggested: string): boolean {
+  const typed = /^unknown command '(.+)'$/.exec(what)?.[1];
+  const most = typed !== undefined && typed.length > 5 ? 2 : 1;
+  return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
 }
 
 /** `exec JOB ls -l`: the line with the -- that is missing. */

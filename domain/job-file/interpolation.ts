@@ -6,12 +6,16 @@ import { dottedPaths, mapStrings, valueAt } from './plain-tree.js';
 /**
  * `${section.key}` refers to another value of the file; only with a dot, since no shell variable has one: `$X`, `${VAR}`,
  * `${VAR:-x}` and `$(..)` are the shell's and stay as they are, and so does `\${a.b}`. `${oc.env:X}` and
- * `${oc.env:X,default}` are the submitter's environment.
+ * `${oc.env:X,default}` are the submitter's environment. A reference that another program resolves has two: `$${a.b}` is `${a.b}`, in
+ * every quoting of the shell. So of the dollars before a brace an even number means text, of which one is taken away; of an odd number
+ * the last is the reference's.
  */
 const REFERENCE =
-  /(?<!\\)\$\{(?:oc\.env:(?<variable>\w+)(?:,(?<fallback>[^}]*))?|(?<dotted>[A-Za-z_][\w-]*(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)+))\}/g;
+  /(?<!\\|(?<!\\)\$)(?<dollars>\$+)\{(?:oc\.env:(?<variable>\w+)(?:,(?<fallback>[^}]*))?|(?<dotted>[A-Za-z_][\w-]*(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)+))\}/g;
 
 const WHOLE = new RegExp(`^${REFERENCE.source}$`);
+
+const isEscaped = (dollars: string): boolean => dollars.length % 2 === 0;
 
 type Replacement = (
   reference: string,
@@ -20,15 +24,29 @@ type Replacement = (
   dotted: string | undefined,
 ) => string;
 
-/** Behind the last brace no reference ends, so each that begins there would be looked for up to the end of the text. */
-function replaceReferences(text: string, replace: Replacement): string {
+/**
+ * Behind the last brace no reference ends, so each that begins there would be looked for up to the end of the text.
+ * @param literal of text that only looks like a reference, with its dollars
+ */
+function replaceReferences(text: string, replace: Replacement, literal: (written: string) => string): string {
   const end = text.lastIndexOf('}') + 1;
-  return text.slice(0, end).replace(REFERENCE, replace) + text.slice(end);
+  const each = (
+    written: string,
+    dollars: string,
+    ...words: readonly [variable: string | undefined, fallback: string | undefined, dotted: string | undefined]
+  ): string => {
+    if (isEscaped(dollars)) return literal(written);
+    const before = dollars.slice(1);
+    return before + replace(written.slice(before.length), ...words);
+  };
+  return text.slice(0, end).replace(REFERENCE, each) + text.slice(end);
 }
+
+const asWritten = (written: string): string => written;
 
 /** Kept as it is by `interpolate` and bound to a job by `bindJobName`: two jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
-const TPU_NAME_OUTSIDE_ESCAPE = /(?<!\\)\$\{tpu\.name\}/g;
+const TPU_NAME = /(?<!\\|(?<!\\)\$)(\$+)\{tpu\.name\}/g;
 
 /** Fields from which the job's own name is made: there `${tpu.name}` can only be the prefix that the file gives. */
 const NAMING_FIELDS = new Set(['name', 'job.name', 'tpu.name']);
@@ -47,14 +65,19 @@ export function substituteEnvironment(
   const problems: Problem[] = [];
   const warnings: string[] = [];
   const substituted = mapStrings(tree, (text, path) =>
-    replaceReferences(text, (reference: string, variable: string | undefined, fallback: string | undefined) => {
-      if (variable === undefined) return reference;
-      const value = env?.[variable] ?? (env === undefined ? undefined : fallback?.trim());
-      if (value === undefined) problems.push(environmentProblem(path, reference, variable, env));
-      else if (SECRET_NAME.test(variable))
-        warnings.push(`${formatPath(path)}: the value of ${variable} ${SECRET_WARNING}`);
-      return value ?? reference;
-    }),
+    replaceReferences(
+      text,
+      (reference, variable, fallback) => {
+        if (variable === undefined) return reference;
+        const value = env?.[variable] ?? (env === undefined ? undefined : fallback?.trim());
+        if (value === undefined) problems.push(environmentProblem(path, reference, variable, env));
+        else if (SECRET_NAME.test(variable))
+          warnings.push(`${formatPath(path)}: the value of ${variable} ${SECRET_WARNING}`);
+        return value ?? reference;
+      },
+      // `interpolate` reads what this leaves, here and once more in the workflow.
+      asWritten,
+    ),
   );
   return { tree: substituted, problems, warnings };
 }
@@ -94,14 +117,18 @@ class ReferenceResolver {
 
   /** `chain`: the references that are being resolved, so that a cycle is seen. */
   resolve(text: string, path: Path, chain: readonly string[]): unknown {
-    const whole = WHOLE.exec(text);
-    if (whole !== null) return this.#lookUp(text, whole.groups?.['dotted'], path, chain);
-    return replaceReferences(text, (reference, _variable, _fallback, dotted) => {
+    const whole = WHOLE.exec(text)?.groups;
+    if (whole?.['dollars'] === '$') return this.#lookUp(text, whole['dotted'], path, chain);
+    const replace: Replacement = (reference, _variable, _fallback, dotted) => {
       const value = this.#lookUp(reference, dotted, path, chain);
       if (typeof value !== 'object' || value === null) return String(value);
       this.#report(path, reference, `'${reference}' is a section or list, which cannot stand inside a text`);
       return reference;
-    });
+    };
+    // `replaceTpuName` would take the text for a reference.
+    return replaceReferences(text, replace, (written) =>
+      written.endsWith(`$${TPU_NAME_REFERENCE}`) ? written : written.slice(1),
+    );
   }
 
   #lookUp(reference: string, dotted: string | undefined, path: Path, chain: readonly string[]): unknown {
@@ -125,7 +152,7 @@ class ReferenceResolver {
     this.#paths ??= dottedPaths(this.#tree);
     const nearest = nearestWord(dotted, this.#paths);
     const lines = nearest === undefined ? [] : [`the nearest is \${${nearest}}`];
-    lines.push(`for a reference that another program resolves, write \\${reference}`);
+    lines.push(`for a reference that another program resolves, write $${reference}`);
     this.#report(path, reference, `'${reference}' refers to nothing in this file`, lines.join('\n'));
   }
 
@@ -157,7 +184,9 @@ function pathOf(dotted: string): Path {
   return dotted.split(/[.[\]]/).filter((segment) => segment !== '');
 }
 
-/** Replaces what `interpolate` kept of `${tpu.name}`. */
+/** Replaces what `interpolate` kept of `${tpu.name}`, and of `$${tpu.name}`, which is text. */
 export function replaceTpuName(text: string, name: string): string {
-  return text.replace(TPU_NAME_OUTSIDE_ESCAPE, () => name);
+  return text.replace(TPU_NAME, (written, dollars: string) =>
+    isEscaped(dollars) ? written.slice(1) : `${dollars.slice(1)}${name}`,
+  );
 }

@@ -79,7 +79,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
-  const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
+  const { form: written, problems, dropped } = checkForm(JOB_FILE, withoutNotes(interpolated.tree));
   const report = new Report(dropped);
   const build = resolveBuild(written.build, report);
   const form = build === undefined ? written : withImage(written, build, POD_SECTIONS, report);
@@ -104,6 +104,10 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const leftToPool = found?.leftToPool ?? [];
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
 }
+
+/** Without the keys `x-..` of the file: nobody reads them but YAML, whose anchors stand there, as in compose files. */
+const withoutNotes = (tree: unknown): unknown =>
+  isMapping(tree) ? Object.fromEntries(Object.entries(tree).filter(([key]) => !key.startsWith('x-'))) : tree;
 
 const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
 
@@ -227,12 +231,13 @@ function resolveName(form: JobFile, report: Report): string | undefined {
   return form.name ?? (form.job?.name ? jobNameFrom(form.job.name) : undefined);
 }
 
-const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/;
+/** As Debian's and Ubuntu's useradd take it, which gcloud's names need: `first.last`. */
+const LOGIN = /^[a-z_][a-z0-9_.-]{0,31}$/;
 
 function resolveRemoteUser(form: JobFile, report: Report): string | undefined {
   const user = given(form.job?.remote_user);
   if (user !== undefined && !LOGIN.test(user)) {
-    report.wrong(['job', 'remote_user'], user, 'no Linux user name', 'small letters, digits, - and _; 32 at most');
+    report.wrong(['job', 'remote_user'], user, 'no Linux user name', 'small letters, digits and - _ .; 32 at most');
   }
   return user;
 }

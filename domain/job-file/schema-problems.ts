@@ -1,8 +1,9 @@
 import type { z } from 'zod';
+import { shellWords } from '../shell-quote.js';
 import { nearestWord } from '../nearest-word.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
-import { valueAt, withoutAll } from './plain-tree.js';
+import { isMapping, valueAt, withoutAll } from './plain-tree.js';
 
 /** A kind of file: its form, and how messages speak of it. */
 export interface FileKind<Schema extends z.ZodType> {
@@ -46,7 +47,19 @@ function problemsOf(issue: Issue, tree: unknown, kind: FileKind<z.ZodType>): Pro
     return issue.keys.map((key) => unknownKey(kind, [...path, key], valueAt(tree, [...path, key])));
   if (value === undefined) return [{ path, message: 'is missing' }];
   if (issue.code === 'invalid_value') return [notAllowed(path, value, issue.values.map(String))];
-  return [{ path, value, message: `${showValue(value)} is not ${issue.message}` }];
+  const hint = issue.message === 'text' ? textHint(value) : undefined;
+  return [
+    { path, value, message: `${showValue(value)} is not ${issue.message}`, ...(hint === undefined ? {} : { hint }) },
+  ];
+}
+
+/** For what YAML takes for something else, and for the words of a line. */
+function textHint(value: unknown): string | undefined {
+  if (typeof value === 'boolean' || typeof value === 'number')
+    return `in quotes it is text: "${value}" (with --set: 'KEY="${value}"')`;
+  const isWords =
+    Array.isArray(value) && value.length > 0 && value.every((word) => !isMapping(word) && !Array.isArray(word));
+  return isWords ? `a line is wanted: ${shellWords(value.map(String))}` : undefined;
 }
 
 /** Where a value may be of several kinds, what is wrong with it as the only kind that it is; undefined where it is none. */

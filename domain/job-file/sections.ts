@@ -129,5 +129,10 @@ export function jobFileJsonSchema(): Record<string, unknown> {
     if (form !== undefined) form.required = [...required];
   }
   const [only, ...others] = REQUEST_SECTIONS.map(({ name }) => ({ required: [name] }));
-  return { ...json, title: 'jobctl job file', ...(others.length === 0 ? only : { oneOf: [only, ...others] }) };
+  return {
+    ...json,
+    patternProperties: { '^x-': {} },
+    title: 'jobctl job file',
+    ...(others.length === 0 ? only : { oneOf: [only, ...others] }),
+  };
 }

@@ -1,3 +1,4 @@
+import { utf8Bytes } from '../job-input-size.js';
 import type { JobSpec } from '../job-spec.js';
 import type { Path } from '../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secret-reference.js';
@@ -10,9 +11,24 @@ import type { JobFile } from './sections.js';
 export function resolveEnv({ env }: JobFile, report: Report): Record<string, string> {
   for (const [name, value] of Object.entries(env ?? {})) checkVariableName(['env', name], name, report, value);
   const values = textValues(env);
-  for (const [name, value] of Object.entries(values)) warnOfSecret(['env', name], name, value, report);
+  for (const [name, value] of Object.entries(values)) {
+    warnOfSecret(['env', name], name, value, report);
+    checkLength(name, value, report);
+  }
   return values;
 }
+
+/** Linux gives a program no longer `NAME=value` (MAX_ARG_STRLEN, 32 pages with the closing NUL): the command could start nothing. */
+const MOST_VARIABLE_BYTES = 131_071;
+
+function checkLength(name: string, value: string, report: Report): void {
+  const bytes = utf8Bytes(`${name}=${value}`);
+  if (bytes <= MOST_VARIABLE_BYTES) return;
+  const message = `is ${bytes} bytes with its name, and Linux starts no program with a variable of more than ${MOST_VARIABLE_BYTES}`;
+  report.problem(['env', name], value, message, TOO_LONG_HINT);
+}
+
+const TOO_LONG_HINT = 'put it into a file of the job (files:, bundle:), and its path into the variable';
 
 /**
  * Variables of the command by the name of a secret: `secrets: {WANDB_API_KEY: wandb}`. The job holds only names; a worker reads

@@ -128,7 +128,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       "FILE:5:13: run: '${tpu.nmae}' refers to nothing in this file",
-      '  for a reference that another program resolves, write \\${tpu.nmae}',
+      '  for a reference that another program resolves, write $${tpu.nmae}',
     ].join('\n'),
   },
   'a host that the type has not': {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -8,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -54,6 +56,70 @@ describe('a folder that files from elsewhere are laid down in', () => {
     await assert.rejects(lay('makefile', 'y'), /"makefile" is the same file here as another name of the list/);
     assert.equal(readFileSync(join(base, 'safe/Makefile'), 'utf8'), 'x');
     assert.deepEqual(readdirSync(join(base, 'safe')).toSorted(), ['Makefile', 'makefile']);
+  });
+
+  describe('a file that grows', () => {
+    const root = (): string => join(base, 'safe');
+    const path = (): string => join(root(), 'a/log');
+    const grow = (...texts: readonly string[]): Promise<string> => folder.grow('a/log', pieces(texts));
+    async function* pieces(texts: readonly string[]): AsyncGenerator<Buffer> {
+      for (const text of texts) yield Buffer.from(text);
+    }
+
+    for (const [what, before, want] of [
+      ['nothing', undefined, 'done'],
+      ['an empty file', '', 'done'],
+      ['its beginning', 'ab', 'done'],
+      ['its first piece', 'abc', 'done'],
+      ['all of it', 'abcdef', 'unchanged'],
+    ] as const)
+      it(`takes the place of ${what}`, async () => {
+        await folder.folder('a');
+        if (before !== undefined) writeFileSync(path(), before);
+        assert.equal(await grow('abc', 'def'), want);
+        assert.equal(readFileSync(path(), 'utf8'), 'abcdef');
+        assert.deepEqual(readdirSync(join(root(), 'a')), ['log']);
+      });
+
+    for (const other of ['x', 'abX', 'abcX', 'abcdefg'])
+      it(`never of ${other}, which would be lost`, async () => {
+        await folder.folder('a');
+        writeFileSync(path(), other);
+        await assert.rejects(grow('abc', 'def'), /a\/log is there with other content, and is left as it is/);
+        assert.equal(readFileSync(path(), 'utf8'), other);
+        assert.deepEqual(readdirSync(join(root(), 'a')), ['log']);
+      });
+
+    it('is not there, and leaves nothing, if its pieces break off', async () => {
+      async function* broken(): AsyncGenerator<Buffer> {
+        yield Buffer.from('abc');
+        throw new Error('cut');
+      }
+      await assert.rejects(folder.grow('a/log', broken()), /cut/);
+      assert.deepEqual(readdirSync(join(root(), 'a')), []);
+      writeFileSync(path(), 'ab');
+      await assert.rejects(folder.grow('a/log', broken()), /cut/);
+      assert.equal(readFileSync(path(), 'utf8'), 'ab');
+    });
+
+    it('is written piece by piece: the next is asked for when the one before is in the file', async () => {
+      const seen: number[] = [];
+      async function* watched(): AsyncGenerator<Buffer> {
+        for (let piece = 0; piece < 4; piece++) {
+          const [draft = ''] = readdirSync(join(root(), 'a'));
+          seen.push(statSync(join(root(), 'a', draft)).size);
+          yield Buffer.alloc(1000);
+        }
+      }
+      await folder.grow('a/log', watched());
+      assert.deepEqual(seen, [0, 1000, 2000, 3000]);
+    });
+
+    it('waits for no pipe of its name', async () => {
+      await folder.folder('a');
+      execFileSync('/usr/bin/mkfifo', [path()]);
+      await assert.rejects(grow('abc'), /a\/log is there and is no file/);
+    });
   });
 
   const content = Buffer.from('content');

@@ -119,7 +119,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   ),
   'a command that is a list': wrong(
     'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\ncommand: {run: [python3, train.py]}\n',
-    'FILE:2:16: run: ["python3","train.py"] is not text',
+    'FILE:2:16: run: ["python3","train.py"] is not text\n  a line is wanted: python3 train.py',
   ),
   'a command that is empty': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  zone: us-central1-a\ncommand:\n  run: ""\n',

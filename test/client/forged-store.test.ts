@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { jobOutputs } from '../../client/job-outputs.js';
 import { hostsWithChunks } from '../../client/log-chunks.js';
-import { JobLogReader, storedAttempts, storedJobLog } from '../../client/job-logs.js';
+import { JobLogReader, storedAttempts, storedJobLog, storedStreams } from '../../client/job-logs.js';
 import { readSetUp } from '../../client/set-up-records.js';
 import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import {
@@ -63,6 +63,29 @@ describe('a bucket into which hosts write anything', () => {
     bucket.put(logChunkObject(logPrefix('j', 1, 'command'), '0', 0), 'x');
     bucket.put(logChunkObject(logPrefix('j', 12, 'command'), '0', 0), 'x');
     assert.deepEqual(await storedAttempts(bucket, 'j', 'command'), [1, 12]);
+  });
+
+  it('streams of an attempt are found past any other name, in requests that end', async () => {
+    const bucket = new Bucket();
+    for (const word of [...garbage, '..', 'A', 'a/b', '%2e', 'n'.repeat(41)])
+      bucket.put(`jobs/j/logs/a1/${word}/x`, 'x');
+    for (const stream of ['command', 'command-2', 'hook-finally', 'venv'])
+      bucket.put(logChunkObject(logPrefix('j', 1, stream), '0', 0), 'x');
+    assert.deepEqual(await storedStreams(bucket, 'j', 1), ['a', 'command-2', 'command', 'hook-finally', 'venv', 'x']);
+  });
+
+  it('names without an end end in an error that says where they are', async () => {
+    let calls = 0;
+    class Endless extends Bucket {
+      override async list(prefix: string): Promise<readonly StoredObject[]> {
+        assert.ok(++calls < 3_000);
+        return [{ name: `${prefix}0${calls}/x`, size: 1, generation: '1', updatedAt: 1 }];
+      }
+    }
+    const told = (place: string) =>
+      new RegExp(`list gs://b/jobs/j/logs/${place}\\*: there are more than 1000 names that`);
+    await assert.rejects(storedStreams(new Endless(), 'j', 1), told('a1/'));
+    await assert.rejects(storedAttempts(new Endless(), 'j', 'command'), told('a'));
   });
 
   it('hosts of a log are found past any other name, in requests that end', async () => {

@@ -22,7 +22,7 @@ const BAD = {
 };
 const GOOD = {
   tpu: { accelerator: 'v5e-16', zone: 'us-central1-a' },
-  command: { run: 'echo ${tpu.name} $HOME', workers: [3] },
+  command: { run: 'echo ${tpu.name} $HOME $${model.heads} $${tpu.name}', workers: [3] },
 };
 
 /** Every way in which a file is wrong that is one once it is plain JSON: each takes another path through the schemas. */

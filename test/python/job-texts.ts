@@ -33,6 +33,7 @@ const WHOLE = [
   '# nothing\n',
   "x: 'a ${oc.env:A} ${oc.env:GONE, two }'\ny: '\\${oc.env:A} ${A} ${x.y}'\n",
   'x: ${oc.env:GONE}\n',
+  "x: '$${oc.env:A} $$${oc.env:A} \\\\$${oc.env:A} $$$${oc.env:GONE} $${oc.env:GONE}'\n",
   'env: {V: &v 3.10}\nother: *v\n',
   'x:\n\ty: 1\n',
 ];

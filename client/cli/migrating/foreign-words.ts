@@ -6,6 +6,10 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([
   ...['availability', 'analytics', 'jobman', 'axlearn', 'gcp', 'bastion', 'history', 'sshvm', 'bundle'],
   ...[
     'sky',
+    'sacct',
+    'up',
+    'cost',
+    'info',
     'sbatch',
     'srun',
     'squeue',
@@ -28,7 +32,8 @@ export function isForeign([first = '', ...rest]: readonly string[]): boolean {
     rest.some((word) => names.some((name) => word === name || word.startsWith(`${name}=`)));
   switch (first) {
     case 'submit':
-      return has(ASTERA_FLAG_NAMES);
+      // A job file is of jobctl: then the flag is a mistake.
+      return has(ASTERA_FLAG_NAMES) && !rest.some((word) => /\.ya?ml$/.test(word));
     case 'launch':
       return !rest.includes('--help') && !rest.includes('-h') && isLaunchOfOthers(rest);
     case 'ssh':

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
@@ -51,21 +50,33 @@ const GROUPS: ReadonlySet<string> = new Set(['jobman', 'axlearn', 'gcp', 'launch
 const JOBMANS = "JobMan's";
 const AXLEARNS = "AXLearn's";
 const ASTERAS = "Astera launch's";
+const SKYPILOTS = "SkyPilot's";
+const SLURMS = "Slurm's";
+const ANOTHERS = "another tool's";
 
 type Reader = (args: readonly string[], command: readonly string[] | undefined) => Answer | undefined;
 
 /** `jobman create X`, `axlearn gcp launch ..`: what stands behind the tool's name. */
 function behindName(name: string, rest: readonly string[], command: readonly string[] | undefined): Answer {
-  const known = answerTo(rest, command);
-  if (known !== undefined) return known;
-  const whose = name === 'jobman' ? JOBMANS : name === 'sky' ? "SkyPilot's" : AXLEARNS;
-  return { whose, lines: [line(...rest, ...behind(command))] };
+  const [first = '', ...args] = rest;
+  const own = OF_TOOL[name]?.[first]?.(args, command) ?? answerTo(rest, command);
+  if (own !== undefined) return own;
+  const whose = name === 'jobman' ? JOBMANS : name === 'sky' ? SKYPILOTS : AXLEARNS;
+  if (first === 'list') return { whose, lines: [line('list')] };
+  if (first === 'exec') return { whose, lines: [line('exec', firstOf(args), '--', ...(command ?? ['nvidia-smi']))] };
+  // No guess is better than a wrong one.
+  return SAME_WORDS.has(first) ? { whose, lines: [line(first, firstOf(args))] } : { whose };
 }
+
+/** Verbs of jobctl that take a job, as words of the same name do in JobMan, Bastion and SkyPilot. */
+const SAME_WORDS: ReadonlySet<string> = new Set(['status', 'stop', 'resume', 'cancel', 'delete', 'ssh', 'logs']);
 
 const behind = (command: readonly string[] | undefined): readonly string[] =>
   command === undefined ? [] : ['--', ...command];
 const line = (...words: readonly string[]): string => `${typedCommand()} ${shellWords(words)}`;
 const plain = (args: readonly string[]): readonly string[] => args.filter((word) => !word.startsWith('-'));
+const jobsOf = (args: readonly string[]): readonly string[] => (plain(args).length === 0 ? ['JOB'] : plain(args));
+const firstOf = (args: readonly string[]): string => plain(args)[0] ?? 'JOB';
 
 /** The value of `--name VALUE` or `--name=VALUE`. */
 function valueOf(args: readonly string[], name: string): string | undefined {
@@ -79,7 +90,7 @@ function valueOf(args: readonly string[], name: string): string | undefined {
 
 const module_ =
   (module: string): Reader =>
-  ([job = 'JOB']) => ({ whose: JOBMANS, lines: [line('setup', job, '--module', module)] });
+  (args) => ({ whose: JOBMANS, lines: [line('setup', firstOf(args), '--module', module)] });
 
 const JOBMAN: Readonly<Record<string, Reader>> = {
   create: (args) => {
@@ -98,14 +109,14 @@ const JOBMAN: Readonly<Record<string, Reader>> = {
   docker: module_('docker'),
   conda: module_('conda'),
   venv: module_('venv'),
-  tpu: ([job = 'JOB']) => ({
+  tpu: (args) => ({
     whose: JOBMANS,
-    lines: [line('requeue', job)],
+    lines: [line('requeue', firstOf(args))],
     notes: ['a job asks for its slice by itself; requeue gives it back and asks again'],
   }),
   ssh: (args) => ({
     whose: JOBMANS,
-    lines: [line('ssh', plain(args)[0] ?? 'JOB', '--host', valueOf(args, '--i') ?? '0')],
+    lines: [line('ssh', firstOf(args), '--host', valueOf(args, '--i') ?? '0')],
   }),
   queue: ([action = '', job = 'JOB']) => ({
     whose: JOBMANS,
@@ -130,14 +141,17 @@ const JOBMAN: Readonly<Record<string, Reader>> = {
 };
 
 function readRun(args: readonly string[], command: readonly string[] | undefined): Answer {
-  const [job] = plain(args);
-  if (command !== undefined || job === undefined)
+  const [job, ...more] = plain(args);
+  if (job !== undefined && /\.ya?ml$/.test(job))
+    return { whose: ANOTHERS, lines: [line('submit', job, ...behind(command))] };
+  // `run python3 train.py`: no job is meant.
+  const program = command ?? (more.length > 0 || job?.includes('.') === true ? args : undefined);
+  if (program !== undefined || job === undefined)
     return {
-      whose: "another tool's",
-      lines: [line('submit', '--tpu', DEFAULT_TPU, ...behind(command ?? ['python3', 'train.py']))],
+      whose: ANOTHERS,
+      lines: [line('submit', '--tpu', DEFAULT_TPU, ...behind(program ?? ['python3', 'train.py']))],
       notes: ['--tpu says which TPU slice'],
     };
-  if (/\.ya?ml$/.test(job)) return { whose: "another tool's", lines: [line('submit', ...args, ...behind(command))] };
   if (args.includes('--force-prefix'))
     return { whose: JOBMANS, lines: [line('setup', job, '--module', 'gcsfuse', '--force'), line('restart', job)] };
   if (args.includes('--force')) return { whose: JOBMANS, lines: [line('setup', job, '--force'), line('restart', job)] };
@@ -149,19 +163,18 @@ function readRun(args: readonly string[], command: readonly string[] | undefined
 }
 
 function readClean(args: readonly string[]): Answer {
-  const [job] = plain(args);
-  if (!args.includes('--all') && job !== undefined)
+  const [job = 'JOB'] = plain(args);
+  if (!args.includes('--all'))
     return {
       whose: JOBMANS,
       lines: [line('delete', job), line('delete', job, '--purge')],
       notes: ['the first ends the job and deletes its slices, the second removes its record and logs'],
     };
-  const jobs = `${line('list', '--user', userInfo().username, '--limit', '1000', '--output', 'json')} | jq -r '.jobs[].id'`;
   return {
     whose: JOBMANS,
-    lines: [`${jobs} | xargs -n1 ${typedCommand()} delete --yes`],
+    lines: [line('delete', '--mine')],
     notes: [
-      'it ends your jobs, one after another; --purge behind --yes then removes the records of those that have ended',
+      'it shows your open jobs and asks before it ends them; `delete JOB --purge` removes the record of one that has ended',
     ],
   };
 }
@@ -170,7 +183,7 @@ function readClean(args: readonly string[]): Answer {
 
 function launchAnswer(args: readonly string[], command: readonly string[] | undefined): Answer {
   const [file] = plain(args);
-  if (file !== undefined && /\.ya?ml$/.test(file)) return { whose: "SkyPilot's", lines: [line('submit', file)] };
+  if (file !== undefined && /\.ya?ml$/.test(file)) return { whose: SKYPILOTS, lines: [line('submit', file)] };
   const action = launchAction(args);
   const whose = action === 'logs' ? ASTERAS : AXLEARNS;
   const named = valueOf(args, '--name') ?? valueOf(args, '--job_name') ?? plain(args)[1] ?? 'JOB';
@@ -180,7 +193,7 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
     case 'stop':
       return { whose, lines: [line('cancel', named)] };
     case 'logs':
-      return { whose, lines: [line('logs', named, '--follow')] };
+      return { whose, lines: [line('logs', named, '--follow', ...hostOf(valueOf(args, '--worker')))] };
     case 'update': {
       const { draft } = bastionLine(args, command ?? []);
       const run = (draft.get('command.run') as string | undefined) ?? '';
@@ -203,6 +216,8 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
     }
   }
 }
+
+const hostOf = (worker: string | undefined): readonly string[] => (worker === undefined ? [] : ['--host', worker]);
 
 /** @param isShown the line is shown and not run */
 function submitAnswer(draft: Draft, more: readonly string[], isShown: boolean): Answer {
@@ -261,7 +276,11 @@ function bastionAnswer(args: readonly string[]): Answer {
 
 const as =
   (whose: string, ...verb: readonly string[]): Reader =>
-  (args, command) => ({ whose, lines: [line(...verb, ...plain(args), ...behind(command))] });
+  (args) => ({ whose, lines: [line(...verb, ...jobsOf(args))] });
+/** Of a verb that takes one job. */
+const asOne =
+  (whose: string, verb: string): Reader =>
+  (args) => ({ whose, lines: [line(verb, firstOf(args))] });
 
 const OTHERS: Readonly<Record<string, Reader>> = {
   logs: (args) => {
@@ -273,26 +292,81 @@ const OTHERS: Readonly<Record<string, Reader>> = {
     ];
     return { whose: AXLEARNS, lines: [line('logs', job)], notes };
   },
-  sshvm: as(AXLEARNS, 'ssh'),
+  sshvm: asOne(AXLEARNS, 'ssh'),
   bundle: () => ({
     whose: AXLEARNS,
     notes: [
       '`build` in a job file has an image built at submit (docs/build.md), `bundle` brings a folder to every host',
     ],
   }),
-  sbatch: as("Slurm's", 'submit'),
-  srun: (args, command) => readRun([], command ?? args),
-  squeue: () => ({ whose: "Slurm's", runs: ['list'] }),
-  scancel: as("Slurm's", 'cancel'),
-  sinfo: () => ({ whose: "Slurm's", lines: [line('quota', 'show')] }),
+  sbatch: (args) => ({
+    whose: SLURMS,
+    lines: [line('submit', '--tpu', DEFAULT_TPU, '--', 'bash', plain(args)[0] ?? 'train.sh')],
+    notes: ['--tpu says which TPU slice; lines #SBATCH are not read, `jobctl submit --help` has the flags'],
+  }),
+  sacct: () => ({ whose: SLURMS, lines: [line('list', '--all', '--since', '7d')] }),
+  srun: (args, command) => readRun([], command ?? (args.length === 0 ? undefined : args)),
+  squeue: () => ({ whose: SLURMS, runs: ['list'] }),
+  scancel: as(SLURMS, 'cancel'),
+  sinfo: () => ({ whose: SLURMS, lines: [line('quota', 'show')] }),
   apply: (args) => ({
     whose: "kubectl's",
     lines: [line('submit', valueOf(args, '-f') ?? plain(args)[0] ?? 'job.yaml')],
   }),
-  down: as("SkyPilot's", 'delete'),
-  rm: as("another tool's", 'delete'),
-  kill: as("another tool's", 'cancel'),
-  attach: (args) => ({ whose: "another tool's", lines: [line('logs', plain(args)[0] ?? 'JOB', '--follow')] }),
-  shell: as("another tool's", 'ssh'),
-  events: (args) => ({ whose: "another tool's", lines: [line('logs', plain(args)[0] ?? 'JOB', '--job')] }),
+  up: () => ({ whose: ANOTHERS, lines: [line('dev', 'up')], notes: ['it starts the local stack'] }),
+  down: (args) =>
+    plain(args).length === 0
+      ? {
+          whose: ANOTHERS,
+          lines: [line('dev', 'down')],
+          notes: ['it ends the local stack; `jobctl delete JOB` ends a job'],
+        }
+      : as(SKYPILOTS, 'delete')(args, undefined),
+  cost: () => ({
+    whose: ANOTHERS,
+    lines: [line('quota', 'history', '--since', '30d')],
+    notes: ["it shows chip-hours; money is in Google's billing export, where each slice has the label jobctl-job"],
+  }),
+  info: asOne(ANOTHERS, 'status'),
+  rm: as(ANOTHERS, 'delete'),
+  kill: as(ANOTHERS, 'cancel'),
+  attach: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--follow')] }),
+  shell: asOne(ANOTHERS, 'ssh'),
+  events: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--job')] }),
+};
+
+/** Words that mean something else behind the name of their tool than alone. */
+const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
+  jobman: {
+    quota: () => ({
+      whose: JOBMANS,
+      lines: [line('doctor', '--gcp')],
+      notes: ["it looks at Google's quota, zone by zone; `jobctl quota show` is what the pool divides"],
+    }),
+  },
+  sky: {
+    queue: () => ({ whose: SKYPILOTS, lines: [line('list')] }),
+    check: () => ({ whose: SKYPILOTS, lines: [line('doctor', '--gcp')] }),
+    down: as(SKYPILOTS, 'delete'),
+  },
+  gcp: {
+    auth: () => ({
+      whose: AXLEARNS,
+      notes: ["Google's own: gcloud auth application-default login; of a jobctl serve: `jobctl login`"],
+    }),
+    config: ([action = '']) => ({
+      whose: AXLEARNS,
+      lines: action === 'activate' ? [line('context', 'use', 'NAME')] : [line('context', 'ls')],
+      notes: [
+        'a context is where jobs go; zone, Google project and service account are in the pool file (docs/pool-file.md)',
+      ],
+    }),
+    tpu: () => ({
+      whose: AXLEARNS,
+      lines: [line('list')],
+      notes: ['slices are made and deleted for jobs; `jobctl status JOB` shows those of one'],
+    }),
+    vm: ([action = '']) => bastionAnswer(['create', 'start', 'stop', 'delete'].includes(action) ? [action] : []),
+    dataflow: () => ({ whose: AXLEARNS, notes: ['jobs of Dataflow are not for jobctl'] }),
+  },
 };

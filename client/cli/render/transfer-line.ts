@@ -31,6 +31,7 @@ export class TransferLine {
     this.#now = now;
   }
 
+  /** @param progress of which a size of Infinity is one that nobody knows */
   readonly show = (progress: UploadProgress): void => {
     const now = this.#now();
     this.#begunAt ??= now;
@@ -68,6 +69,7 @@ export class TransferLine {
       files.reduce((sum, file) => sum + file.size, 0),
     ];
     const others = files.length === 1 ? '' : ` and ${files.length - 1} more`;
-    return `${this.#verb} ${visibleText(path)}${others}: ${sizeText(sent)} of ${sizeText(size)}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
+    const of = size === Infinity ? '' : ` of ${sizeText(size)}`;
+    return `${this.#verb} ${visibleText(path)}${others}: ${sizeText(sent)}${of}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
   }
 }

@@ -1,4 +1,4 @@
-import { relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { isOfStore, type StoreReader } from '../../../cloud/store/port.js';
 import { outputContentObject } from '../../../domain/store-layout.js';
 import type { OutputEntry } from '../../../domain/stored-outputs.js';
@@ -6,34 +6,29 @@ import { count } from '../../../domain/units.js';
 import type { HostOutputs } from '../../job-outputs.js';
 import { openReader } from '../connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../context.js';
-import { ExitCode } from '../exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
 import type { OutputFlag } from '../options.js';
+import { type Copied, nothingCopied, reportCopied } from '../outputs/copied.js';
 import { downloadFile } from '../outputs/download-file.js';
+import { downloadLogs } from '../outputs/download-logs.js';
 import { SafeFolder } from '../safe-folder.js';
 import { chosenOutputs } from '../outputs/chosen-outputs.js';
-import { sizeText } from '../render/quantities.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { printErr, printOut } from '../print.js';
 
 export interface DownloadFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;
   readonly host?: HostChoice;
+  /** The logs, and no outputs. */
+  readonly logs?: true;
 }
 
 /** Files under way at a time. */
 const WIDTH = 8;
 
-interface Copied {
-  copied: number;
-  unchanged: number;
-  bytes: number;
-  readonly errors: string[];
-}
-
 /** `download JOB [DIR]`: what its hosts stored, verified by hash. Of several hosts each gets a folder `host-N`. */
 export async function download(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
+  if (flags.logs === true) return downloadLogs(job, directory, flags);
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, `the outputs of ${job} cannot be read`));
   const { chosen, notes } = await chosenOutputs(store, context, job, flags, 'one host');
@@ -43,7 +38,7 @@ export async function download(job: string, directory: string | undefined, flags
   const size = chosen.reduce((sum, { manifest }) => sum + manifest.bytes, 0);
   let read = 0;
   const onBytes = (bytes: number): void => line.show({ path: job, sent: (read += bytes), size });
-  const done: Copied = { copied: 0, unchanged: 0, bytes: 0, errors: [] };
+  const done = nothingCopied();
   try {
     for (const one of chosen) {
       const folder = new SafeFolder(resolve(root, chosen.length > 1 ? `host-${one.host}` : '.'));
@@ -52,7 +47,11 @@ export async function download(job: string, directory: string | undefined, flags
   } finally {
     line.end();
   }
-  return report({ job, root, chosen, notes, done, isCut: signal.aborted }, flags);
+  const hosts = chosen.map(({ host }) => host);
+  const attempt = chosen[0]?.attempt;
+  const what = `of ${hosts.length === 1 ? `host ${hosts[0]}` : count(hosts.length, 'host')}, attempt ${attempt}`;
+  const facts = { job, attempt, hosts };
+  return reportCopied({ facts, noun: 'file', what, root, notes, done, isCut: signal.aborted }, flags);
 }
 
 interface Run {
@@ -105,34 +104,4 @@ async function downloadEntry(
     if (isOfStore(error)) throw error;
     done.errors.push((error as Error).message);
   }
-}
-
-interface Report {
-  readonly job: string;
-  readonly root: string;
-  readonly chosen: readonly HostOutputs[];
-  readonly notes: readonly string[];
-  readonly done: Copied;
-  readonly isCut: boolean;
-}
-
-function report({ job, root, chosen, notes, done, isCut }: Report, { output }: DownloadFlags): number {
-  const [first] = chosen;
-  const hosts = chosen.map(({ host }) => host);
-  const code = isCut ? ExitCode.Interrupted : done.errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
-  if (output === 'json') {
-    const json = { job, attempt: first?.attempt, hosts, folder: root, ...done };
-    printOut(`${JSON.stringify(json, null, 2)}\n`);
-    return code;
-  }
-  const here = relative('.', root);
-  const place = here === '' ? 'the current folder' : here.startsWith('..') ? root : `${here}/`;
-  const same = done.unchanged === 0 ? '' : `, ${done.unchanged} there already`;
-  printErr(
-    `${count(done.copied, 'file')} (${sizeText(done.bytes)}) of ${hosts.length === 1 ? `host ${hosts[0]}` : count(hosts.length, 'host')}, attempt ${first?.attempt}, in ${place}${same}\n`,
-  );
-  for (const note of notes) printErr(`  ${note}\n`);
-  for (const error of done.errors) printErr(`${error}\n`);
-  if (isCut) printErr('interrupted; the same command goes on where it was\n');
-  return code;
 }

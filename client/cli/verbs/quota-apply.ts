@@ -29,17 +29,17 @@ export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
 /** Checks, shows what changes and for whom, asks, and puts the files in force. A refusal changes nothing. */
 export async function quotaApply(file: string | undefined, flags: QuotaApplyFlags): Promise<number> {
   const { pool, output, yes } = flags;
-  mustBeAskable(
-    flags,
-    'quota apply: asks before it changes anything',
-    '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
-  );
   if (file === undefined && flags.poolFile === undefined) {
     throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
   }
   const files = readFiles(file, flags.poolFile, WANTED);
   // Each for itself, before anything is asked of anybody; `preview` checks them with what stays in force.
   goodFiles(files, pool, UNCHANGED);
+  mustBeAskable(
+    flags,
+    'quota apply: asks before it changes anything',
+    '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
+  );
   const context = contextToChange(flags);
   const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
   const state = await readPoolState(store, pool);

@@ -290,7 +290,7 @@ fi
 '
 # Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it. No MEGASCALE_* of an
 # earlier attempt's, which a login file may have kept: jax.distributed hangs on it.
-COMMAND='unset "\${!MEGASCALE_@}"; . "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"'
+COMMAND='unset "\${!MEGASCALE_@}"; . "$JOBCTL_RUN_DIR/env"; : > "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"'
 `;
 
 export const RUN_STOP = `

@@ -2,7 +2,9 @@ import { given, textValues } from '../../job-file/fields.js';
 import { GOOGLE_PROJECT } from '../../job-file/cloud-path.js';
 import type { PoolDefaults } from '../../job-file/pool-defaults.js';
 import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../identity.js';
+import { utf8Bytes } from '../../job-input-size.js';
 import type { Path } from '../../problem.js';
+import type { Report } from '../../job-file/report.js';
 import type { GoogleForm, GooglePlace } from './google-form.js';
 import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js';
 import { ANY_ZONE } from './words.js';
@@ -78,15 +80,28 @@ const OWN_METADATA = new Map([
 ]);
 
 export function resolveMetadata(
-  tpu: Pick<GoogleForm, 'metadata'>,
+  tpu: Pick<GoogleForm, 'metadata' | 'startup_script'>,
   { section, report }: GooglePlace,
 ): Record<string, string> {
+  checkMetadataSize([section, 'startup_script'], given(tpu.startup_script), report);
   for (const key of Object.keys(tpu.metadata ?? {})) {
+    checkMetadataSize([section, 'metadata', key], tpu.metadata?.[key], report);
     const instead = OWN_METADATA.get(key);
     if (instead !== undefined)
       report.problem([section, 'metadata', key], tpu.metadata?.[key], 'is set by jobctl', instead);
   }
   return textValues(tpu.metadata);
+}
+
+/** Google's limit of one value (cloud.google.com/compute/docs/metadata/overview, "Metadata entry limitations", 2026). */
+const MOST_METADATA_BYTES = 256 * 1024;
+
+function checkMetadataSize(path: Path, value: unknown, report: Report): void {
+  const bytes = utf8Bytes(String(value ?? ''));
+  if (bytes <= MOST_METADATA_BYTES) return;
+  const message = `is ${bytes} bytes, and Google takes ${MOST_METADATA_BYTES} of one value of a VM's metadata`;
+  const hint = 'put it into a file of the job (files:, bundle:), or into a bucket that the VM reads';
+  report.problem(path, value, message, hint);
 }
 
 /** Google's limit of labels on a resource, ours among them. */

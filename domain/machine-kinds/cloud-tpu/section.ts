@@ -52,6 +52,8 @@ export function resolveTpu(
   warnOfRunDuration(own, report);
   if (type === undefined) return undefined;
   if (atomic) checkMultislice(type, report);
+  else if (slices > 1 && isBeforeMultislice(type.generation))
+    report.warn(['slices'], `multislice is for v4 and later: slices of ${type.type} do not reach each other's chips`);
   const runtimeVersion = tpu.version ?? GENERATION_FACTS[type.generation].defaultRuntime;
   warnOfRuntime(runtimeVersion, type, report);
   const optional = withoutUndefined({
@@ -92,9 +94,12 @@ function queued(tpu: TpuForm, report: Report): TpuForm {
   return { ...tpu, allocation_mode: 'queued-resources' };
 }
 
+const isBeforeMultislice = (generation: AcceleratorType['generation']): boolean =>
+  generation === 'v2' || generation === 'v3';
+
 /** Google refuses it for v2 and takes it "from v4 on" (AI-Hypercomputer/maxtext#158, 2023-09). */
 function checkMultislice({ type, generation }: AcceleratorType, report: Report): void {
-  if (generation !== 'v2' && generation !== 'v3') return;
+  if (!isBeforeMultislice(generation)) return;
   const message = `is for v4 and later: Google takes no request for several slices of ${type}`;
   report.problem(['atomic'], true, message, 'leave atomic out, or take a later type');
 }
@@ -159,19 +164,20 @@ function resolveTopology(tpu: TpuForm, type: AcceleratorType, report: Report): s
   return topology;
 }
 
-/** Part of a runtime version's name by which it belongs to one generation. */
-const RUNTIME_MARKS: readonly (readonly [RegExp, AcceleratorType['generation']])[] = [
-  [/v5-?lite/, 'v5litepod'],
-  [/tpuv5(?!-?lite)/, 'v5p'],
-  [/v6e/, 'v6e'],
+/** Part of a runtime version's name by which it belongs to one generation, or to the first three (pytorch/xla#8295). */
+const RUNTIME_MARKS: readonly (readonly [RegExp, readonly AcceleratorType['generation'][]])[] = [
+  [/v5-?lite/, ['v5litepod']],
+  [/tpuv5(?!-?lite)/, ['v5p']],
+  [/v6e/, ['v6e']],
+  [/^tpu-(ubuntu2204|vm(-v4)?)-base$/, ['v2', 'v3', 'v4']],
 ];
 
 function warnOfRuntime(version: string, type: AcceleratorType, report: Report): void {
-  const generation = RUNTIME_MARKS.find(([mark]) => mark.test(version))?.[1];
-  if (generation === undefined || generation === type.generation) return;
+  const generations = RUNTIME_MARKS.find(([mark]) => mark.test(version))?.[1];
+  if (generations === undefined || generations.includes(type.generation)) return;
   const usual = GENERATION_FACTS[type.generation].defaultRuntime;
   report.warn(
     ['tpu', 'version'],
-    `'${version}' is a runtime of ${generation}, and the accelerator is ${type.type} (usual: ${usual})`,
+    `'${version}' is a runtime of ${generations.join(', ')}, and the accelerator is ${type.type} (usual: ${usual})`,
   );
 }

@@ -53,6 +53,9 @@ const CPUS_IN_NAME = new RegExp(`(?:^|-)(?:${SIZES.join('|')})-(\\d+)`);
 /** Whether a text can be the name of a machine type. Which there are differs from zone to zone. */
 export const isMachineType = (name: string): boolean => /^[a-z]\w*(-[a-z0-9]+)+$/.test(name);
 
+/** `ct5lp-hightpu-4t`, `ct6e-standard-4t`, `tpu7x-standard-4t`: their chips would be counted as vCPUs. */
+export const isTpuMachineType = (name: string): boolean => /^(ct\d|tpu\d|.*-\d+t$)/.test(name);
+
 export function machineTypeOf(name: string): MachineType {
   const cpus = CPUS[name] ?? (Number(CPUS_IN_NAME.exec(name)?.[1] ?? 0) || undefined);
   const [, family = '', number = '', isGpus] = /^(\w+-\w+)-(\d+)(g)?/.exec(name) ?? [];

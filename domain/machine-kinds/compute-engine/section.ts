@@ -18,7 +18,7 @@ import {
   resolveServiceAccount,
 } from '../cloud-tpu/google-resources.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { isMachineType, machineTypeOf, takesAccelerators } from './machine-types.js';
+import { isMachineType, isTpuMachineType, machineTypeOf, takesAccelerators } from './machine-types.js';
 import type { ComputeEngineForm } from './section-form.js';
 import { gpusOf, sliceType } from './size.js';
 import type { AttachedAccelerator, ComputeEngineRequest, ComputeEngineSection } from './words.js';
@@ -100,6 +100,10 @@ function resolveMachineType(form: ComputeEngineForm, { section, report }: Google
       'no machine type',
       'small letters, digits and dashes, such as g2-standard-8 or n2-standard-8',
     );
+    return undefined;
+  }
+  if (isTpuMachineType(name)) {
+    report.wrong(path, name, 'a machine type with TPUs', 'VMs with TPUs are asked for by tpu: {accelerator: ..}');
     return undefined;
   }
   const { cpus, gpus } = machineTypeOf(name);

@@ -69,8 +69,10 @@ def _yaml(text: str, name: str) -> Any:
     return yaml_tree.parse(text, name)
 
 
-# `(?<!\\)`: an escaped reference is another program's.
-REFERENCE = re.compile(r"(?<!\\)\$\{oc\.env:(?P<variable>\w+)(?:,(?P<fallback>[^}]*))?\}", re.ASCII)
+# Behind a backslash, or an even number of dollars, a reference is another program's.
+REFERENCE = re.compile(
+    r"(?<!\\)(?<!(?<!\\)\$)(?P<dollars>\$+)\{oc\.env:(?P<variable>\w+)(?:,(?P<fallback>[^}]*))?\}", re.ASCII
+)
 
 
 def _with_environment(value: Any, env: Mapping[str, str], where: str) -> Any:
@@ -82,13 +84,17 @@ def _with_environment(value: Any, env: Mapping[str, str], where: str) -> Any:
         return value
 
     def of(match: "re.Match[str]") -> str:
-        name, fallback = match.group("variable"), match.group("fallback")
+        dollars, name, fallback = match.group("dollars", "variable", "fallback")
+        if len(dollars) % 2 == 0:
+            return match.group()
+        before = dollars[1:]
         if name in env:
-            return env[name]
+            return before + env[name]
         if fallback is None:
             remedy = f"set {name}, or write ${{oc.env:{name},default}}"
-            raise JobFileError(f"{where}: '{match.group()}': no variable {name} in the environment", remedy=remedy)
-        return fallback.strip()
+            reference = match.group()[len(before) :]
+            raise JobFileError(f"{where}: '{reference}': no variable {name} in the environment", remedy=remedy)
+        return before + fallback.strip()
 
     return REFERENCE.sub(of, value)
 

@@ -99,7 +99,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
   'a number where text belongs': {
     text: `tpu: {accelerator: 16, zone: us-central1-a}
 `,
-    want: ['train.yaml:1:20: accelerator: 16 is not text'],
+    want: ['train.yaml:1:20: accelerator: 16 is not text', `  in quotes it is text: "16" (with --set: 'KEY="16"')`],
   },
   'text where a list belongs': {
     text: `${TPU}setup: {modules: venv}

@@ -11,7 +11,7 @@ export const WRONG_VALUES: Readonly<Record<string, WrongFile>> = {
     want: [
       `train.yaml:5:10: run: '\${tpu.zon}' refers to nothing in this file`,
       `  the nearest is \${tpu.zone}`,
-      `  for a reference that another program resolves, write \\\${tpu.zon}`,
+      `  for a reference that another program resolves, write $\${tpu.zon}`,
     ],
   },
   'a reference to a section inside a text': {
@@ -289,7 +289,7 @@ user: "a b"
 `,
     want: [
       "train.yaml:2:20: remote_user: 'A B' is no Linux user name",
-      '  small letters, digits, - and _; 32 at most',
+      '  small letters, digits and - _ .; 32 at most',
       "train.yaml:3:7: user: 'a b' is no user",
       '  letters, digits and . _ - + @; 100 at most',
     ],
@@ -312,7 +312,7 @@ command: {run: "\${a.b}"}
       '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
       'train.yaml:5:11: priority: 0 is not a whole number from 1 to 5',
       `train.yaml:6:17: run: '\${a.b}' refers to nothing in this file`,
-      `  for a reference that another program resolves, write \\\${a.b}`,
+      `  for a reference that another program resolves, write $\${a.b}`,
     ],
   },
   '--set of an unknown key': {
@@ -352,6 +352,6 @@ command: {run: "\${a.b}"}
   '--set of a wrong element': {
     text: `${TPU}`,
     set: ['tpu.tags=[a, 1]'],
-    want: ['--set tpu.tags=[a, 1]: tpu.tags[1]: 1 is not text'],
+    want: ['--set tpu.tags=[a, 1]: tpu.tags[1]: 1 is not text', `  in quotes it is text: "1" (with --set: 'KEY="1"')`],
   },
 };
