@@ -139,13 +139,16 @@ exec 8> "$stage.lock"
 flock 8
 
 # Files that are there as they were stored: of an earlier try, or of the bundle.
-declare -A wanted=() of_sum=() in_place=() left=() uses=()
+declare -A wanted=() of_sum=() size_of=() in_place=() left=() uses=()
 same=()
+while IFS= read -r -d '' size && IFS= read -r -d '' file; do size_of["$file"]=$size; done \\
+  < <(for at in "\${!paths[@]}"; do [ "\${kinds[at]}" != file ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
+    xargs -0 -r sh -c 'find "$@" -maxdepth 0 -type f -printf "%s\\0%p\\0"' sh 2> /dev/null)
 for at in "\${!paths[@]}"; do
   [ "\${kinds[at]}" = file ] || continue
   wanted["\${sums[at]}"]=\${sizes[at]} of_sum["\${sums[at]}"]=\${paths[at]}
   file=\${roots[at]}/\${paths[at]}
-  [ ! -L "$file" ] && [ -f "$file" ] && [ "$(stat -c %s -- "$file")" = "\${sizes[at]}" ] && same+=("$file")
+  [ "\${size_of["$file"]:-}" != "\${sizes[at]}" ] || same+=("$file")
 done
 [ \${#same[@]} -eq 0 ] || while IFS= read -r -d '' record; do in_place["\${record:66}"]=\${record:0:64}; done \\
   < <(printf '%s\\0' "\${same[@]}" | xargs -0 sha256sum -z --)
@@ -162,25 +165,26 @@ curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$H
   [ ! -r "$file" ] || { cat "$file"; break; }
 done)
 
+wrong() {
+  rm -f "$stage/$1.part"
+  fail "\${of_sum["$1"]}: what is stored is not what its host stored (SHA-256): somebody has changed \${store}contents/$1"
+}
+
 # Whole parts with the right content become contents.
 take_parts() {
-  local sum record parts=()
-  for sum in "\${!left[@]}"; do
-    [ "\${wanted["$sum"]}" -gt 0 ] || : > "$stage/$sum.part" || full
-    [ -f "$stage/$sum.part" ] || continue
-    size=$(stat -c %s "$stage/$sum.part")
+  local sum size record parts=()
+  for sum in "\${!left[@]}"; do [ "\${wanted["$sum"]}" -gt 0 ] || : > "$stage/$sum.part" || full; done
+  while read -r size sum; do
+    [ -n "\${left["$sum"]:-}" ] || continue
     got=$((got + size))
-    [ "$size" -le "\${wanted["$sum"]}" ] || rm -f "$stage/$sum.part"
+    [ "$size" -le "\${wanted["$sum"]}" ] || wrong "$sum"
     [ "$size" != "\${wanted["$sum"]}" ] || parts+=("$stage/$sum.part")
-  done
+  done < <(find "$stage" -name '*.part' -printf '%s %f\\n' | sed 's/\\.part$//')
   [ \${#parts[@]} -gt 0 ] || return 0
   while IFS= read -r -d '' record; do
     sum=\${record##*/} sum=\${sum%.part}
     if [ "\${record:0:64}" = "$sum" ]; then mv -f "$stage/$sum.part" "$stage/$sum" && unset "left[$sum]"
-    else
-      rm -f "$stage/$sum.part"
-      fail "\${of_sum["$sum"]}: what is stored is not what its host stored (SHA-256): somebody has changed $store"contents/$sum
-    fi
+    else wrong "$sum"; fi
   done < <(printf '%s\\0' "\${parts[@]}" | xargs -0 sha256sum -z --)
 }
 
@@ -191,13 +195,15 @@ requests() {
     sum=\${queue[number]}
     [ $number = $2 ] || echo next
     printf '%s\\nsilent\\nshow-error\\nfail\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\n' "$curlrc"
-    printf 'url = "%s"\\noutput = "%s"\\ncontinue-at = -\\nmax-filesize = %s\\n' "\${object/SHA256/$sum}" "$stage/$sum.part" "\${wanted["$sum"]}"
+    printf 'url = "%s"\\noutput = "%s"\\ncontinue-at = -\\n' "\${object/SHA256/$sum}" "$stage/$sum.part"
     printf 'write-out = "%s%%{http_code} %s\\\\n"\\n%s\\n' 'said ' "$sum" "$header"
   done
 }
-ask() { curl --disable --config <(requests "$1" "$2") 2>&1 8>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
+# One that is longer than what was stored fills no disk.
+ask() { ulimit -f $((largest / 1024 + 64)); curl --disable --config <(requests "$1" "$2") 2>&1 8>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
 
-tries=0 best=-1 got=0 trouble=
+tries=0 best=-1 got=0 trouble= is_full= largest=0
+for size in "\${wanted[@]}"; do [ "$size" -le $largest ] || largest=$size; done
 mask=$(umask)
 umask 077
 take_parts
@@ -222,22 +228,26 @@ while [ \${#left[@]} -gt 0 ]; do
       # A part that is as long as the content, or longer.
       'said 416') rm -f "$stage/$sum.part" ;;
       said*) trouble="the store answers with HTTP $code" ;;
-      'curl: (23)') full ;;
-      'curl: (63)') fail "a content in $store is longer than what its host stored: somebody has changed it" ;;
+      'curl: (23)') is_full=yes ;;
       'curl: (22)') ;;
       *) trouble="$said $code $sum" ;;
     esac
   done < <(for ((number = 0; number < width; number++)); do ask $width $number & done; wait)
   take_parts
+  [ -z "$is_full" ] || full
   [ \${#left[@]} -eq 0 ] || [ "$trouble" != 'the store gave no answer' ] || trouble='not all of the contents arrived'
 done
 umask "$mask"
 
+# PATH SHA256 TIME. A file is whole before it has its name.
 put_file() {
-  local new=$1.jobctl-new from=$stage/$2
-  if [ "\${uses["$2"]}" -gt 1 ]; then cp -- "$from" "$new"; else mv -f -- "$from" "$new"; fi || { rm -f -- "$new"; full; }
+  local from=$stage/$2
+  if [ "\${uses["$2"]}" -gt 1 ]; then
+    from=$1.jobctl-new
+    cp -- "$stage/$2" "$from" || { rm -f -- "$from"; full; }
+  fi
   uses["$2"]=$((uses["$2"] - 1))
-  chmod "$3" "$new" && touch -d "@$4" "$new" && mv -fT -- "$new" "$1"
+  touch -d "@$3" "$from" && mv -fT -- "$from" "$1"
 }
 made=
 for at in "\${!paths[@]}"; do
@@ -246,11 +256,14 @@ for at in "\${!paths[@]}"; do
   made=\${place%/*}
   case \${kinds[at]} in
     file)
-      if [ "\${in_place["$place"]:-}" = "\${sums[at]}" ]; then chmod "\${modes[at]}" "$place" && touch -d "@\${times[at]}" "$place"
-      else put_file "$place" "\${sums[at]}" "\${modes[at]}" "\${times[at]}"; fi ;;
+      if [ "\${in_place["$place"]:-}" = "\${sums[at]}" ]; then touch -d "@\${times[at]}" "$place"; else put_file "$place" "\${sums[at]}" "\${times[at]}"; fi ;;
     folder) mkdir -p -- "$place" ;;
     link) rm -f -- "$place.jobctl-new" && ln -s -- "\${sums[at]}" "$place.jobctl-new" && mv -fT -- "$place.jobctl-new" "$place" ;;
   esac || fail "\${paths[at]}: cannot be written on this host"
+done
+for mode in $(printf '%s\\n' "\${modes[@]}" | sort -u); do
+  for at in "\${!paths[@]}"; do [ "\${modes[at]}" != "$mode" ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
+    xargs -0 -r chmod "$mode" -- || fail "mode $mode could not be set"
 done
 [ $for_anybody = no ] || [ ! -d "$dir" ] || chmod -R a+rwX "$dir" 2> /dev/null
 rm -rf "$stage" "$stage.lock" "$list"
