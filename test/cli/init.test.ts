@@ -48,6 +48,8 @@ describe('jobctl init', function () {
         '  files in $JOBCTL_OUTPUT_DIR are stored when the command ends; jobctl download JOB brings them',
         'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
         `  jobctl submit --local --wait ${file}`,
+        'See what a preemption costs it, on the same simulation:',
+        `  jobctl rehearse ${file}`,
         'Run it on your own workers and Google project:',
         `  jobctl submit --wait ${file}`,
         '',
