@@ -11,8 +11,9 @@ export function isNamedOutput(path: string, patterns: readonly string[]): boolea
 /** Whether the pattern names the path itself or a folder above it. */
 function matchesBeginning(parts: readonly string[], pattern: readonly string[]): boolean {
   let places = reach(new Set([0]), pattern);
-  for (const part of parts) {
-    if (places.has(pattern.length)) return true;
+  for (const [at, part] of parts.entries()) {
+    // No pattern names the folder that all paths begin in.
+    if (at > 0 && places.has(pattern.length)) return true;
     const next = [...places].flatMap((place) => {
       const piece = pattern[place];
       if (piece === undefined) return [];
@@ -24,13 +25,13 @@ function matchesBeginning(parts: readonly string[], pattern: readonly string[]):
   return places.has(pattern.length);
 }
 
-/** `**` stands for no folder too, unless it is the last: then for all that is in the folder. */
+/** `**` stands for no folder too. */
 function reach(places: ReadonlySet<number>, pattern: readonly string[]): ReadonlySet<number> {
   const all = new Set<number>();
   for (const first of places)
     for (let place = first; !all.has(place); place++) {
       all.add(place);
-      if (pattern[place] !== '**' || place === pattern.length - 1) break;
+      if (pattern[place] !== '**') break;
     }
   return all;
 }
