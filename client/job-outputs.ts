@@ -1,5 +1,5 @@
 import { MOST_WHOLE_BYTES, objectPlace, ObjectTooLong, readAtMost, type StoreReader } from '../cloud/store/port.js';
-import { outputManifestsPrefix } from '../domain/store-layout.js';
+import { manifestPlace, outputManifestsPrefix } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 
 /** What one host stored of one attempt (docs/adr/0059). */
@@ -37,8 +37,8 @@ export async function jobOutputs(
 ): Promise<JobOutputs> {
   const prefix = outputManifestsPrefix(job);
   const listed = (await store.list(prefix)).flatMap(({ name, size }) => {
-    const [, a, h] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(name.slice(prefix.length)) ?? [];
-    return h === undefined ? [] : [{ name, size, attempt: Number(a), host: Number(h) }];
+    const place = manifestPlace(job, name);
+    return place === undefined ? [] : [{ name, size, ...place }];
   });
   const attempts = [...new Set(listed.map((one) => one.attempt))].toSorted((a, b) => a - b);
   let bytes = 0;

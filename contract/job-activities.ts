@@ -86,7 +86,8 @@ export interface EndedBefore {
 }
 
 export type SetUpEnd =
-  | { readonly kind: 'ready' }
+  /** `restored`: what the hosts got back of an earlier attempt's files, in a sentence. */
+  | { readonly kind: 'ready'; readonly restored?: string }
   | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
   /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }

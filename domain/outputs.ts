@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, given, section, secondsOf, text } from './job-file/fields.js';
+import { duration, flag, given, section, secondsOf, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
 import { count, type EpochMs, sizeText } from './units.js';
 
@@ -11,6 +11,8 @@ export interface OutputsSpec {
   readonly everySeconds: number;
   /** Seconds for which the end of an attempt waits for the last round at most. */
   readonly waitSeconds: number;
+  /** What a host stored last, whole, is put back on it before the command of the next attempt starts (docs/adr/0124). */
+  readonly restore?: true;
 }
 
 export const DEFAULT_OUTPUTS: OutputsSpec = { patterns: [], everySeconds: 600, waitSeconds: 600 };
@@ -34,9 +36,12 @@ export const outputsForm = () =>
           .describe('Paths and patterns, relative to the folder in which the command starts.'),
         every: duration().nullish().describe('Between two rounds while the command runs; 10m without it.'),
         wait: duration().nullish().describe('How long the end of an attempt waits for the last round; 10m without it.'),
+        restore: flag()
+          .nullish()
+          .describe('true: what was stored is put back on new machines before the next attempt starts.'),
       }),
     ],
-    { error: 'a list of paths, such as [out, "*.ckpt"], or a section {paths, every, wait}' },
+    { error: 'a list of paths, such as [out, "*.ckpt"], or a section {paths, every, wait, restore}' },
   );
 
 type OutputsSection = z.infer<ReturnType<typeof outputsForm>>;
@@ -65,6 +70,7 @@ export function resolveOutputs(
     patterns,
     everySeconds: secondsIn('every', form.every, [LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS], report),
     waitSeconds: secondsIn('wait', form.wait, [0, MOST_WAIT_SECONDS], report),
+    ...(form.restore === true ? { restore: true as const } : {}),
   };
 }
 

@@ -51,6 +51,15 @@ export const outputManifestsPrefix = (job: string): string => `${outputsPrefix(j
 /** One JSON object a line: the header, then each file. @param host number among all of the attempt */
 export const outputManifestObject = (job: string, attempt: number, host: number): string =>
   `${outputManifestsPrefix(job)}a${attempt}/host-${host}.jsonl`;
+/** Of which attempt and host the manifest of this name is; undefined for another object. */
+export function manifestPlace(
+  job: string,
+  name: string,
+): { readonly attempt: number; readonly host: number } | undefined {
+  const rest = name.slice(outputManifestsPrefix(job).length);
+  const [, attempt, host] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(rest) ?? [];
+  return host === undefined ? undefined : { attempt: Number(attempt), host: Number(host) };
+}
 export const ownerObject = 'system/owner';
 /** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';

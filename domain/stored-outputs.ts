@@ -9,10 +9,16 @@ export interface OutputsManifest extends ManifestHeader {
 export interface ManifestHeader extends StoredRound {
   /** `ended`: the command had ended. `running`: an earlier round. */
   readonly state: 'running' | 'ended';
+  /** No file changed while the round was made: these are the files as they were at one moment. */
+  readonly isWhole: boolean;
 }
 
 export type OutputEntry = OutputFile | OutputLink | OutputFolder;
-export interface OutputFile {
+interface OfOutputDir {
+  /** It lies in `$JOBCTL_OUTPUT_DIR`. Absent: in the folder in which the command starts. */
+  readonly isInOutputDir?: true;
+}
+export interface OutputFile extends OfOutputDir {
   readonly kind: 'file';
   /** Relative, with `/`, and without `..`. */
   readonly path: string;
@@ -23,14 +29,14 @@ export interface OutputFile {
   /** Permission bits. */
   readonly mode: number;
 }
-export interface OutputLink {
+export interface OutputLink extends OfOutputDir {
   readonly kind: 'link';
   readonly path: string;
   /** Relative to the link's folder: some `..` first, then names. */
   readonly target: string;
 }
 /** One without entries. */
-export interface OutputFolder {
+export interface OutputFolder extends OfOutputDir {
   readonly kind: 'folder';
   readonly path: string;
 }
@@ -42,12 +48,13 @@ export class ManifestWrong extends Error {
 
 /**
  * Reads a manifest. Names may be of any bytes: those that are no UTF-8 are shown as %XX.
+ * @param names `bytes`: they are given with a character for each byte, for a host that gets them back
  * @throws ManifestWrong for one that is not of this form or not whole, and for names that lead out of the folder it is laid down in
  */
-export function readManifest(content: Uint8Array): OutputsManifest {
+export function readManifest(content: Uint8Array, names: 'shown' | 'bytes' = 'shown'): OutputsManifest {
   const [first = '', ...lines] = latin1(content).split('\n');
   const header = headerOf(first);
-  const entries = lines.filter((line) => line !== '').map(entryOf);
+  const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, names));
   const files = entries.filter(({ kind }) => kind === 'file').length;
   if (files !== header.files) throw new ManifestWrong(`is not whole: it lists ${files} files of ${header.files}`);
   const problem = treeProblem(entries.map(({ path }) => path));
@@ -62,11 +69,12 @@ export function readManifestHeader(beginning: Uint8Array): ManifestHeader {
 
 function headerOf(line: string): ManifestHeader {
   const value = parsed(line);
-  const { v, state, at, files, bytes, unmatched, problems } = value;
+  const { v, state, at, files, bytes, unmatched, problems, whole } = value;
   if (v !== 1) throw new ManifestWrong(`is of version ${JSON.stringify(v)}, not 1: update this jobctl`);
   if (state !== 'running' && state !== 'ended') throw new ManifestWrong(`has state ${JSON.stringify(state)}`);
   return {
     state,
+    isWhole: whole === true,
     at: timeOf(numberOf(at, 'at'), 'at'),
     files: countOf(files, 'files'),
     bytes: countOf(bytes, 'bytes'),
@@ -75,16 +83,22 @@ function headerOf(line: string): ManifestHeader {
   };
 }
 
-function entryOf(line: string): OutputEntry {
+function entryOf(line: string, names: 'shown' | 'bytes'): OutputEntry {
   const value = parsed(line);
-  const path = safePath(value['path']);
-  if (value['folder'] === true) return { kind: 'folder', path };
-  if (value['link'] !== undefined) return { kind: 'link', path, target: safeTarget(path, value['link']) };
+  const shown = safePath(value['path']);
+  const given = (name: unknown): string => (names === 'shown' ? shownName(String(name)) : bytesOf(String(name)));
+  const path = given(value['path']);
+  const at = { path, ...(value['in'] === 'dir' && { isInOutputDir: true as const }) };
+  if (value['folder'] === true) return { kind: 'folder', ...at };
+  if (value['link'] !== undefined) {
+    safeTarget(shown, value['link']);
+    return { kind: 'link', ...at, target: given(value['link']) };
+  }
   const { sha256, size, mtime, mode } = value;
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
     throw new ManifestWrong(`gives ${JSON.stringify(path)} no SHA-256`);
   const modifiedAt = timeOf(Math.round(numberOf(mtime, 'mtime') * 1000), 'mtime');
-  return { kind: 'file', path, sha256, size: countOf(size, 'size'), modifiedAt, mode: modeOf(mode) };
+  return { kind: 'file', ...at, sha256, size: countOf(size, 'size'), modifiedAt, mode: modeOf(mode) };
 }
 
 /** @throws ManifestWrong for a name that is none below a folder */
@@ -155,6 +169,13 @@ const latin1 = (bytes: Uint8Array): string => {
     text += String.fromCharCode(...bytes.subarray(from, from + 8192));
   return text;
 };
+
+/** Of a character that is no byte another part would see another name than was judged. */
+function bytesOf(name: string): string {
+  for (const character of name)
+    if (character > '\u00ff') throw new ManifestWrong(`is refused: ${quotedName(name)} is no name that a host writes`);
+  return name;
+}
 
 /** The text of a name's bytes, one character each. */
 function shownName(bytes: string): string {

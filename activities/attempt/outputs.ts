@@ -19,13 +19,16 @@ import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
 import { tellJobOfOutputs } from './store-patience.js';
 
+/** `$JOBCTL_OUTPUT_DIR` of a job, on its hosts. */
+export const outputFolder = (job: string): string => `~/.jobctl/outputs/${job}`;
+
 /** What a host of the command stores, and where. */
 export function outputsOf(
   store: Pick<StorePort, 'bucket' | 'objectUrl'>,
   { job, attempt, spec }: AttemptInput,
   { number }: AttemptHost,
 ): RunOutputs {
-  const { patterns, everySeconds } = spec.outputs ?? DEFAULT_OUTPUTS;
+  const { patterns, everySeconds, restore = false } = spec.outputs ?? DEFAULT_OUTPUTS;
   const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
   return {
     contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
@@ -33,9 +36,11 @@ export function outputsOf(
     as: manifestUrl.startsWith('http:') ? 'nobody' : 'service-account',
     place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
     everyMs: everySeconds * 1000,
-    folder: `~/.jobctl/outputs/${job.id}`,
+    folder: outputFolder(job.id),
     base: commandFolder(spec),
     patterns,
+    isWholeOnly: restore,
+    host: number,
   };
 }
 

@@ -8,14 +8,17 @@ import {
   RunnerFailed,
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
+import { RESTORE } from '../../cloud/hosts/restore-plan.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { CONNECT } from '../../domain/setup-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
+import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
 import type { Patience } from './host-patience.js';
+import type { Restore } from './restore.js';
 import type { Shipping } from './log-stream.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
@@ -28,6 +31,8 @@ export interface HostSetUpContext {
   readonly plans: readonly ModulePlan[];
   readonly journal: SetUpJournal;
   readonly patience: Patience;
+  /** Absent: no host gets files of an earlier attempt back. */
+  readonly restore?: Restore;
   /** Whether the host says that it is another worker than its place in the provider's list says. Absent: it is not asked. */
   readonly isMisnumbered?: (target: HostTarget) => Promise<boolean>;
   readonly signal: AbortSignal;
@@ -51,6 +56,7 @@ export class HostSetUp {
   readonly #context: HostSetUpContext;
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
+  #plans: readonly ModulePlan[] = [];
   /** Whose large files are being put on the host. */
   #arriving: string | undefined;
 
@@ -60,14 +66,16 @@ export class HostSetUp {
   }
 
   async run(): Promise<SetUpEnd> {
-    const { caller, journal, patience, plans, signal } = this.#context;
+    const { caller, journal, patience, signal } = this.#context;
     const { target, number } = this.#host;
     // Also without any module: an attempt starts only on hosts that answer.
     journal.began(number, CONNECT, CONNECT);
     await caller.on(target, async () => patience.heard(target));
     journal.ended(number, CONNECT, CONNECT, 0);
     if ((await this.#context.isMisnumbered?.(target)) === true) throw new Misnumbered();
-    if (plans.length === 0) return { kind: 'ready' };
+    const wrong = await this.#addRestore();
+    if (wrong !== undefined) return wrong;
+    if (this.#plans.length === 0) return { kind: 'ready' };
     for (;;) {
       const outcomes = await caller.on(target, (connection) => this.#apply(connection));
       await this.#flush();
@@ -79,21 +87,41 @@ export class HostSetUp {
     }
   }
 
+  /** Behind all modules: what is stored of the command's files is newer than what a bundle has of them. */
+  async #addRestore(): Promise<SetUpEnd | undefined> {
+    const { journal, plans, restore } = this.#context;
+    const { target, number } = this.#host;
+    this.#plans = plans;
+    try {
+      const plan = await restore?.planFor(this.#host);
+      if (plan !== undefined) this.#plans = [...plans, plan];
+      else if (restore !== undefined) journal.ready(number, RESTORE, 'unchanged', Date.now());
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ManifestWrong)) throw error;
+      const at = { slice: target.slice, host: target.index };
+      return { kind: 'module-failed', at, module: RESTORE, message: error.message };
+    }
+  }
+
   async #apply(connection: HostConnection): Promise<readonly ModuleOutcome[]> {
-    const { journal, patience, plans, signal } = this.#context;
+    const { journal, patience, restore, signal } = this.#context;
     const { number, target } = this.#host;
     patience.heard(target);
     const since = Date.now();
     this.#arriving = undefined;
     const listener: SetUpListener = {
-      onOutput: async (module, chunk) => (await this.#streamOf(module)).append(chunk),
+      onOutput: async (module, chunk) => {
+        if (module === RESTORE) restore?.heard(this.#host, chunk.toString());
+        await (await this.#streamOf(module)).append(chunk);
+      },
       onStep: ({ module, step, code }) =>
         code === undefined ? journal.began(number, module, step) : journal.ended(number, module, step, code),
       onFiles: (module) => (this.#arriving = module),
       onReady: ({ module, kind }) => journal.ready(number, module, kind, since),
     };
     try {
-      return await connection.applyModules(plans, listener, signal);
+      return await connection.applyModules(this.#plans, listener, signal);
     } catch (error) {
       return [this.#hostFailure(error)];
     }

@@ -1,4 +1,5 @@
 import { type HostTarget, HostUnfit } from '../../cloud/hosts/port.js';
+import { RESTORE } from '../../cloud/hosts/restore-plan.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
@@ -16,6 +17,7 @@ import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
 import { numberHosts, saysAnother } from './number-hosts.js';
 import { HostSetUp, Misnumbered } from './set-up-host.js';
+import { Restore } from './restore.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
 import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
@@ -50,11 +52,12 @@ export async function setUpHosts(
     },
     answered: (target) => unreachable?.answered(target),
   });
+  const restore = input.again === undefined ? Restore.of(store, input) : undefined;
   const journal = await SetUpJournal.open({
     store,
     input,
     object: (input.again === undefined ? setUpObject : setUpAgainObject)(input.job.id, input.attempt),
-    modules: plans.map(({ name }) => name),
+    modules: [...plans.map(({ name }) => name), ...(restore === undefined ? [] : [RESTORE])],
     tell: tellWorkflow(input),
   });
   const shipping = {
@@ -71,6 +74,7 @@ export async function setUpHosts(
     plans,
     journal,
     patience,
+    ...(restore && { restore }),
     signal: end.signal,
   };
   let renumbered: Promise<SetUpEnd> | undefined;
@@ -86,6 +90,8 @@ export async function setUpHosts(
         asked.aborted ? { kind: 'handed-over', unready: journal.unready() } : { kind: 'handed-over' },
       ),
     ]);
+    const restored = restore?.text ?? '';
+    if (ended.kind === 'ready' && restored !== '') ended = { ...ended, restored };
     return ended;
   } finally {
     end.windDown();

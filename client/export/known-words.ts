@@ -97,113 +97,114 @@ expiredsignature expiredtoken expires expires_in expiresat explain explained exp
 extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
 extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition
 failedscheduling failing failjob fails failure failures failuretarget failurethreshold fallbacktologsonerror fallen
-false family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask
-fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill
-filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays findutils fingerprint
-finish finished finishedat finishing firewall firewalllist firewallrules firewalls first firstexecutionrunid
-firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused float
-flock flood floor flush folder folders follow followoutput followpollseconds follows followwithinotify for forbidden
-force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules
-forgot forgotten fork forked form format formatting formed former formerjobkeysecrets forms forward forwarded forwarding
-found four fproject fraction frame frames free freed freedaddresses freedat freeze fresh from frompayload front frontend
-frozen fs fsgroup fss fssl fstype fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang
-gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
-gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge
-gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
-getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
-getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
-gg gh ghcr gi gib git git_secret gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms
-given gives giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog
-google google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
-googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
-graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
-greatest grep group grouped groupname groups groupversion grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount
-gshadow gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice
-guestnoticems gunzipped guploader gx gz gzip h100 h200 had half handed handedover handing handle handleprotocols handler
-handlers handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended
-hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess
-hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
-headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
-held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides
-hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem
-hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host
-host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys
-hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour
-hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup
-hurried hyperdisk hypermem iam iamconfiguration icmp id idea idempotency idempotencystrategy ident identities identity
-identityfile identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch
-ifnotpresent ifs ifsource ig ignore ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy
-images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses inactivefrom
-inbox include includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index
-indexed indexes info inforce infrastructure ingress inherited init initial initialinterval initialization initialized
-initializeparams initializing initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes
-inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert inserttime inside inspect inspected
-inspectfailed inspection inspectslice install installation installations installed installer installing instance
-instance_type instanceadmin instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient
-int integer interface interleaved internal internaladdress internalerror internalip internals interpolation interrupt
-interrupted interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename
-invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip
-ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed
-isanyzone isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen
-iscomplete isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder
-isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete
-isingress isinimage isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail ismaintained
-ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopaque isopen isoptional isover
-isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable
-isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced isrequestleft
-isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped
-isstoringoutputs isstrict issuer issuers issuspended istable isterminal isthere istogo istold isunconfirmed isurgent
-isverified isversioned iswarned iswhole iswide isworkflowopen iswrong iszonestrict it items its itself janitor jax
-jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms
-jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project
-jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name
-jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts
-jobctl_ray_token jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys
-jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
-jobproject jobs jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq
-js json jsonl judged jupyter just jwk jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper
-keeps keepsplace kept keptaswritten kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
-keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
-known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
-l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
-largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid
-lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later
-latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn
-learned lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left
-lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent
-less let letin lets letter letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies
-life lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines
-lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens
-lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
-listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress
-localfiles localhost locally localport located location locationid locations locationtype lock locked lockfile lockfiles
-locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile
-logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest
-longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls
-lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main
-maintained maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed
-malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
-manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched
-matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended
-maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
-maxreplicas maxresults maxretries maxrunduration maxunattended maxunattendedms may maybe maybecomeready maybuild
-mayhavebegun mb md me mean means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes
-megagpu megamem megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members
-membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
-metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methoddefinition
-methodnotallowed methodnotfound methods metric metrics mi mib micro migrate migrating migration milliseconds min
-min_runtime mindepth mine miniconda miniconda3 minimum minor minreplicas minruntimems minute minutes mirror mismatch
-misnumbered missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby
-mode model modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers
-mount mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much
-multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
-multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
-namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
-narrow nat natip nbconvert nconnect nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
+false falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff
+fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb
+filename files fill filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays
+findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
+followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
+foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
+forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
+fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype ft fulfill fulfilled full fulldisk fully
+function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave
+gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
+gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
+generationnotmatch generations get getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile
+getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource getruntimeversion gets
+getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github gitignore gitlab
+gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally globoff
+globs globstar gnu go goes going gone good goog google google_application_credentials google_auth_token_for_testing
+google_cloud_project google_project google_projects googleapis googlecallfailed googleproject got goversion gpg gpu
+gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket
+grantedonserviceaccount grants graphics greater greatest grep group grouped groupname groups groupversion grown grpc
+grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards guest guestaccelerators
+guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had half handed
+handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans happened hard
+hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs
+haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
+hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap hear heard
+heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here
+heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu
+higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home
+homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey
+hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent
+hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode
+httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea
+idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
+idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ig ignore ignorebom ignored ignores illegal
+image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
+impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
+increase indent indentation indented index indexed indexes info inforce infrastructure ingress inherited init initial
+initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
+inline inner inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
+inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
+installer installing instance instance_type instanceadmin instanceaggregatedlist instancelist instances
+instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
+internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid
+invalid_argument invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
+invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive
+isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied isattended isbeingmade isbeside isbetweenhosts
+isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting isdisabled isdone isdraining isdue isended isending
+isendunknown isenforced isfinal isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot
+isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown
+islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced
+isneveraccepted isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial
+ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
+isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby
+issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal
+isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswholeonly iswide isworkflowopen
+iswrong iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc
+jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
+jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
+jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
+jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
+jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
+kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
+killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
+kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
+labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
+lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime lastproblem
+lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1 launch lavor
+layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer
+leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
+legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
+letters letting level levels lib libexec libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
+lifetime like likely limit limitbytes limited limitms limits line linecounter lines lingerms link links linux list
+listacceleratortypes listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing
+listlag listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists
+lite litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost
+locally localport located location locationid locations locationtype lock locked lockfile lockfiles locks log
+log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
+loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer longest longrunning
+look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lszfx lt
+mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained
+maintenance maintenanceevent maintenancestatus major make makeone maker makers makes making malformed malformedxml
+manage managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong
+manualselector many map mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob
+matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall
+maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults
+maxretries maxrunduration maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean
+means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale
+megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
+mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
+metagenerationmatch metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound methods metric
+metrics mi mib micro migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum
+minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns
+missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes modified modifiedat module modules
+moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure
+mountinfo mountpath mounts mountvolume move moves mps ms mtime mtu much multi multiline_implicit_key multipart
+multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice
+multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing
+namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip
+nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
 neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
-networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone ng
-ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node
-node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodemanageraddress
+networktier never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken nextzone nfail
+ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel
+node node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodemanageraddress
 nodename nodenames nodes nodeselector nodespec noexecute noheader nolivemigration nominal nominated non non_string_key
 nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor
 norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver
@@ -253,8 +254,8 @@ putaside putat putfile putpart puts pvc py pycache pypi pytest python python3 qe
 quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate
 queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted
 quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject
-quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx race rack raise raises ran random range ranges rank
-rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams
+quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges
+rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams
 rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers readexitrecord
 readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly
 readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot
@@ -267,57 +268,57 @@ rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node r
 rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
 rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
 remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes render renderd renew renewed renumbered repair repairing repairingms repeat repeatable
-repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo
-report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
-requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
-requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requeue requeued
-require require_project required requirement requirements requirements_file requirementsfile requireoslogin
-requireproject requires requireshieldedvm reservation reservation_bound reservationaffinity reservationbound
-reservationname reservations reserved reset resetqueuedresource resolv resolve resolved resolves resource
-resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo resourcelocations resourcemanager
-resourcequota resourcequotas resources resourcestatus resourcetext resourcetype resourceversion response
+removal remove removed removes rename render renderd renew renewed renumbered repair repairing repairingms repeat
+repeatable repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication
+reply repo report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize
+requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge
+requestfacts requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext
+requeue requeued require require_project required requirement requirements requirements_file requirementsfile
+requireoslogin requireproject requires requireshieldedvm reservation reservation_bound reservationaffinity
+reservationbound reservationname reservations reserved reset resetqueuedresource resolv resolve resolved resolves
+resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo resourcelocations
+resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype resourceversion response
 responsedeserialize responseserialize responsestream responsetype rest restart restart_on restartcount restarted
-restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result results resumable
-resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod retentionpolicy
-retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation revocations revoked
-revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews
-rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless round rounds route routes
-row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser runduration runhook runid runner
-runnerfailed running runoutputs runs runseconds runssince runstatus runtime runtime_version runtimeerror runtimeversion
-runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save saves saw say says sbatchs sbin scalar scale
-scaled scan schedule scheduled scheduleid scheduler schedulername scheduletoclosetimeout scheduletostarttimeout
-scheduling schedulingconfig schedulinggates schema scheme scope scopes script scripterror scripts scsi sd search sec
-seccompprofile second seconds secret secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname
-secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect security securitycontext
-securityreviewer sed see seed seeds seek seen seenat seenpod sees selection selector selectors self selflink selfsigned
-selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sendback sender sendercounts senderforms
-sendersequences sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial serializer
-serve served server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername
-servernameoverride serverrootcacertificate servers serves service service_account service_accounts serviceaccount
-serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
-serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
-setenv setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle settled setup
-setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256of sha256sum shadow shape shapes share
-shared shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut
-shutdown shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal
-signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer
-signing signoflifems signs signstalems sigpipe sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent
-since single singular singularname site size sizelimit sizes sk skel skip skypilot slack sleep slice slicecounts
-slicehours slicems slicenews slices slim slot slow slowest slowms slurm sm small smallchunk smi snap snapshot so sock
-socket sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged sourced
-sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2
-southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed
-spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd
-sshkey sshport sslcreds st stacktype stage staging stale stalems stall stallms stand standard standardlssd
-standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
-startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
-stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
-statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
-stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
-storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused stores
-storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck stuckdeletions
-stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+restarting restarton restartpolicy restarts restate restendpoint restore restored restport resturl result results
+resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod
+retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation
+revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights
+rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless
+roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
+runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstatus runtime
+runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save
+saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler schedulername
+scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
+script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccessor secretid secretids
+secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs section
+sections secureconnect security securitycontext securityreviewer sed see seed seeds seek seen seenat seenpod sees
+selection selector selectors self selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews sells semaphore
+send sendback sender sendercounts senderforms sendersequences sendlease sends sent sentence sentences sep separate
+separated seq sequence sequences serial serializer serve served server serveraddressbyclientcidrs serverauth
+serverfactory serverhostkey serverkeys servername servernameoverride serverrootcacertificate servers serves service
+service_account service_accounts serviceaccount serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser
+serviceaccountviewer servicecontrol services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer
+serving session sessions set setback setdelay setenv setiampolicy setreachable setrefusing sets setsid setsshdelay
+setting settings settingup settle settled setup setupagain setuphosts setupprogress setuptime several sftp sg sh sha
+sha256 sha256of sha256sum shadow shape shapes share shared shares shell shift shipping shm shopt short shorter shortest
+shortfor shortnames should show shown shows shut shutdown shuts shutting sidecarended sig sigabrt sigbus sigcont sight
+sighup sigill sigint sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch
+signatures signed signedheaders signedurl signer signing signoflifems signs signstalems sigpipe sigquit sigsegv sigstop
+sigterm silence silent simulatemaintenanceevent since single singular singularname site size sizelimit sizes sk skel
+skip skypilot slack sleep slice slicecounts slicehours slicems slicenews slices slim slot slow slowest slowms slurm sm
+small smallchunk smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort
+source sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica
+southeast1 southeast2 southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified
+specify speckey speed spent spki split splitlines spoken spot sql sqlservice src srun ssd ssh ssh_client ssh_connection
+sshatshutdown sshd sshkey sshport sslcreds st stacktype stage staging stale stalems stall stallms stand standard
+standardlssd standardspotrefused stands start started startedat starter starterror starters starting startingms
+startnode startoffset startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript
+startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states
+staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop
+stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host
+storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused
+stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck
+stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
 submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
 subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully such
 sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported
@@ -348,24 +349,24 @@ units universe universedomain unknown unknownaccelerator unknownfields unknownma
 unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts
 unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
 unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
-until untilsaved untwisted unused unverified unwanted unwatched unwitnessed unwrap unwritten up upcomingmaintenance
-update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload
-uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
-urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
-userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid
-uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime
-validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime
-value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts
-verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible
-vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms
-waiter waiters waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince
-waitms waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow wandb want
-wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways
-wc we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2 west3 west4 west6
-west8 west9 wget what whatever when whenever where whether which whichever while white who whoami whoever whole whom
-whose why width will window windowms winners wire with withdrawals withfiletypes withignored within withinnominal
-without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids
-workerindex workernumber workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
+until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten up
+upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
+upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
+urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user
+user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8
+util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration
+validaftertime validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds
+validuntiltime value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof
+verdicts verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility
+visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited
+waitedms waiter waiters waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs
+waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow
+wandb want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched
+watches way ways wc we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2
+west3 west4 west6 west8 west9 wget what whatever when whenever where whether which whichever while white who whoami
+whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes withignored within
+withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs
+workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
 workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools working workingdir works
 world_size worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl
 wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf

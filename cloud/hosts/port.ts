@@ -196,6 +196,10 @@ export interface RunOutputs {
   readonly base: string;
   /** Of bash, with `**`; no newlines. */
   readonly patterns: readonly string[];
+  /** A round that is not whole takes the place of none that is (docs/adr/0124). */
+  readonly isWholeOnly: boolean;
+  /** Position among all hosts of the attempt: whose files these are, for the attempts after it. */
+  readonly host: number;
 }
 
 /** What a host says of the outputs of a run that has ended. */

@@ -100,6 +100,8 @@ function outputsSettings({
   folder,
   base,
   patterns,
+  isWholeOnly,
+  host,
 }: RunOutputs): string[] {
   return [
     `outputs_object=${urlWord('outputs', contentUrl)}`,
@@ -110,6 +112,8 @@ function outputsSettings({
     `outputs_dir=${shellPath(folder)}`,
     `outputs_base=${shellPath(base)}`,
     `outputs_patterns=${shellQuote(patterns.join('\n'))}`,
+    `outputs_whole=${isWholeOnly ? 'yes' : 'no'}`,
+    `outputs_host=${host}`,
   ];
 }
 

@@ -49,7 +49,7 @@ describe('outputs of a job file', () => {
     'an empty name': [[''], /text of one character or more/],
     'a period that is too short': [{ every: '5s' }, /^outputs\.every: '5s' is out of range\n {2}from 10s to 24h/],
     'a wait that is too long': [{ wait: '7h' }, /^outputs\.wait: '7h' is out of range\n {2}from 0s to 6h/],
-    'a text': ['out', /a list of paths, such as \[out, "\*\.ckpt"\], or a section \{paths, every, wait\}/],
+    'a text': ['out', /a list of paths, such as \[out, "\*\.ckpt"\], or a section \{paths, every, wait, restore\}/],
     'another key': [{ path: ['out'] }, /path.*\n.*paths/],
   };
   for (const [name, [outputs, want]] of Object.entries(wrong))

@@ -53,6 +53,8 @@ describe('the outputs of a command, stored by its host', () => {
       folder: '~/.jobctl/outputs/train-x1',
       base: '~',
       patterns,
+      isWholeOnly: false,
+      host: 0,
       ...more,
     },
   });

@@ -59,6 +59,7 @@ export class AttemptSetUp {
       story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const end = await this.#try(input, clock);
       if (end === undefined || end.kind === 'handed-over') continue;
+      if (end.kind === 'ready' && end.restored !== undefined) story.note(end.restored);
       return end.kind === 'ready' ? undefined : end;
     }
   }

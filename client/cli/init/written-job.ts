@@ -41,7 +41,7 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
     'tpu:',
     `  accelerator: ${scalar(tpu)}`,
     `  zone: ${scalar(zone)}`,
-    '  pricing: spot # the least expensive; a preempted job gets another slice and starts again. ondemand is not preempted',
+    '  pricing: spot # the least expensive; a preempted job gets another slice, and its command starts again. ondemand is not preempted',
     '',
     '# This folder goes to every host, without what .gitignore leaves out, and the command starts in it.',
     'bundle:',
@@ -66,9 +66,15 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
 /** Without them results are gone with the hosts: a program that is not known to write any gets the line as a comment. */
 function outputsOf({ outputs }: FoundProgram): readonly string[] {
   const folders = outputs.length === 0 ? ['out'] : outputs;
+  const section = [
+    'outputs:',
+    `  paths: [${folders.join(', ')}]`,
+    '  every: 5m # and at a notice of preemption, and when the command ends',
+    '  restore: true # put back before the next attempt starts: a program that goes on from its checkpoint loses 5 minutes at most',
+  ];
   return [
-    '# Stored in the bucket when the command ends: what is named here, and $JOBCTL_OUTPUT_DIR. `jobctl download JOB` brings it.',
-    `${outputs.length === 0 ? '# ' : ''}outputs: [${folders.join(', ')}]`,
+    '# Stored in the bucket while the command runs: what is named here, and $JOBCTL_OUTPUT_DIR. `jobctl download JOB` brings it.',
+    ...section.map((line) => `${outputs.length === 0 ? '# ' : ''}${line}`),
     '',
   ];
 }

@@ -107,9 +107,13 @@ function report(file: string, spec: Spec, { environment, hasDockerfile, outputs 
     `  ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
     ...(environment === undefined ? [] : [`  ${environment.file} is installed on every host`]),
     ...(hasDockerfile ? ['  the Dockerfile is not used: the job file says how an image is named'] : []),
-    `  files in ${stored} are stored when the command ends; ${jobctl} download JOB brings them`,
+    outputs.length === 0
+      ? `  files in ${stored} are stored when the command ends; ${jobctl} download JOB brings them`
+      : `  files in ${stored} are stored every 5 minutes, and put back after a preemption; ${jobctl} download JOB brings them`,
     'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
     `  ${jobctl} submit --local --wait ${path}`,
+    'See what a preemption costs it, on the same simulation:',
+    `  ${jobctl} rehearse ${path}`,
     'Run it on your own workers and Google project:',
     `  ${jobctl} submit --wait ${path}`,
   ];

@@ -5,6 +5,8 @@ import { VM_TOKEN } from './vm-token.js';
  * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
  * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
  * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
+ * A round is whole if nothing changed from its first look to its last: it has the files as they were at one moment, as a checkpoint of
+ * several files has to be (docs/adr/0124).
  */
 export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}
 quoted() {
@@ -105,32 +107,44 @@ whose() { [ "$outputs_as" = service-account ] && echo "the VM's service account"
 
 # Entries, one JSON object a line. What changed while it was read is listed as it was stored before.
 entries() {
-  local name sum meta
+  local name sum meta place
   for name in "\${files[@]}"; do
     sum=\${sum_of["/$name"]:-}
     [ -n "$sum" ] || continue
     meta=\${meta_of["/$name"]}
     set -f; set -- $meta; set +f
-    json "$name"
-    printf '{"path":"%s","sha256":"%s","size":%s,"mtime":%s,"mode":"%s"}\\n' "$REPLY" "$sum" "$1" "\${2:0:14}" "\${5:-644}"
+    placed "$name"
+    printf '{"path":"%s"%s,"sha256":"%s","size":%s,"mtime":%s,"mode":"%s"}\\n' "$REPLY" "$place" "$sum" "$1" "\${2:0:14}" "\${5:-644}"
   done
-  for name in "\${folders[@]}"; do json "$name"; printf '{"path":"%s","folder":true}\\n' "$REPLY"; done
+  for name in "\${folders[@]}"; do placed "$name"; printf '{"path":"%s"%s,"folder":true}\\n' "$REPLY" "$place"; done
   for name in "\${links[@]}"; do
     json "\${target_of["/$name"]}"
     sum=$REPLY
-    json "$name"
-    printf '{"path":"%s","link":"%s"}\\n' "$REPLY" "$sum"
+    placed "$name"
+    printf '{"path":"%s"%s,"link":"%s"}\\n' "$REPLY" "$place" "$sum"
   done
 }
+# JSON text of the name $1 into REPLY, and into place of which of the two folders it is.
+placed() {
+  json "$1"
+  [ "\${root_of["/$1"]}" = "$outputs_dir" ] && place=',"in":"dir"' || place=
+}
 
-# running|ended. 0: stored; 1: not.
+# running|ended. 0: stored; 1: not; 2: nor ever; 3: not, since files changed meanwhile, and only a whole round is wanted.
 round() {
   local -A root_of=() meta_of=() target_of=() sum_of=()
-  local problems=() changed=() more=0 name refused= trouble= header= text said code number base64
+  local problems=() changed=() more=0 name refused= trouble= header= text said code number base64 whole=false first_look
   command -v curl > /dev/null || refused='this host has no curl'
   scan 2> /dev/null
+  first_look=$(look)
   hash_files 2> /dev/null
   [ -n "$refused" ] || send
+  [ \${#changed[@]} -gt 0 ] || [ "$first_look" != "$(scan 2> /dev/null; look)" ] || whole=true
+  if [ "$whole$outputs_whole$refused$trouble" = falseyes ]; then
+    # What is stored stays: the last whole one, for the next attempt. Without any, a person may still want this one.
+    [ "$1" != running ] || { [ "$last_whole" = false ] && [ $unwhole -eq 4 ]; } || return 3
+    [ "$1" != ended ] || [ "$tries" -ge 3 ] || return 1
+  fi
   for name in "\${changed[@]}"; do
     [ "$1" != ended ] || problem "$name: is written to all the time"
     [ -n "\${stored_sum["/$name"]:-}" ] || continue
@@ -142,10 +156,10 @@ round() {
     [ "$1" != ended ] || put_state '{"state":"none"}'
     return 0
   fi
-  [ "$1" = ended ] || [ "$text" != "$last_entries" ] || return 0
+  [ "$1" = ended ] || [ "$text" != "$last_entries" ] || [ "$last_whole$whole" = falsetrue ] || return 0
   summarize "$1"
   if [ -z "$refused$trouble" ] && authorize; then
-    text="{\\"v\\":1,\\"run\\":\\"$id\\",\\"state\\":\\"$1\\",$summary}
+    text="{\\"v\\":1,\\"run\\":\\"$id\\",\\"state\\":\\"$1\\",\\"whole\\":$whole,$summary}
 $text"
     base64_of "$(printf '%s' "$text" | md5sum | cut -c1-32)"
     code=$(block "$outputs_manifest" - manifest "header = \\"Content-MD5: $base64\\"")
@@ -158,7 +172,7 @@ $text"
       esac
     done < <(printf '%s' "$text" | curls "$code")
     if [ "$trouble" = stored ]; then
-      trouble= last_entries=\${text#*$'\\n'}
+      trouble= last_entries=\${text#*$'\\n'} last_whole=$whole
       stored_sum=() stored_meta=()
       for name in "\${files[@]}"; do
         [ -z "\${sum_of["/$name"]:-}" ] || stored_sum["/$name"]=\${sum_of["/$name"]} stored_meta["/$name"]=\${meta_of["/$name"]}
@@ -191,12 +205,13 @@ summarize() {
 }
 
 declare -A stored_sum=() stored_meta=()
+last_whole=false unwhole=0 tries=0 pause=$outputs_every
 put_state '{"state":"storing"}'
 rm -f "$work/settled"
 trap woken=yes USR1
 echo $$ > "$work/pid"
 until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
-  sleep "$outputs_every" 7>&- &
+  sleep "$pause" 7>&- &
   [ -n "$woken" ] || [ -f "$work/wake" ] || wait $!
   # A signal would end a read of a round. Who comes meanwhile leaves the file.
   trap '' USR1
@@ -204,6 +219,10 @@ until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
   kill -KILL $! 2> /dev/null
   rm -f "$work/wake"
   [ -f "$run/exit" ] || [ -f "$work/end" ] || round running
+  # Soon again, as long as a program writes: it may be what it saves at a notice.
+  [ $? = 3 ] && unwhole=$((unwhole + 1)) || unwhole=0
+  pause=$((unwhole > 14 ? 1024 : 1 << unwhole >> 4))
+  [ $unwhole -gt 0 ] && [ "$pause" -lt "\${outputs_every%.*}" ] || pause=$outputs_every
   woken=
   trap woken=yes USR1
 done

@@ -91,6 +91,16 @@ scan() {
   cd /
 }
 
+# What a scan saw, as a word. Two that are the same saw the same files: a write changes a time of its file, and a rename its folder.
+look() {
+  local name
+  {
+    for name in "\${files[@]}"; do printf '%s\\0%s\\0' "$name" "\${meta_of["/$name"]}"; done
+    for name in "\${links[@]}"; do printf '%s\\0%s\\0' "$name" "\${target_of["/$name"]}"; done
+    printf '%s\\0' "\${folders[@]}"
+  } | md5sum
+}
+
 # Into base64 the text of the 32 hexadecimal digits $1.
 BASE64=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 base64_of() {

@@ -18,7 +18,7 @@ verb_keep() {
   [ -n "$outputs_manifest" ] && mkdir -p "$run/outputs" || return 0
   exec 7>> "$run/outputs/lock"
   flock -n 7 || return 0
-  export run id outputs_object outputs_manifest outputs_as outputs_every outputs_place outputs_dir outputs_base outputs_patterns
+  export run id outputs_object outputs_manifest outputs_as outputs_every outputs_place outputs_dir outputs_base outputs_patterns outputs_whole
   # A system that shuts down sends SIGTERM to all: what is being stored then is what is wanted most.
   trap '' TERM HUP
   exec bash --norc -c "$(outputs_program)" jobctl-outputs

@@ -1,0 +1,138 @@
+import { nothingToRestore, type RestoredRound, KEPT, PUT_BACK, restorePlan } from '../../cloud/hosts/restore-plan.js';
+import { Semaphore } from '../../cloud/hosts/semaphore.js';
+import { objectPlace, ObjectTooLong, readAtMost, type StorePort } from '../../cloud/store/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { isNamedOutput } from '../../domain/output-patterns.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import { commandContainer } from '../../domain/modules/command.js';
+import { type HostRestored, restoredText } from '../../domain/restored.js';
+import {
+  manifestPlace,
+  outputContentObject,
+  outputManifestObject,
+  outputManifestsPrefix,
+} from '../../domain/store-layout.js';
+import { ManifestWrong, readManifest } from '../../domain/stored-outputs.js';
+import { type AttemptHost, commandHostsOf } from './attempt-hosts.js';
+import { outputsOf } from './outputs.js';
+import { readPatiently } from './store-patience.js';
+
+/** Manifests that are in memory at a time: they may be large, and each host has one. */
+const WIDTH = 4;
+/** Characters of what a host says last. */
+const MOST_HEARD = 1_000;
+
+/**
+ * What the hosts of an attempt get back of those before it (docs/adr/0124): each what a host in its place stored last, whole. Its part
+ * of a set-up is a module without a section in the job file.
+ */
+export class Restore {
+  readonly #store: StorePort;
+  readonly #input: AttemptInput;
+  readonly #reads = new Semaphore(WIDTH);
+  readonly #restored = new Map<number, HostRestored>();
+  readonly #heard = new Map<number, string>();
+  #attempts: Promise<ReadonlyMap<number, readonly number[]>> | undefined;
+
+  /** Undefined: this attempt gets nothing back. */
+  static of(store: StorePort, input: AttemptInput): Restore | undefined {
+    const { spec, attempt } = input;
+    if (spec.outputs?.restore !== true || spec.command === undefined || attempt < 2) return undefined;
+    return new Restore(store, input);
+  }
+
+  private constructor(store: StorePort, input: AttemptInput) {
+    this.#store = store;
+    this.#input = input;
+  }
+
+  /** Undefined for a host that does not run the command. @throws ManifestWrong */
+  async planFor(host: AttemptHost): Promise<ModulePlan | undefined> {
+    if (!commandHostsOf(this.#input).some(({ number }) => number === host.number)) return undefined;
+    const found = await this.#reads.run(() => readPatiently(this.#input, () => this.#lastWhole(host.number)));
+    if (found === undefined) {
+      this.#restored.set(host.number, { kind: 'nothing' });
+      const why = `nothing is put back: no attempt has stored its files as they were at one moment (host ${host.number})`;
+      return nothingToRestore(why, this.#input.attempt);
+    }
+    const files = found.entries.flatMap((entry) => (entry.kind === 'file' ? [entry.size] : []));
+    const bytes = files.reduce((sum, size) => sum + size, 0);
+    this.#restored.set(host.number, {
+      ...{ kind: 'restored', attempt: found.attempt, at: found.at, files: files.length, bytes },
+    });
+    const { job, attempt, spec } = this.#input;
+    return restorePlan(
+      {
+        job: job.id,
+        attempt,
+        outputs: outputsOf(this.#store, this.#input, host),
+        contentUrl: this.#store.downloadUrl(outputContentObject(job.id, 'SHA256')),
+        isForAnybody: commandContainer(spec) !== undefined,
+      },
+      found,
+    );
+  }
+
+  /** What a host prints as it gets its files. */
+  heard(host: AttemptHost, output: string): void {
+    this.#heard.set(host.number, `${this.#heard.get(host.number) ?? ''}${output}`.slice(-MOST_HEARD));
+  }
+
+  /** For the job's story, when all hosts are ready. Of a host that another worker has set up nothing is known here. */
+  get text(): string {
+    const ended = [...this.#restored].flatMap(([host, restored]) => {
+      const heard = this.#heard.get(host) ?? '';
+      if (heard.includes(KEPT)) return [[host, { kind: 'kept' }] as const];
+      return restored.kind === 'nothing' || heard.includes(PUT_BACK) ? [[host, restored] as const] : [];
+    });
+    return restoredText(new Map<number, HostRestored>(ended));
+  }
+
+  /** The newest round of a host that is whole and has files. @throws ManifestWrong */
+  async #lastWhole(host: number): Promise<RestoredRound | undefined> {
+    const attempts = (await (this.#attempts ??= this.#listed())).get(host) ?? [];
+    for (const attempt of attempts) {
+      const name = outputManifestObject(this.#input.job.id, attempt, host);
+      const manifest = await this.#manifest(name);
+      if (manifest?.isWhole !== true) continue;
+      const patterns = this.#input.spec.outputs?.patterns ?? [];
+      // Whoever may write the bucket can have made it: nothing lands beside what the job file names.
+      const entries = manifest.entries.filter(
+        ({ path, isInOutputDir }) => isInOutputDir === true || isNamedOutput(path, patterns),
+      );
+      if (entries.length > 0) return { attempt, at: manifest.at, entries };
+    }
+    return undefined;
+  }
+
+  async #manifest(name: string) {
+    try {
+      const content = await readAtMost(this.#store, name);
+      return content && readManifest(content, 'bytes');
+    } catch (error) {
+      if (!(error instanceof ManifestWrong || error instanceof ObjectTooLong)) throw error;
+      throw new ManifestWrong(`${objectPlace(this.#store, name)} ${error.message}`);
+    }
+  }
+
+  /** Of which attempts before this one there is a manifest, by host, the newest first. */
+  async #listed(): Promise<ReadonlyMap<number, readonly number[]>> {
+    const { job, attempt } = this.#input;
+    const byHost = new Map<number, number[]>();
+    for (const { name } of await this.#store
+      .list(outputManifestsPrefix(job.id))
+      .catch((error: unknown) => this.#forget(error))) {
+      const place = manifestPlace(job.id, name);
+      if (place === undefined || place.attempt >= attempt) continue;
+      byHost.set(place.host, [...(byHost.get(place.host) ?? []), place.attempt]);
+    }
+    for (const attempts of byHost.values()) attempts.sort((a, b) => b - a);
+    return byHost;
+  }
+
+  /** A listing that failed is made again. */
+  #forget(error: unknown): never {
+    this.#attempts = undefined;
+    throw error;
+  }
+}

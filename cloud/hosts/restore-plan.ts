@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto';
+import type { FileSource } from '../../domain/file-source.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import type { OutputEntry } from '../../domain/stored-outputs.js';
+import { sizeText } from '../../domain/units.js';
+import type { RunOutputs } from './port.js';
+import { VM_TOKEN } from './runner/vm-token.js';
+
+/** In the set-up's record and logs. No module of a job file has this name. */
+export const RESTORE = 'restore';
+
+export interface RestoredRound {
+  /** The attempt that stored it. */
+  readonly attempt: number;
+  readonly at: number;
+  /** Names with a character for each byte. */
+  readonly entries: readonly OutputEntry[];
+}
+
+/** What a host gets back, and where it has it from. */
+export interface RestoreOf {
+  readonly job: string;
+  /** The one that is set up. */
+  readonly attempt: number;
+  readonly outputs: Pick<RunOutputs, 'as' | 'host' | 'folder' | 'base' | 'place'>;
+  /** Where a content is read: `SHA256` in it stands for its hash. */
+  readonly contentUrl: string;
+  /** Whoever the command runs as may change what is put back: in a container that may be anybody. */
+  readonly isForAnybody: boolean;
+}
+
+/** What a host says that has the files of that attempt, or of a later one, itself. */
+export const KEPT = 'nothing is put back: attempt';
+/** What a host says that has put all of it back. */
+export const PUT_BACK = 'put back, as host';
+
+/**
+ * Puts a round back on a host (docs/adr/0124), as the host stored it: it reads the contents itself, compares their SHA-256, and lays
+ * them down when all of them are there. A host that ran that attempt, or a later one, keeps what it has.
+ */
+export function restorePlan(of: RestoreOf, round: RestoredRound): ModulePlan {
+  const list = listOf(round.entries);
+  const script = `${settings(of, round)}${VM_TOKEN}${RESTORE_SCRIPT}`;
+  const files = [{ path: LIST, content: list, mode: 0o600 }];
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([script, list.sha256]))
+    .digest('hex');
+  return { name: RESTORE, fingerprint, check: 'true', steps: [{ name: 'put back', script, files }] };
+}
+
+/** Says in the set-up's log why nothing is put back. */
+export function nothingToRestore(why: string, attempt: number): ModulePlan {
+  const script = `echo ${shellQuote(`restore: ${why}`)}\n`;
+  return { name: RESTORE, fingerprint: `none-${attempt}`, check: 'true', steps: [{ name: 'put back', script }] };
+}
+
+const LIST = '.jobctl/modules/restore.list';
+
+/** Seven fields for each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. */
+function listOf(entries: readonly OutputEntry[]): FileSource {
+  const fields = entries.map((entry) => {
+    const place = [entry.kind, entry.isInOutputDir ? 'dir' : 'base', entry.path];
+    if (entry.kind === 'folder') return [...place, '', '', '', ''];
+    if (entry.kind === 'link') return [...place, entry.target, '', '', ''];
+    const { sha256, size, mode, modifiedAt } = entry;
+    return [...place, sha256, String(size), mode.toString(8), (modifiedAt / 1000).toFixed(3)];
+  });
+  const content = Buffer.from(fields.map((row) => row.map((field) => `${field}\0`).join('')).join(''), 'latin1');
+  return {
+    size: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+    read: async function* (start) {
+      yield content.subarray(start);
+    },
+  };
+}
+
+function settings({ job, attempt, outputs, contentUrl, isForAnybody }: RestoreOf, round: RestoredRound): string {
+  if (/[\s"\\]/.test(contentUrl)) throw new RangeError('URL of outputs: it has a space, a quote or a backslash');
+  const bytes = round.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.size : 0), 0);
+  const count = round.entries.filter(({ kind }) => kind === 'file').length;
+  const what = `${count} ${count === 1 ? 'file' : 'files'} (${sizeText(bytes)}) of attempt ${round.attempt}`;
+  return `job=${shellQuote(job)} attempt=${attempt} stored_by=${round.attempt} host=${outputs.host} bytes=${bytes}
+what=${shellQuote(what)} stored_at=${shellQuote(new Date(round.at).toISOString())}
+as=${outputs.as} object=${shellQuote(contentUrl)} store=${shellQuote(outputs.place)} for_anybody=${isForAnybody ? 'yes' : 'no'}
+dir=${shellPath(outputs.folder)} base=${shellPath(outputs.base)}
+list=$HOME/${LIST}
+`;
+}
+
+/**
+ * In bash, with curl, as what stores them (runner/outputs-program.ts). Contents gather in a folder beside, so that a try that failed is
+ * gone on with. Nothing is written through a symbolic link. In a subshell: steps share a login shell.
+ */
+const RESTORE_SCRIPT = `(
+set -u
+export LC_ALL=C
+stage=$HOME/.jobctl/restore/$job
+fail() { echo "restore: $*"; exit 1; }
+full() { fail "no space left on device: $what do not fit on this host"; }
+
+for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
+  run=\${begun%/begun} ran=\${begun%/begun}
+  ran=\${ran##*-a}
+  case $ran in '' | *[!0-9]*) continue ;; esac
+  [ -f "$begun" ] && [ "$run" = "$HOME/.jobctl/runs/$job-a$ran" ] && [ "$ran" -ge "$stored_by" ] || continue
+  grep -qx "outputs_host=$host" "$run/plan" || continue
+  echo "restore: ${KEPT} $ran ran here as host $host, and its files are on this host"
+  exit 0
+done
+
+kinds=() roots=() paths=() sums=() sizes=() modes=() times=()
+while IFS= read -r -d '' kind && IFS= read -r -d '' root && IFS= read -r -d '' path && IFS= read -r -d '' sum &&
+  IFS= read -r -d '' size && IFS= read -r -d '' mode && IFS= read -r -d '' time; do
+  [ "$root" = dir ] && root=$dir || root=$base
+  kinds+=("$kind") roots+=("$root") paths+=("$path") sums+=("$sum") sizes+=("$size") modes+=("$mode") times+=("$time")
+done < "$list" || fail "the list of files, $list, cannot be read"
+
+# What stands in the way is said before anything is fetched.
+checked=
+for at in "\${!paths[@]}"; do
+  above=\${roots[at]} rest=\${paths[at]}
+  [ "$checked" != "$above/\${rest%/*}" ] || continue
+  checked="$above/\${rest%/*}"
+  while case $rest in */*) ;; *) false ;; esac; do
+    above=$above/\${rest%%/*} rest=\${rest#*/}
+    [ ! -L "$above" ] || fail "\${paths[at]}: $above is a symbolic link on this host; nothing is written through it"
+    [ ! -e "$above" ] || [ -d "$above" ] || fail "\${paths[at]}: $above is no folder on this host"
+  done
+done
+for at in "\${!paths[@]}"; do
+  [ "\${kinds[at]}" = folder ] || [ -L "\${roots[at]}/\${paths[at]}" ] || [ ! -d "\${roots[at]}/\${paths[at]}" ] ||
+    fail "\${paths[at]}: is a folder on this host"
+done
+
+(umask 077 && mkdir -p "$stage") || fail "cannot make $stage"
+exec 8> "$stage.lock"
+flock 8
+
+# Files that are there as they were stored: of an earlier try, or of the bundle.
+declare -A wanted=() of_sum=() size_of=() in_place=() left=() uses=()
+same=()
+while IFS= read -r -d '' size && IFS= read -r -d '' file; do size_of["$file"]=$size; done \\
+  < <(for at in "\${!paths[@]}"; do [ "\${kinds[at]}" != file ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
+    xargs -0 -r sh -c 'find "$@" -maxdepth 0 -type f -printf "%s\\0%p\\0"' sh 2> /dev/null)
+for at in "\${!paths[@]}"; do
+  [ "\${kinds[at]}" = file ] || continue
+  wanted["\${sums[at]}"]=\${sizes[at]} of_sum["\${sums[at]}"]=\${paths[at]}
+  file=\${roots[at]}/\${paths[at]}
+  [ "\${size_of["$file"]:-}" != "\${sizes[at]}" ] || same+=("$file")
+done
+[ \${#same[@]} -eq 0 ] || while IFS= read -r -d '' record; do in_place["\${record:66}"]=\${record:0:64}; done \\
+  < <(printf '%s\\0' "\${same[@]}" | xargs -0 sha256sum -z --)
+need=0
+for at in "\${!paths[@]}"; do
+  [ "\${kinds[at]}" = file ] && [ "\${in_place["\${roots[at]}/\${paths[at]}"]:-}" != "\${sums[at]}" ] || continue
+  uses["\${sums[at]}"]=$((\${uses["\${sums[at]}"]:-0} + 1))
+  [ "\${uses["\${sums[at]}"]}" -gt 1 ] || [ -f "$stage/\${sums[at]}" ] || { left["\${sums[at]}"]=yes need=$((need + sizes[at])); }
+done
+free=$(df -Pk "$stage" | awk 'NR == 2 { print $4 }')
+[ $((need / 1024)) -le "\${free:-$need}" ] || full
+
+curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
+  [ ! -r "$file" ] || { cat "$file"; break; }
+done)
+
+wrong() {
+  rm -f "$stage/$1.part"
+  fail "\${of_sum["$1"]}: what is stored is not what its host stored (SHA-256): somebody has changed \${store}contents/$1"
+}
+
+# Whole parts with the right content become contents.
+take_parts() {
+  local sum size record parts=()
+  for sum in "\${!left[@]}"; do [ "\${wanted["$sum"]}" -gt 0 ] || : > "$stage/$sum.part" || full; done
+  while read -r size sum; do
+    [ -n "\${left["$sum"]:-}" ] || continue
+    got=$((got + size))
+    [ "$size" -le "\${wanted["$sum"]}" ] || wrong "$sum"
+    [ "$size" != "\${wanted["$sum"]}" ] || parts+=("$stage/$sum.part")
+  done < <(find "$stage" -name '*.part' -printf '%s %f\\n' | sed 's/\\.part$//')
+  [ \${#parts[@]} -gt 0 ] || return 0
+  while IFS= read -r -d '' record; do
+    sum=\${record##*/} sum=\${sum%.part}
+    if [ "\${record:0:64}" = "$sum" ]; then mv -f "$stage/$sum.part" "$stage/$sum" && unset "left[$sum]"
+    else wrong "$sum"; fi
+  done < <(printf '%s\\0' "\${parts[@]}" | xargs -0 sha256sum -z --)
+}
+
+# STRIDE NUMBER: curl's configuration for every STRIDE-th of the contents that are left. URLs and the token are in no command line.
+requests() {
+  local number
+  for ((number = $2; number < \${#queue[@]}; number += $1)); do
+    sum=\${queue[number]}
+    [ $number = $2 ] || echo next
+    printf '%s\\nsilent\\nshow-error\\nfail\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\n' "$curlrc"
+    printf 'url = "%s"\\noutput = "%s"\\ncontinue-at = -\\n' "\${object/SHA256/$sum}" "$stage/$sum.part"
+    printf 'write-out = "%s%%{http_code} %s\\\\n"\\n%s\\n' 'said ' "$sum" "$header"
+  done
+}
+# One that is longer than what was stored fills no disk.
+ask() { ulimit -f $((largest / 1024 + 64)); curl --disable --config <(requests "$1" "$2") 2>&1 8>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
+
+tries=0 best=-1 got=0 trouble= is_full= largest=0
+for size in "\${wanted[@]}"; do [ "$size" -le $largest ] || largest=$size; done
+mask=$(umask)
+umask 077
+take_parts
+while [ \${#left[@]} -gt 0 ]; do
+  command -v curl > /dev/null || fail 'this host has no curl, with which stored files are fetched'
+  [ $got -le $best ] || { best=$got tries=0; }
+  [ $tries -lt 4 ] || fail "$trouble; \${#left[@]} of \${#wanted[@]} contents are not here"
+  [ $tries -eq 0 ] || sleep $tries
+  tries=$((tries + 1)) got=0 header= trouble='the store gave no answer'
+  if [ "$as" = service-account ]; then
+    token=$(vm_token)
+    [ -n "$token" ] || { trouble='the VM has no service account with a token'; continue; }
+    header="header = \\"Authorization: Bearer $token\\""
+  fi
+  queue=("\${!left[@]}") width=4
+  [ \${#queue[@]} -ge 4 ] || width=\${#queue[@]}
+  while read -r said code sum; do
+    case "$said $code" in
+      'said 2'* | 'said 000') ;;
+      'said 401' | 'said 403') fail "this host may not read $store (HTTP $code)" ;;
+      'said 404') fail "\${of_sum["$sum"]}: its content is not in the store any more (\${store}contents/$sum, HTTP 404)" ;;
+      # A part that is as long as the content, or longer.
+      'said 416') rm -f "$stage/$sum.part" ;;
+      said*) trouble="the store answers with HTTP $code" ;;
+      'curl: (23)') is_full=yes ;;
+      'curl: (22)') ;;
+      *) trouble="$said $code $sum" ;;
+    esac
+  done < <(for ((number = 0; number < width; number++)); do ask $width $number & done; wait)
+  take_parts
+  [ -z "$is_full" ] || full
+  [ \${#left[@]} -eq 0 ] || [ "$trouble" != 'the store gave no answer' ] || trouble='not all of the contents arrived'
+done
+umask "$mask"
+
+# PATH SHA256 TIME. A file is whole before it has its name.
+put_file() {
+  local from=$stage/$2
+  if [ "\${uses["$2"]}" -gt 1 ]; then
+    from=$1.jobctl-new
+    cp -- "$stage/$2" "$from" || { rm -f -- "$from"; full; }
+  fi
+  uses["$2"]=$((uses["$2"] - 1))
+  touch -d "@$3" "$from" && mv -fT -- "$from" "$1"
+}
+made=
+for at in "\${!paths[@]}"; do
+  place=\${roots[at]}/\${paths[at]}
+  [ "$made" = "\${place%/*}" ] || mkdir -p -- "\${place%/*}" || fail "\${paths[at]}: its folder cannot be made"
+  made=\${place%/*}
+  case \${kinds[at]} in
+    file)
+      if [ "\${in_place["$place"]:-}" = "\${sums[at]}" ]; then touch -d "@\${times[at]}" "$place"; else put_file "$place" "\${sums[at]}" "\${times[at]}"; fi ;;
+    folder) mkdir -p -- "$place" ;;
+    link) rm -f -- "$place.jobctl-new" && ln -s -- "\${sums[at]}" "$place.jobctl-new" && mv -fT -- "$place.jobctl-new" "$place" ;;
+  esac || fail "\${paths[at]}: cannot be written on this host"
+done
+for mode in $(printf '%s\\n' "\${modes[@]}" | sort -u); do
+  for at in "\${!paths[@]}"; do [ "\${modes[at]}" != "$mode" ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
+    xargs -0 -r chmod "$mode" -- || fail "mode $mode could not be set"
+done
+[ $for_anybody = no ] || [ ! -d "$dir" ] || chmod -R a+rwX "$dir" 2> /dev/null
+rm -rf "$stage" "$stage.lock" "$list"
+echo "restore: $what ${PUT_BACK} $host stored them at $stored_at"
+)
+`;

@@ -1,0 +1,70 @@
+/**
+ * Whether a path of stored outputs is of these patterns, or below what they name: bash's own rules for `*`, `?`, `**` and hidden names.
+ * A bracket expression stands for any one character here, which is wider. Linear in path and pattern: both come from outside.
+ * @param path with a character for each byte, as bash compares them
+ */
+export function isNamedOutput(path: string, patterns: readonly string[]): boolean {
+  const parts = path.split('/');
+  return patterns.some((pattern) => matchesBeginning(parts, bytesText(pattern).replace(/\/+$/, '').split('/')));
+}
+
+/** Whether the pattern names the path itself or a folder above it. */
+function matchesBeginning(parts: readonly string[], pattern: readonly string[]): boolean {
+  let places = reach(new Set([0]), pattern);
+  for (const [at, part] of parts.entries()) {
+    // No pattern names the folder that all paths begin in.
+    if (at > 0 && places.has(pattern.length)) return true;
+    const next = [...places].flatMap((place) => {
+      const piece = pattern[place];
+      if (piece === undefined) return [];
+      if (piece === '**') return part.startsWith('.') ? [] : [place, place + 1];
+      return matchesPart(part, tokensOf(piece)) ? [place + 1] : [];
+    });
+    places = reach(new Set(next), pattern);
+  }
+  return places.has(pattern.length);
+}
+
+/** `**` stands for no folder too. */
+function reach(places: ReadonlySet<number>, pattern: readonly string[]): ReadonlySet<number> {
+  const all = new Set<number>();
+  for (const first of places)
+    for (let place = first; !all.has(place); place++) {
+      all.add(place);
+      if (pattern[place] !== '**') break;
+    }
+  return all;
+}
+
+/** A literal character, any one, or any number of any. */
+type Token = { readonly is: string } | 'one' | 'many';
+
+function tokensOf(piece: string): readonly Token[] {
+  const found = piece.match(/\\[\s\S]|\[[!^]?\]?(?:\[:\w+:\]|[^\]])*\]|[\s\S]/g) ?? [];
+  return found.map((text) => {
+    if (text === '*') return 'many';
+    if (text === '?' || (text.length > 1 && text.startsWith('['))) return 'one';
+    return { is: text.length > 1 ? text.slice(1) : text };
+  });
+}
+
+function matchesPart(part: string, tokens: readonly Token[]): boolean {
+  const [first] = tokens;
+  if (part.startsWith('.') && !(typeof first === 'object' && first.is === '.')) return false;
+  let [at, place, star, from] = [0, 0, -1, 0];
+  while (at < part.length) {
+    const token = tokens[place];
+    if (token === 'many') [star, from, place] = [place, at, place + 1];
+    else if (token !== undefined && (token === 'one' || token.is === part[at])) [at, place] = [at + 1, place + 1];
+    else if (star === -1) return false;
+    else [from, at, place] = [from + 1, from + 1, star + 1];
+  }
+  return tokens.slice(place).every((token) => token === 'many');
+}
+
+/** A character for each byte of its UTF-8. */
+function bytesText(text: string): string {
+  let bytes = '';
+  for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
+}
