@@ -302,7 +302,7 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   sbatch: (args) => ({
     whose: SLURMS,
     lines: [line('submit', '--tpu', DEFAULT_TPU, '--', 'bash', plain(args)[0] ?? 'train.sh')],
-    notes: ['--tpu says which TPU slice; lines #SBATCH are not read, `jobctl submit --help` has the flags'],
+    notes: ['--tpu says which TPU slice; lines #SBATCH are not read'],
   }),
   sacct: () => ({ whose: SLURMS, lines: [line('list', '--all', '--since', '7d')] }),
   srun: (args, command) => readRun([], command ?? (args.length === 0 ? undefined : args)),
@@ -319,7 +319,7 @@ const OTHERS: Readonly<Record<string, Reader>> = {
       ? {
           whose: ANOTHERS,
           lines: [line('dev', 'down')],
-          notes: ['it ends the local stack; `jobctl delete JOB` ends a job'],
+          notes: ['it ends the local stack; `delete JOB` ends a job'],
         }
       : as(SKYPILOTS, 'delete')(args, undefined),
   cost: () => ({
@@ -341,7 +341,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     quota: () => ({
       whose: JOBMANS,
       lines: [line('doctor', '--gcp')],
-      notes: ["it looks at Google's quota, zone by zone; `jobctl quota show` is what the pool divides"],
+      notes: ["it looks at Google's quota, zone by zone; `quota show` is what the pool divides"],
     }),
   },
   sky: {
@@ -352,7 +352,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   gcp: {
     auth: () => ({
       whose: AXLEARNS,
-      notes: ["Google's own: gcloud auth application-default login; of a jobctl serve: `jobctl login`"],
+      notes: ["Google's own: gcloud auth application-default login; of a jobctl serve: the verb login"],
     }),
     config: ([action = '']) => ({
       whose: AXLEARNS,
@@ -364,7 +364,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     tpu: () => ({
       whose: AXLEARNS,
       lines: [line('list')],
-      notes: ['slices are made and deleted for jobs; `jobctl status JOB` shows those of one'],
+      notes: ['slices are made and deleted for jobs; `status JOB` shows those of one'],
     }),
     vm: ([action = '']) => bastionAnswer(['create', 'start', 'stop', 'delete'].includes(action) ? [action] : []),
     dataflow: () => ({ whose: AXLEARNS, notes: ['jobs of Dataflow are not for jobctl'] }),
