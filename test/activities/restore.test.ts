@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { commandHostsOf } from '../../activities/attempt/attempt-hosts.js';
 import { Restore } from '../../activities/attempt/restore.js';
-import { KEPT, PUT_BACK } from '../../cloud/hosts/restore-plan.js';
+import { KEPT, PUT_BACK } from '../../domain/modules/restore.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
@@ -57,7 +57,7 @@ function restoreOf(
 async function scriptFor(stored: Readonly<Record<string, string>>, host = 0, more = {}): Promise<string> {
   const { restore, hosts } = restoreOf(stored, more);
   const find = () => restore!.planFor(hosts[host]!);
-  const plan = (await new MockActivityEnvironment().run(find)) as ModulePlan | undefined;
+  const plan = await new MockActivityEnvironment().run<[], ModulePlan | undefined, typeof find>(find);
   return plan?.steps[0]?.script ?? '';
 }
 

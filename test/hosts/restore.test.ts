@@ -127,7 +127,7 @@ describe('what a host stored, put back on another before the next attempt', func
     const restore = Restore.of(port(), input);
     assert.ok(restore, 'this attempt gets something back');
     const find = (): Promise<ModulePlan | undefined> => restore.planFor(hostOf(input, host));
-    const plan = (await new MockActivityEnvironment().run(find)) as ModulePlan | undefined;
+    const plan = await new MockActivityEnvironment().run<[], ModulePlan | undefined, typeof find>(find);
     assert.ok(plan, 'and this host');
     return plan;
   };
