@@ -16,10 +16,7 @@ const manifest = (whole: boolean, entries: readonly object[] = [FILE]): string =
 };
 
 /** @param stored manifests by attempt and host, `1/0` */
-function restoreOf(
-  stored: Readonly<Record<string, string>>,
-  { attempt = 4, restore = true, hosts = 'all' as unknown } = {},
-) {
+function restoreOf(stored: Readonly<Record<string, string>>, { attempt = 4, restore = true } = {}) {
   const objects = new Map(
     Object.entries(stored).map(([place, text]) => {
       const [number, host] = place.split('/').map(Number);
@@ -45,7 +42,7 @@ function restoreOf(
     spec: {
       modules: ['command'],
       slices: 2,
-      command: { run: 'true', hosts },
+      command: { run: 'true', hosts: 'all' },
       outputs: { patterns: ['out'], everySeconds: 600, waitSeconds: 600, ...(restore && { restore: true }) },
     },
     settings: { loginUser: 'ann' },
