@@ -1,10 +1,18 @@
-import { nothingToRestore, type RestoredRound, KEPT, PUT_BACK, restorePlan } from '../../cloud/hosts/restore-plan.js';
-import { Semaphore } from '../../cloud/hosts/semaphore.js';
+import { createHash } from 'node:crypto';
 import { objectPlace, ObjectTooLong, readAtMost, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { isNamedOutput } from '../../domain/output-patterns.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { commandContainer } from '../../domain/modules/command.js';
+import {
+  KEPT,
+  nothingToRestore,
+  PUT_BACK,
+  restoreList,
+  type RestoredRound,
+  restorePlan,
+} from '../../domain/modules/restore.js';
+import type { FileSource } from '../../domain/file-source.js';
 import { type HostRestored, restoredText } from '../../domain/restored.js';
 import {
   manifestPlace,
@@ -29,7 +37,7 @@ const MOST_HEARD = 1_000;
 export class Restore {
   readonly #store: StorePort;
   readonly #input: AttemptInput;
-  readonly #reads = new Semaphore(WIDTH);
+  readonly #lanes: Promise<unknown>[] = Array.from({ length: WIDTH }, () => Promise.resolve());
   readonly #restored = new Map<number, HostRestored>();
   readonly #heard = new Map<number, string>();
   #attempts: Promise<ReadonlyMap<number, readonly number[]>> | undefined;
@@ -49,7 +57,7 @@ export class Restore {
   /** Undefined for a host that does not run the command. @throws ManifestWrong */
   async planFor(host: AttemptHost): Promise<ModulePlan | undefined> {
     if (!commandHostsOf(this.#input).some(({ number }) => number === host.number)) return undefined;
-    const found = await this.#reads.run(() => readPatiently(this.#input, () => this.#lastWhole(host.number)));
+    const found = await this.#inLane(host.number, () => readPatiently(this.#input, () => this.#lastWhole(host.number)));
     if (found === undefined) {
       this.#restored.set(host.number, { kind: 'nothing' });
       const why = `nothing is put back: no attempt has stored its files as they were at one moment (host ${host.number})`;
@@ -61,6 +69,7 @@ export class Restore {
       ...{ kind: 'restored', attempt: found.attempt, at: found.at, files: files.length, bytes },
     });
     const { job, attempt, spec } = this.#input;
+    const list = listSource(restoreList(found.entries));
     return restorePlan(
       {
         job: job.id,
@@ -70,6 +79,8 @@ export class Restore {
         isForAnybody: commandContainer(spec) !== undefined,
       },
       found,
+      list,
+      { sha256 },
     );
   }
 
@@ -86,6 +97,13 @@ export class Restore {
       return restored.kind === 'nothing' || heard.includes(PUT_BACK) ? [[host, restored] as const] : [];
     });
     return restoredText(new Map<number, HostRestored>(ended));
+  }
+
+  #inLane<T>(number: number, read: () => Promise<T>): Promise<T> {
+    const lane = number % WIDTH;
+    const reading = (this.#lanes[lane] ?? Promise.resolve()).then(read, read);
+    this.#lanes[lane] = reading.catch(() => undefined);
+    return reading;
   }
 
   /** The newest round of a host that is whole and has files. @throws ManifestWrong */
@@ -135,4 +153,17 @@ export class Restore {
     this.#attempts = undefined;
     throw error;
   }
+}
+
+const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+
+function listSource(text: string): FileSource {
+  const content = Buffer.from(text, 'latin1');
+  return {
+    size: content.length,
+    sha256: sha256(content),
+    read: async function* (start) {
+      yield content.subarray(start);
+    },
+  };
 }

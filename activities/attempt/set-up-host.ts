@@ -8,7 +8,7 @@ import {
   RunnerFailed,
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
-import { RESTORE } from '../../cloud/hosts/restore-plan.js';
+import { RESTORE } from '../../domain/modules/restore.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';

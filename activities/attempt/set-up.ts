@@ -1,5 +1,5 @@
 import { type HostTarget, HostUnfit } from '../../cloud/hosts/port.js';
-import { RESTORE } from '../../cloud/hosts/restore-plan.js';
+import { RESTORE } from '../../domain/modules/restore.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';

@@ -31,3 +31,12 @@ export const ANOTHER_SECOND = `another_second() {
 
 /** Before a text of the user's: `python3 train.py | tee log` fails if train.py does (docs/adr/0123). */
 export const PIPEFAIL = 'set -o pipefail; ';
+
+/** `vm_token` prints the token of the VM's service account, or nothing if it has none. Of the on-host runner too. */
+export const VM_TOKEN = `
+vm_token() {
+  curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
+    "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token" |
+    sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p'
+}
+`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { commandHostsOf } from '../../activities/attempt/attempt-hosts.js';
 import { Restore } from '../../activities/attempt/restore.js';
-import { KEPT, PUT_BACK } from '../../cloud/hosts/restore-plan.js';
+import { KEPT, PUT_BACK } from '../../domain/modules/restore.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
@@ -16,10 +16,7 @@ const manifest = (whole: boolean, entries: readonly object[] = [FILE]): string =
 };
 
 /** @param stored manifests by attempt and host, `1/0` */
-function restoreOf(
-  stored: Readonly<Record<string, string>>,
-  { attempt = 4, restore = true, hosts = 'all' as unknown } = {},
-) {
+function restoreOf(stored: Readonly<Record<string, string>>, { attempt = 4, restore = true } = {}) {
   const objects = new Map(
     Object.entries(stored).map(([place, text]) => {
       const [number, host] = place.split('/').map(Number);
@@ -45,7 +42,7 @@ function restoreOf(
     spec: {
       modules: ['command'],
       slices: 2,
-      command: { run: 'true', hosts },
+      command: { run: 'true', hosts: 'all' },
       outputs: { patterns: ['out'], everySeconds: 600, waitSeconds: 600, ...(restore && { restore: true }) },
     },
     settings: { loginUser: 'ann' },
@@ -57,7 +54,7 @@ function restoreOf(
 async function scriptFor(stored: Readonly<Record<string, string>>, host = 0, more = {}): Promise<string> {
   const { restore, hosts } = restoreOf(stored, more);
   const find = () => restore!.planFor(hosts[host]!);
-  const plan = (await new MockActivityEnvironment().run(find)) as ModulePlan | undefined;
+  const plan = await new MockActivityEnvironment().run<[], ModulePlan | undefined, typeof find>(find);
   return plan?.steps[0]?.script ?? '';
 }
 

@@ -116,7 +116,9 @@ describe('jobctl init', function () {
         'train.py':
           "import os\nos.makedirs('./checkpoints', exist_ok=True)\nopen('out/model.json', 'w')\nprint('outer/x', 'results')\n",
       },
-      want: [/\n# Stored in the bucket .*\noutputs:\n {2}paths: \[checkpoints, out\]\n {2}every: 5m .*\n {2}restore: true /],
+      want: [
+        /\n# Stored in the bucket .*\noutputs:\n {2}paths: \[checkpoints, out\]\n {2}every: 5m .*\n {2}restore: true /,
+      ],
       modules: /bundle, command/,
     },
     'flags in the place of questions': {

@@ -96,7 +96,7 @@ describe('the file that jobctl init writes for a program with checkpoints', func
       /^restored 1 file \(\d+ B\) of attempt [12] on 1 host, as stored at \d\d:\d\d:\d\dZ/.test(text),
     );
     assert.equal(told.length, 2, events.join('\n'));
-    const log = await user.run('logs', 'twice', '--module', 'restore', '--attempt', '3');
+    const log = await user.run('logs', 'twice', '--module', 'outputs.restore', '--attempt', '3');
     assert.match(log.stdout, /restore: 1 file \(\d+ B\) of attempt 2 put back, as host 0 stored them at /, log.stderr);
     await cloudIsEmpty(admin);
   });

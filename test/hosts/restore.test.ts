@@ -127,7 +127,7 @@ describe('what a host stored, put back on another before the next attempt', func
     const restore = Restore.of(port(), input);
     assert.ok(restore, 'this attempt gets something back');
     const find = (): Promise<ModulePlan | undefined> => restore.planFor(hostOf(input, host));
-    const plan = (await new MockActivityEnvironment().run(find)) as ModulePlan | undefined;
+    const plan = await new MockActivityEnvironment().run<[], ModulePlan | undefined, typeof find>(find);
     assert.ok(plan, 'and this host');
     return plan;
   };
@@ -203,6 +203,8 @@ describe('what a host stored, put back on another before the next attempt', func
       });
       writeFileSync(join(session.host.home, 'go'), '');
       await until('the new a is stored', () => read(outputContentObject(job, sha('A2'))));
+      const state = `.jobctl/runs/${job}-a1/outputs/state`;
+      await until('the round is given up', () => session.read(state).includes('HTTP 503'));
       // The host ends here, with all of its processes.
     });
     await store.cloud.ask(`${store.cloud.endpoints.admin}/admin/refuse`, { method: 'DELETE' });

@@ -1,4 +1,4 @@
-import { VM_TOKEN } from './vm-token.js';
+import { VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**
  * What a host writes into the store itself, over a way that is not the worker's. While a run lasts: its sign of life, again and

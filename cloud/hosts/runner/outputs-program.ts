@@ -1,5 +1,5 @@
 import { OUTPUTS_SCAN } from './outputs-scan.js';
-import { VM_TOKEN } from './vm-token.js';
+import { VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**
  * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,

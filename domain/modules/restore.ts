@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
-import type { FileSource } from '../../domain/file-source.js';
-import type { ModulePlan } from '../../domain/modules/module.js';
-import { shellPath, shellQuote } from '../../domain/shell-quote.js';
-import type { OutputEntry } from '../../domain/stored-outputs.js';
-import { sizeText } from '../../domain/units.js';
-import type { RunOutputs } from './port.js';
-import { VM_TOKEN } from './runner/vm-token.js';
+import type { FileSource } from '../file-source.js';
+import { shellPath, shellQuote } from '../shell-quote.js';
+import type { OutputEntry } from '../stored-outputs.js';
+import { count, sizeText } from '../units.js';
+import { VM_TOKEN } from './host-scripts.js';
+import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
-/** In the set-up's record and logs. No module of a job file has this name. */
-export const RESTORE = 'restore';
+/** In the set-up's record and logs: the key that asks for it. With its dot it is no name that a job file can give a module. */
+export const RESTORE = 'outputs.restore';
 
 export interface RestoredRound {
   /** The attempt that stored it. */
@@ -23,7 +21,14 @@ export interface RestoreOf {
   readonly job: string;
   /** The one that is set up. */
   readonly attempt: number;
-  readonly outputs: Pick<RunOutputs, 'as' | 'host' | 'folder' | 'base' | 'place'>;
+  /** As it stores its own (`RunOutputs` of cloud/hosts/port.ts). */
+  readonly outputs: {
+    readonly as: string;
+    readonly host: number;
+    readonly folder: string;
+    readonly base: string;
+    readonly place: string;
+  };
   /** Where a content is read: `SHA256` in it stands for its hash. */
   readonly contentUrl: string;
   /** Whoever the command runs as may change what is put back: in a container that may be anybody. */
@@ -38,14 +43,17 @@ export const PUT_BACK = 'put back, as host';
 /**
  * Puts a round back on a host (docs/adr/0124), as the host stored it: it reads the contents itself, compares their SHA-256, and lays
  * them down when all of them are there. A host that ran that attempt, or a later one, keeps what it has.
+ * @param list `restoreList` of the round
  */
-export function restorePlan(of: RestoreOf, round: RestoredRound): ModulePlan {
-  const list = listOf(round.entries);
+export function restorePlan(
+  of: RestoreOf,
+  round: RestoredRound,
+  list: FileSource,
+  sources: Pick<PlanSources, 'sha256'>,
+): ModulePlan {
   const script = `${settings(of, round)}${VM_TOKEN}${RESTORE_SCRIPT}`;
   const files = [{ path: LIST, content: list, mode: 0o600 }];
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([script, list.sha256]))
-    .digest('hex');
+  const fingerprint = fingerprintOf(sources, script, list.sha256);
   return { name: RESTORE, fingerprint, check: 'true', steps: [{ name: 'put back', script, files }] };
 }
 
@@ -57,8 +65,11 @@ export function nothingToRestore(why: string, attempt: number): ModulePlan {
 
 const LIST = '.jobctl/modules/restore.list';
 
-/** Seven fields for each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. */
-function listOf(entries: readonly OutputEntry[]): FileSource {
+/**
+ * For the host: seven fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. A character of the
+ * text is a byte of the list.
+ */
+export function restoreList(entries: readonly OutputEntry[]): string {
   const fields = entries.map((entry) => {
     const place = [entry.kind, entry.isInOutputDir ? 'dir' : 'base', entry.path];
     if (entry.kind === 'folder') return [...place, '', '', '', ''];
@@ -66,21 +77,14 @@ function listOf(entries: readonly OutputEntry[]): FileSource {
     const { sha256, size, mode, modifiedAt } = entry;
     return [...place, sha256, String(size), mode.toString(8), (modifiedAt / 1000).toFixed(3)];
   });
-  const content = Buffer.from(fields.map((row) => row.map((field) => `${field}\0`).join('')).join(''), 'latin1');
-  return {
-    size: content.length,
-    sha256: createHash('sha256').update(content).digest('hex'),
-    read: async function* (start) {
-      yield content.subarray(start);
-    },
-  };
+  return fields.map((row) => row.map((field) => `${field}\0`).join('')).join('');
 }
 
 function settings({ job, attempt, outputs, contentUrl, isForAnybody }: RestoreOf, round: RestoredRound): string {
   if (/[\s"\\]/.test(contentUrl)) throw new RangeError('URL of outputs: it has a space, a quote or a backslash');
   const bytes = round.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.size : 0), 0);
-  const count = round.entries.filter(({ kind }) => kind === 'file').length;
-  const what = `${count} ${count === 1 ? 'file' : 'files'} (${sizeText(bytes)}) of attempt ${round.attempt}`;
+  const files = round.entries.filter(({ kind }) => kind === 'file').length;
+  const what = `${count(files, 'file')} (${sizeText(bytes)}) of attempt ${round.attempt}`;
   return `job=${shellQuote(job)} attempt=${attempt} stored_by=${round.attempt} host=${outputs.host} bytes=${bytes}
 what=${shellQuote(what)} stored_at=${shellQuote(new Date(round.at).toISOString())}
 as=${outputs.as} object=${shellQuote(contentUrl)} store=${shellQuote(outputs.place)} for_anybody=${isForAnybody ? 'yes' : 'no'}
