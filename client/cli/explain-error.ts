@@ -54,7 +54,9 @@ function byName(error: Error): Explained {
       return told(
         ExitCode.Unavailable,
         ...remedyOf(error),
-        'start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)',
+        ...((error as { isTemporalThere?: true }).isTemporalThere === true
+          ? []
+          : ['start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)']),
       );
     case 'TemporalRefused':
     case 'ServerRefused':
