@@ -109,6 +109,11 @@ export class TemporalUnreachable extends WithRemedy {
   override readonly name = 'TemporalUnreachable';
 }
 
+/** Temporal answers, and no worker does. */
+export class NoWorkerAnswers extends TemporalUnreachable {
+  readonly isTemporalThere = true;
+}
+
 /** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
 export class TemporalRefused extends WithRemedy {
   override readonly name = 'TemporalRefused';

@@ -1,6 +1,6 @@
 import { SUFFIX_PATTERN } from '../domain/identity.js';
 import { JobPhase } from '../domain/job-state.js';
-import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import type { JobRow, ShownPhase } from './job-rows.js';
@@ -54,7 +54,10 @@ export function queryOf(filter: JobFilter): string {
     "ExecutionStatus != 'ContinuedAsNew'",
     ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${queryText(value)}`])),
     ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${queryText(prefix)}`]),
-    ...(ids === undefined ? [] : [`WorkflowId IN (${list(ids)})`]),
+    // What was refused was no job: it is shown to whoever names it.
+    ...(ids === undefined
+      ? [`(JobPhase IS NULL OR JobPhase != '${REFUSED_PHASE}')`]
+      : [`WorkflowId IN (${list(ids)})`]),
     ...(state === undefined ? [] : [state === 'open' ? IS_OPEN : HAS_ENDED]),
     // SQL stores compare an open workflow's missing CloseTime as if it were in the far future.
     ...(since === undefined ? [] : [`(StartTime >= ${time(since)} OR (${HAS_ENDED} AND CloseTime >= ${time(since)}))`]),

@@ -9,7 +9,7 @@ import {
 } from '../contract/machines.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { FailureType } from '../domain/failure-types.js';
-import { MachineNotFound, PoolRefused, TemporalUnreachable } from './errors.js';
+import { MachineNotFound, NoWorkerAnswers, PoolRefused } from './errors.js';
 import { innermost } from './update-answer.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
@@ -65,7 +65,7 @@ export class TemporalMachines implements MachinesClient {
     ]);
     if (!(failure instanceof WorkflowFailedError)) throw failure;
     if (failure.cause instanceof TimeoutFailure)
-      throw new TemporalUnreachable(
+      throw new NoWorkerAnswers(
         `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
         'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
       );

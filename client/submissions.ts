@@ -14,7 +14,7 @@ import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
 import { inputSizeProblem } from '../domain/job-input-size.js';
 import { formatProblems, showValue } from '../domain/problem.js';
-import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/search-attributes.js';
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
@@ -98,13 +98,23 @@ export class Submissions {
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
     if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
-    const { memo } = await describeJob(this.#parts, id);
+    const { memo, searchAttributes } = await describeJob(this.#parts, id);
+    // Nothing was done or stored for it. A job that somebody starts under the name meanwhile is not closed as failed at once.
+    const isFree = searchAttributes['JobPhase']?.[0] === REFUSED_PHASE;
+    if (isFree && (await this.#start(id, spec, input, hash, 'ALLOW_DUPLICATE_FAILED_ONLY')))
+      return { id, spec, isNew: true };
     if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
     return { id, spec, isNew: false };
   }
 
   /** False: the id is in use, by a running or a finished job. */
-  async #start(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<boolean> {
+  async #start(
+    id: string,
+    spec: JobSpec,
+    input: JobInput,
+    hash: string,
+    workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE',
+  ): Promise<boolean> {
     const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
       await import('@temporalio/common');
     const slice = formatSlices(spec);
@@ -130,7 +140,7 @@ export class Submissions {
             key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
             value,
           })),
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          workflowIdReusePolicy,
           workflowIdConflictPolicy: 'FAIL',
           staticSummary: `${spec.name}: ${slice} for ${attributes.JobUser}`,
         }),

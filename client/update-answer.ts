@@ -1,6 +1,6 @@
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/failure-types.js';
-import { TemporalUnreachable } from './errors.js';
+import { NoWorkerAnswers } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
 /** What an update ends with where no worker is there: it may still be done later, so it says that. */
@@ -42,7 +42,7 @@ async function inOurWords<T>(
     }
     if (error instanceof WorkflowNotFoundError) throw notFound();
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-      throw new TemporalUnreachable(
+      throw new NoWorkerAnswers(
         `no worker answered for ${whom} within ${CALL_TIMEOUT_MS / 1000} s; it may still be done when one is up`,
         'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
       );

@@ -3,6 +3,8 @@
  * (DESIGN.md 7). They are never encrypted.
  */
 export const JOB_SEARCH_ATTRIBUTES = ['JobProject', 'JobUser', 'JobPhase', 'JobAccelerator', 'JobPool'] as const;
+/** `JobPhase` of what was refused before it was a job: lists leave it out, and its id is free (docs/adr/0125). */
+export const REFUSED_PHASE = 'refused';
 export type JobSearchAttribute = (typeof JOB_SEARCH_ATTRIBUTES)[number];
 
 /** `temporal.api.enums.v1.IndexedValueType`, by number. */

@@ -22,7 +22,7 @@ import { userInfo } from 'node:os';
 const HEAD = `# Coming from JobMan, AXLearn or launch
 
 This page is for users of JobMan v2, of AXLearn's Bastion and of Astera's launch: what each command line, key and variable is called in jobctl, and what is lost.
-It is written by \`npx tsx scripts/write-migrating.ts\` from \`client/cli/migrating\`, which is the code that answers these command lines; each row is a test.
+The program that answers these command lines wrote the page, and each row is tested.
 
 Type what you are used to, with \`jobctl\` in place of the old name. The line runs, or the message holds the line that does the same, with your own values in it:
 \`\`\`

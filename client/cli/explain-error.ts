@@ -37,7 +37,12 @@ function byName(error: Error): Explained {
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));
     case 'JobNotFound':
-      return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
+      return told(
+        ExitCode.NotFound,
+        /[*?]/.test(String(id))
+          ? `a pattern goes behind --name: jobctl list --name '${id}'`
+          : '`jobctl list` shows the jobs that are there',
+      );
     case 'JobNameTaken':
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'MachineNotFound':
@@ -54,7 +59,9 @@ function byName(error: Error): Explained {
       return told(
         ExitCode.Unavailable,
         ...remedyOf(error),
-        'start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)',
+        ...((error as { isTemporalThere?: true }).isTemporalThere === true
+          ? []
+          : ['start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)']),
       );
     case 'TemporalRefused':
     case 'ServerRefused':

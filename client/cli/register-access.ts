@@ -12,7 +12,7 @@ Examples:
 
 /** Who may do what, of a `jobctl serve`. */
 export function registerAccess(program: Command, invocation: Invocation): void {
-  const access = program.command('access').description('see what you may do, by the access table of a server');
+  const access = program.command('access').description("explain what a server's access table allows you");
   access.addHelpText('after', '\nExample:\n  jobctl access explain --job train-7f3k\n');
   const command = access
     .command('explain')

@@ -40,7 +40,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   app.removeContentTypeParser('text/plain');
   app.addHook('onRequest', async ({ raw, url }) => {
     const headers = callHeaders(raw.headers, () => isOwnLogin(raw.socket));
-    if (url !== READY && !parts.access.control.isOwner(headers)) throw unknownCaller(parts.access.own.tokenFile);
+    if (url !== READY && !parts.access.control.isOwner(headers)) throw unknownCaller(parts.access.own.headerFile);
   });
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));
   app.setNotFoundHandler((request) => {
@@ -76,8 +76,8 @@ const readiness = (trouble?: string) => ({
 /** Asked without a token by whoever waits for a rehearsal: what answers there may yet be a stranger, who must not learn it. */
 const READY = '/admin/ready';
 
-function unknownCaller(tokenFile: string): AdminError {
-  const text = `the token of this rehearsal is missing or wrong; it is in ${tokenFile}: curl -H @FILE takes the header beside it`;
+function unknownCaller(headerFile: string): AdminError {
+  const text = `the token of this rehearsal is missing or wrong; curl -H @${headerFile} sends it`;
   return new AdminError(401, text);
 }
 

@@ -49,6 +49,8 @@ describe('the command cloud-tpu-rehearsal', function () {
         `${rest}/v2/projects/p/locations`,
       ]).toString();
     assert.deepEqual([curl('-H', `@${headerFile}`), curl()], ['200', '401']);
+    const refused = await (await fetch(`${served.endpoints.admin}/admin/status`)).text();
+    assert.ok(refused.includes(`curl -H @${headerFile} sends it`), refused);
     assert.ok(stdout.includes(`# curl: -H @${headerFile}`), stdout);
     assert.ok(stdout.includes(`export CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=${tokenFile}\n`), stdout);
     assert.equal(stdout.includes(`--ssh-flag='-p ${sshPort}'`), sshPort !== 22);

@@ -53,11 +53,14 @@ export const BAD_QUOTA: Readonly<Record<string, BadInput>> = {
     'quota drain: asks every job of the pool to give its chips back, and there is no terminal to confirm it on',
     '  say --yes if that is meant; `jobctl quota freeze` grants nothing new and touches nothing that runs',
   ),
-  'apply without a terminal and without --yes': refused(
-    ['apply', 'FILE'],
-    'quota apply: asks before it changes anything, and there is no terminal to ask on',
-    '  `jobctl quota plan` shows what a file would change; --yes applies it without a question',
-  ),
+  'apply without a terminal and without --yes': {
+    ...refused(
+      ['apply', 'FILE'],
+      'quota apply: asks before it changes anything, and there is no terminal to ask on',
+      '  `jobctl quota plan` shows what a file would change; --yes applies it without a question',
+    ),
+    text: GOOD,
+  },
   'apply of nothing': refused(
     ['apply', '--yes'],
     'quota apply: no file was named',

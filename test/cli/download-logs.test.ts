@@ -199,6 +199,15 @@ describe('download --logs', function () {
     assert.equal(existsSync(to()), false);
   });
 
+  it('names a folder that cannot be made, once', async () => {
+    await addJob();
+    await put('command', 0, 0, 'log\n');
+    await put('venv', 0, 0, 'log\n');
+    const { exitCode, stderr } = await as('alice', 'download', job, '/proc/x', '--logs');
+    assert.notEqual(exitCode, 0);
+    assert.equal(stderr.split('/proc/x').length, 2, stderr);
+  });
+
   it('is refused to who may not read the logs, and makes no folder', async () => {
     await addJob();
     await put('command', 0, 0, 'log\n');

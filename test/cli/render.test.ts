@@ -66,7 +66,15 @@ describe('widths', () => {
     assert.deepEqual(wrapToWidth('', 4), ['']);
   });
   it('what a terminal would obey is shown in a foreign text, and not done', () => {
-    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b\\u001b[31mc\\u0007');
+    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a; b\\u001b[31mc\\u0007');
+    // What an indented line begins with is never read as the end of the one before.
+    for (const [text, want] of [
+      ['no pool file\n  write such', 'no pool file; write such'],
+      ['a.\n  b\n', 'a. b'],
+      ['a:\n  b\n  c', 'a: b; c'],
+      ['a\nb', 'a b'],
+    ] as const)
+      assert.equal(oneLine(text), want);
   });
 });
 

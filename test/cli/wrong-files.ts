@@ -121,6 +121,11 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\ncommand: {run: [python3, train.py]}\n',
     'FILE:2:16: run: ["python3","train.py"] is not text\n  a line is wanted: python3 train.py',
   ),
+  'a command whose text counts twice, as submit counts': wrong(
+    `name: t\ntpu: {accelerator: v5litepod-16, zone: us-central1-a}\ncommand:\n  run: ${'x'.repeat(200_000)}\n`,
+    'FILE: input: the job is 400202 bytes of JSON, and 393216 are the most',
+    '  put long values into a file of the job (files:, bundle:), which goes through the bucket; `env` is for short ones',
+  ),
   'a command that is empty': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  zone: us-central1-a\ncommand:\n  run: ""\n',
     "FILE:5:8: run: '' is not text of one character or more",

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { explainError } from '../../client/cli/explain-error.js';
 import { connectTemporal } from '../../client/connect.js';
+import { JobNotFound, NoWorkerAnswers, TemporalUnreachable } from '../../client/errors.js';
 
 describe('the API key of a connection to Temporal', function () {
   this.timeout(30_000);
@@ -44,4 +46,15 @@ describe('the API key of a connection to Temporal', function () {
     Object.assign(process.env, { ...VARIABLES, TEMPORAL_API_KEY: 'of-a-variable' });
     assert.equal(await sent(), 'Bearer of-a-variable');
   });
+});
+
+it('where no worker answers, nobody is sent to look for Temporal', () => {
+  const [no, yes] = [NoWorkerAnswers, TemporalUnreachable].map((Kind) => explainError(new Kind('x', 'remedy'), false));
+  assert.deepEqual(no, { exitCode: 5, text: 'x\n  remedy' });
+  assert.match(yes?.text ?? '', /^x\n {2}remedy\n {2}start one with `jobctl dev up`, or set TEMPORAL_ADDRESS/);
+});
+
+it('a pattern in the place of an id is told where it goes', () => {
+  const { text } = explainError(new JobNotFound('sw-*', 'here'), false);
+  assert.equal(text, "no job 'sw-*' here\n  a pattern goes behind --name: jobctl list --name 'sw-*'");
 });

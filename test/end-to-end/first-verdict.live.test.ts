@@ -105,9 +105,28 @@ describe('the first verdict on a job that is submitted', function () {
     assert.deepEqual([code, stdout], [4, 'big\n'], stderr);
     assert.deepEqual(behindHeader(stderr, header('big', 'v5litepod-32 spot   32 chips on 8 hosts')), [
       `big was refused: ${CAN_NEVER}`,
-      '  it has ended as failed, and nothing of it runs; submit again under another --name, since this one is taken',
+      '  nothing of it runs, and its name is free; submit again when that is mended',
     ]);
     assert.equal((await stack.jobs.row('big')).phase, 'failed');
+  });
+
+  it('is no row of the board, and burns no name: the same name takes another content', async () => {
+    const again = await submit('mended', '--set', 'tpu.accelerator=v5litepod-32').finished;
+    assert.equal(again.code, 4, again.stderr);
+    const rowsOf = async (...flags: readonly string[]) =>
+      (JSON.parse((await user.run('list', '--all', ...flags, '-o', 'json')).stdout) as { jobs: { id: string }[] }).jobs;
+    await until('visibility has the end of it', async () => (await stack.jobs.row('mended')).endedAt !== undefined);
+    for (const flags of [[], ['--phase', 'failed'], ['--name', 'mended']])
+      assert.deepEqual(
+        (await rowsOf(...flags)).filter(({ id }) => id === 'mended'),
+        [],
+      );
+    const mended = await submit('mended').finished;
+    assert.equal(mended.code, 0, mended.stderr);
+    await until('the board has it', async () => (await rowsOf()).filter(({ id }) => id === 'mended').length === 1);
+    await stack.jobs.cancel('mended');
+    const other = await submit('mended', '--set', 'env.A=1').finished;
+    assert.equal(other.code, 4, other.stderr);
   });
 
   it('so is it in JSON, where the verdict is on stdout too', async () => {
@@ -130,11 +149,7 @@ describe('the first verdict on a job that is submitted', function () {
     assert.equal(code, 4, stderr);
     const [, , first = '', ...more] = stderr.trimEnd().split('\n');
     assert.match(first, /^v5litepod-16-\w{4} was refused: .*mallory/);
-    assert.equal(
-      more.at(-1),
-      '  it has ended as failed, and nothing of it runs; submit again when that is mended',
-      stderr,
-    );
+    assert.equal(more.at(-1), '  nothing of it runs, and its name is free; submit again when that is mended', stderr);
   });
 
   it('where nobody polls the task queue, that is said, with what to do', async () => {

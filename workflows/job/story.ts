@@ -1,7 +1,7 @@
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
-import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEvent, JobMemo, JobNotice } from '../../contract/job.js';
 
@@ -178,7 +178,7 @@ export function endBeforeAccepted(notice: JobNotice): void {
   const isRefused = notice.result === 'refused';
   const phase = isRefused ? JobPhase.Failed : notice.result;
   const why = isRefused ? notice.message : (notice.outcome.cause?.message ?? notice.result);
-  upsertSearchAttributes([{ key: PHASE, value: phase }]);
+  upsertSearchAttributes([{ key: PHASE, value: isRefused ? REFUSED_PHASE : phase }]);
   upsertMemo({ why, run: notice.run, ...(isRefused ? {} : { outcome: notice.outcome }) } satisfies Partial<JobMemo>);
   setCurrentDetails(`**${phase}** ${why}`);
 }

@@ -352,7 +352,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   gcp: {
     auth: () => ({
       whose: AXLEARNS,
-      notes: ["Google's own: gcloud auth application-default login; of a jobctl serve: the verb login"],
+      notes: ["Google's own: gcloud auth application-default login; of a server of jobctl: the verb login"],
     }),
     config: ([action = '']) => ({
       whose: AXLEARNS,

@@ -51,6 +51,7 @@ export async function downloadLogs(
   if (logs.length === 0 && jobLog.length === 0) throw nothing(job, flags, row);
   const root = resolve(directory ?? job);
   const copying = { store, job, folder: new SafeFolder(root), done: nothingCopied(), signal: watchEnd() };
+  await copying.folder.folder('');
   if (jobLog.length > 0) await lay(copying, 'job.log', [jobLog]);
   await layAll(copying, logs, flags.attempt === undefined);
   return report({ ...copying, root, logs, notes: [...unfinished(job, row), ...notes] }, flags);

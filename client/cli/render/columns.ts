@@ -91,9 +91,10 @@ export function foldLine(text: string, width: number | undefined): readonly stri
   return lines;
 }
 
-/** Text from elsewhere on one line; what a terminal would obey is shown. */
+/** Text from elsewhere on one line; what a terminal would obey is shown. A line that is indented is what to do about the one before. */
 export function oneLine(text: string): string {
-  return visibleText(text.replace(/(?<!\s)\s+/g, (blank) => (/[\r\n]/.test(blank) ? ' ' : blank)));
+  const joined = text.trimEnd().replace(/(?<=[^\s.;:,])\n {2,}(?=\S)/g, '; ');
+  return visibleText(joined.replace(/(?<!\s)\s+/g, (blank) => (/[\r\n]/.test(blank) ? ' ' : blank)));
 }
 
 const GAP = '  ';

@@ -46,13 +46,12 @@ function queuedLines(id: string, { why, position, of }: Extract<FirstVerdict, { 
 }
 
 /** The error of a job that was refused: what, why, and what to do. */
-export function refusalLines(id: string, message: string, isNamed = false): readonly [string, ...string[]] {
+export function refusalLines(id: string, message: string): readonly [string, ...string[]] {
   const [first = '', ...more] = message.trimEnd().split('\n');
-  const again = isNamed ? 'under another --name, since this one is taken' : 'when that is mended';
   return [
     `${id} was refused: ${first}`,
     // Continuation lines are indented already.
     ...more.map((line) => line.replace(/^ {2}/, '')),
-    `it has ended as failed, and nothing of it runs; submit again ${again}`,
+    'nothing of it runs, and its name is free; submit again when that is mended',
   ];
 }

@@ -15,18 +15,8 @@ import { printErr, printOut } from '../print.js';
 /** A job that was handed over, and where it is told. */
 export type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
 
-interface AnswerForm {
-  readonly isJson: boolean;
-  /** `--name` was given. */
-  readonly isNamed: boolean;
-}
-
 /** The first verdict on a job that nobody follows. @throws CliError if it was refused */
-export async function answer(
-  question: Watched,
-  submitted: Announced,
-  { isJson, isNamed }: AnswerForm,
-): Promise<number> {
+export async function answer(question: Watched, submitted: Announced, isJson: boolean): Promise<number> {
   const { id, context, screen } = question;
   const isPiped = !process.stdout.isTTY;
   // The id is out before anything is waited for: a script that is interrupted then has it.
@@ -41,8 +31,7 @@ export async function answer(
   const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
   if (verdict === undefined) return (await import('../watch/follow-to-end.js')).interrupted(id, screen);
   if (isJson) printJson({ id, verdict });
-  if (verdict.kind === 'refused')
-    throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message, isNamed));
+  if (verdict.kind === 'refused') throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message));
   for (const line of words.verdictLines(id, verdict, Date.now())) screen.line(both(line));
   if (!isPiped && !isJson) printOut(`${nextCommands(id).join('\n')}\n`);
   return ExitCode.Done;

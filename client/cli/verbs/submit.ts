@@ -207,5 +207,5 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     if (text !== undefined) screen.line(both(text));
     return follow(question, lines, isJson, verdict);
   }
-  return answer(question, submitted, { isJson, isNamed: name !== undefined });
+  return answer(question, submitted, isJson);
 }
