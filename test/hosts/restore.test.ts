@@ -242,6 +242,30 @@ describe('what a host stored, put back on another before the next attempt', func
     });
   });
 
+  it('is a round though logs grow all the while', async () => {
+    // Behind the hashes, before the last look: each round has something to send, and so another line comes.
+    const grow =
+      '[ ! -d "$HOME/out" ] || { echo line >> "$HOME/out/train.log"; echo e >> "$HOME/out/events.out.tfevents.1.vm"; }';
+    writeFileSync(join(bin, 'curl'), `#!/bin/sh\n${grow}\nexec /usr/bin/curl "$@"\n`);
+    chmodSync(join(bin, 'curl'), 0o755);
+    const script = `mkdir out; printf 1 > out/step; echo begin > out/train.log; while [ ! -f go ]; do sleep 0.05; done; printf 2 > out/step; sleep 600`;
+    await onHost(async (session) => {
+      await start(session, script, inputOf(1, ['out'], 0.3));
+      const stored = (step: string): Promise<unknown> =>
+        until(`step ${step} is stored, whole`, async () => {
+          const found = await manifest().catch(() => undefined);
+          return found?.isWhole && found.entries.some((entry) => 'sha256' in entry && entry.sha256 === sha(step));
+        });
+      await stored('1');
+      writeFileSync(join(session.host.home, 'go'), '');
+      await stored('2');
+    });
+    await onHost(async (session) => {
+      assert.equal((await restored(session, inputOf(2))).kind, 'done');
+      assert.equal(session.read('out/step'), '2');
+    });
+  });
+
   it('is left alone on a host that ran that attempt in the same place, and put back where it had another', () =>
     onHost(async (session) => {
       await ran(session, 'mkdir out; printf stored > out/a', inputOf(1));

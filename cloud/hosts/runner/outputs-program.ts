@@ -5,8 +5,8 @@ import { VM_TOKEN } from '../../../domain/modules/host-scripts.js';
  * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
  * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
  * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
- * A round is whole if nothing changed from its first look to its last: it has the files as they were at one moment, as a checkpoint of
- * several files has to be (docs/adr/0124).
+ * A round is whole if nothing but logs changed from its first look to its last: it has the files as they were at one moment, as a
+ * checkpoint of several files has to be (docs/adr/0124).
  */
 export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}
 quoted() {
@@ -139,7 +139,8 @@ round() {
   first_look=$(look)
   hash_files 2> /dev/null
   [ -n "$refused" ] || send
-  [ \${#changed[@]} -gt 0 ] || [ "$first_look" != "$(scan 2> /dev/null; look)" ] || whole=true
+  [ "$first_look" != "$(scan 2> /dev/null; look)" ] || whole=true
+  for name in "\${changed[@]}"; do is_log "$name" || whole=false; done
   if [ "$whole$outputs_whole$refused$trouble" = falseyes ]; then
     # What is stored stays: the last whole one, for the next attempt. Without any, a person may still want this one.
     [ "$1" != running ] || { [ "$last_whole" = false ] && [ $unwhole -eq 4 ]; } || return 3

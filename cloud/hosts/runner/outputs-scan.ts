@@ -91,11 +91,17 @@ scan() {
   cd /
 }
 
+# A file that grows as long as the program runs, and of which each beginning is good. Nothing but its name tells it from a checkpoint
+# that is being written.
+is_log() {
+  case \${1##*/} in *.log | *.log.[0-9]* | *.jsonl | *.csv | *.tsv | *.out | *.err | *tfevents* | *.wandb) ;; *) return 1 ;; esac
+}
+
 # What a scan saw, as a word. Two that are the same saw the same files: a write changes a time of its file, and a rename its folder.
 look() {
   local name
   {
-    for name in "\${files[@]}"; do printf '%s\\0%s\\0' "$name" "\${meta_of["/$name"]}"; done
+    for name in "\${files[@]}"; do is_log "$name" || printf '%s\\0%s\\0' "$name" "\${meta_of["/$name"]}"; done
     for name in "\${links[@]}"; do printf '%s\\0%s\\0' "$name" "\${target_of["/$name"]}"; done
     printf '%s\\0' "\${folders[@]}"
   } | md5sum
