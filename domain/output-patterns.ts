@@ -5,7 +5,14 @@
  */
 export function isNamedOutput(path: string, patterns: readonly string[]): boolean {
   const parts = path.split('/');
-  return patterns.some((pattern) => matchesBeginning(parts, bytesText(pattern).replace(/\/+$/, '').split('/')));
+  return patterns.some((pattern) => matchesBeginning(parts, piecesOf(bytesText(pattern))));
+}
+
+/** Without the slashes at its end. */
+function piecesOf(pattern: string): readonly string[] {
+  const pieces = pattern.split('/');
+  while (pieces.length > 1 && pieces.at(-1) === '') pieces.pop();
+  return pieces;
 }
 
 /** Whether the pattern names the path itself or a folder above it. */
@@ -40,12 +47,28 @@ function reach(places: ReadonlySet<number>, pattern: readonly string[]): Readonl
 type Token = { readonly is: string } | 'one' | 'many';
 
 function tokensOf(piece: string): readonly Token[] {
-  const found = piece.match(/\\[\s\S]|\[[!^]?\]?(?:\[:\w+:\]|[^\]])*\]|[\s\S]/g) ?? [];
-  return found.map((text) => {
-    if (text === '*') return 'many';
-    if (text === '?' || (text.length > 1 && text.startsWith('['))) return 'one';
-    return { is: text.length > 1 ? text.slice(1) : text };
-  });
+  const tokens: Token[] = [];
+  for (let at = 0; at < piece.length;) {
+    const char = piece[at] as string;
+    const end = char === '[' ? bracketEnd(piece, at) : undefined;
+    const escaped = char === '\\' ? piece[at + 1] : undefined;
+    tokens.push(end !== undefined || char === '?' ? 'one' : char === '*' ? 'many' : { is: escaped ?? char });
+    at = end ?? at + (escaped === undefined ? 1 : 2);
+  }
+  return tokens;
+}
+
+/** Behind the `]` of a bracket expression, which may be its first character, and stands in `[:alpha:]`. Undefined: it has no end. */
+function bracketEnd(piece: string, from: number): number | undefined {
+  if (from >= piece.lastIndexOf(']')) return undefined;
+  let at = from + ('!^'.includes(piece[from + 1] ?? ' ') ? 2 : 1);
+  if (piece[at] === ']') at += 1;
+  for (; at < piece.length; at += 1) {
+    const name = piece.startsWith('[:', at) ? /^\w{1,20}:\]/.exec(piece.slice(at + 2, at + 24)) : null;
+    if (name !== null) at += 1 + name[0].length;
+    else if (piece[at] === ']') return at + 1;
+  }
+  return undefined;
 }
 
 function matchesPart(part: string, tokens: readonly Token[]): boolean {

@@ -39,7 +39,7 @@ callers callfailed callinvocationtransformer calls callspersecond calltimeoutms 
 cancellationtype cancelled cancelling cancelnote canceloperation cancelrequested candidates cannot canreschedule
 capacity capacityrow capacityunits capitals carried carries carry case cat categories cause causes cd cell cells
 central1 central2 cert cert_chain certificate certificates cgroup chain chance change changed changes channel
-channelrefused character characters charset chdir check checked checks child children chip chiphours chips
+channelrefused character characters charset chdir check checked checkpoint checks child children chip chiphours chips
 chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose chosen chunks cipher circle ckpt cksum
 claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command
 clear clearafter clearafterms clearat client client_email client_id client_secret clientcertpair clientid
@@ -77,20 +77,20 @@ device devicename devices devstorage df did didn die died differ different diffi
 dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
 disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
 disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
-document does doesn domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg draft
-drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack
-dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east1
-east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else
-elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
-enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat endedby endedsince
-ending endmark endoffset endpoint endpointorders endpoints ends endstext endtime enetunreach enforce enforced engine
-enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable
-enumerate enums env env_name env_type env_vars environ environment environmentof environments envs enxio eperm epoch
-epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype error_uri
-errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly
-event eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
+document does doesn dollars domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg
+draft drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding
+dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier
+early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee
+eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element
+elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
+enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
+enametoolong encode encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat
+endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endstext endtime enetunreach enforce
+enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum
+enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs enxio
+eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
+error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev
+eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
 evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude exec executable
 executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
 expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
@@ -117,12 +117,12 @@ gitsecret gittreestate gitversion give givebackms given gives giveup giveups giv
 globs globstar gnu go goes going gone good goog google google_application_credentials google_auth_token_for_testing
 google_cloud_project google_project google_projects googleapis googlecallfailed googleproject got goversion gpg gpu
 gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket
-grantedonserviceaccount grants graphics greater greatest grep group grouped groupname groups groupversion grown grpc
-grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards guest guestaccelerators
-guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had half handed
-handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans happened hard
-hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs
-haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
+grantedonserviceaccount grants graphics greater greatest grep group grouped groupname groups groupversion grown grows
+grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards guest
+guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had
+half handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans
+happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork
+hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
 hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap hear heard
 heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here
 heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu
@@ -226,44 +226,44 @@ output outputbytes outputs outside over overlay override overrides overview over
 owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
 pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parse parseas
 parseerror parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw passwd password past
-paste pat patch path pathname paths patience patiencems patient pattern patterns pause paused pausems payload payloads
-payloadtampered pc pd pem pending people per percent perf performmaintenance performmaintenancequeuedresource perhaps
-perhost periods periodseconds perm permanent permessagedeflate permission permission_denied permissiondenied permissions
-permit permitted persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port
-pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids pieces pin pino pins pip pipe pipefail pipes pk
-place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption
-plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
-podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
-podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
-pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
-pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
-preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
-preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
-prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
-primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
-priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
-private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
-profile program programs progress project project_id project_membership project_resources projectadmins
-projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
-promisemiddleware promises promising proof proofof propagate propagation propagationpolicy properties propertynames
-protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
-provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps pty pub public
-public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
-publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put
-putaside putat putfile putpart puts pvc py pycache pypi pytest python python3 qefc qie qosclass qs qsxf qualified
-quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate
-queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted
-quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject
-quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges
-rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams
-rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers readexitrecord
-readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly
-readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot
-rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
-recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
-recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
-refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
-regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+paste pat patch path pathname paths patience patiencems patient pattern patternproperties patterns pause paused pausems
+payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
+performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permessagedeflate permission
+permission_denied permissiondenied permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims
+persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids
+pieces pin pino pins pip pipe pipefail pipes pk place placed placeof placeofbucket places placetext plain plan
+plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod
+podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
+podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
+points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools poolstate poolzones port
+port_base portbase ports position posix posixaccounts post pousr power pre preclose precondition preconditionfailed
+preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag preemptedlagms preemptible
+preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption preemptionhook preemptions preference
+preferences prefernoschedule preferredversion prefix prefixes prelude premium present preserve prettyerrors prettyprint
+previous previousend pri price prices pricing primary principal principals print print0 printed printf prints prio
+priorities priority priority_class priority_classes priority_floor priorityclass priorityclasses priorityclassname
+priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro
+probe problem problems proc process processes profile program programs progress project project_id project_membership
+project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
+projects projectviewer promisemiddleware promises promising proof proofof propagate propagation propagationpolicy
+properties propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider
+providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy
+proxycommand prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish
+published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed
+pushsecret put putaside putat putfile putpart puts pvc py pycache pypi pytest python python3 qefc qie qosclass qs qsxf
+qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
+queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
+quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions
+quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random
+range ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
+raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
+readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
+readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
+reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
+reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
+recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
+refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
+region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
 rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
 rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
 rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
@@ -329,27 +329,27 @@ takesatomic takespublickey taking tar target targetid targetlink targets targett
 tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores
 tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating terminatingorfailed termination
 terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
-testpermissions text texts tf th than that thaw the their theirs them themselves then there these they thin thing this
-those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized
-timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
-timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
-together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
-told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
-toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total total_resources
-totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds
-tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic
-trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts trustslogin try
-trying ts tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
-typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un
-unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized unavailable unchanged
-unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems
-undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain unexpected
-unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours
-units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone
-unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts
-unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
-unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated
-until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten up
+testpermissions text texts tf tfevents th than that thaw the their theirs them themselves then there these they thin
+thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted
+timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp
+timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome
+todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
+tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
+tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
+total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key
+tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace
+tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
+trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
+type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu
+ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
+unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable
+undeletablems undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain
+unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit
+unithours units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved
+unschedulable unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
+unterminated until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten up
 upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
 upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
 urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user
