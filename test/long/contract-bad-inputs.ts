@@ -24,7 +24,7 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
   ],
   'env-with-none': ["env.A: null is not text, a number, true or false ('' for an empty text)"],
-  'tuple-for-text': ['command.run: ["python","train.py"] is not text'],
+  'tuple-for-text': ['command.run: ["python","train.py"] is not text', '  a line is wanted: python train.py'],
   'environment-reference': [
     "env.A: '${oc.env:HOME}' needs the submitter's environment",
     '  only `jobctl submit` and JobClient read the environment; give the value itself',
