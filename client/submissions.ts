@@ -55,6 +55,13 @@ interface SubmissionParts extends TemporalAccess {
   readonly upload: UploadFiles;
 }
 
+interface Start {
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly input: JobInput;
+  readonly hash: string;
+}
+
 /** From a job file to a running workflow: checked, its local files stored, started once under its name. */
 export class Submissions {
   readonly #parts: SubmissionParts;
@@ -92,27 +99,24 @@ export class Submissions {
     if (name !== undefined) return this.#startNamed(name, spec, inputOf(name), hash);
     for (;;) {
       const id = jobIdFor(spec, randomSuffix());
-      if (await this.#start(id, spec, inputOf(id), hash)) return { id, spec, isNew: true };
+      if (await this.#start({ id, spec, input: inputOf(id), hash })) return { id, spec, isNew: true };
     }
   }
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
-    if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+    const start = { id, spec, input, hash };
+    if (await this.#start(start)) return { id, spec, isNew: true };
     const { memo, searchAttributes } = await describeJob(this.#parts, id);
     // Nothing was done or stored for it. A job that somebody starts under the name meanwhile is not closed as failed at once.
     const isFree = searchAttributes['JobPhase']?.[0] === REFUSED_PHASE;
-    if (isFree && (await this.#start(id, spec, input, hash, 'ALLOW_DUPLICATE_FAILED_ONLY')))
-      return { id, spec, isNew: true };
+    if (isFree && (await this.#start(start, 'ALLOW_DUPLICATE_FAILED_ONLY'))) return { id, spec, isNew: true };
     if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
     return { id, spec, isNew: false };
   }
 
   /** False: the id is in use, by a running or a finished job. */
   async #start(
-    id: string,
-    spec: JobSpec,
-    input: JobInput,
-    hash: string,
+    { id, spec, input, hash }: Start,
     workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE',
   ): Promise<boolean> {
     const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =

@@ -63,13 +63,10 @@ export class Restore {
       const why = `nothing is put back: no attempt has stored its files as they were at one moment (host ${host.number})`;
       return nothingToRestore(why, this.#input.attempt);
     }
-    const files = found.entries.flatMap((entry) => (entry.kind === 'file' ? [entry.size] : []));
-    const bytes = files.reduce((sum, size) => sum + size, 0);
-    this.#restored.set(host.number, {
-      ...{ kind: 'restored', attempt: found.attempt, at: found.at, files: files.length, bytes },
-    });
+    const { entries, ...round } = found;
+    this.#restored.set(host.number, { kind: 'restored', ...round });
     const { job, attempt, spec } = this.#input;
-    const list = listSource(restoreList(found.entries));
+    const list = listSource(restoreList(entries));
     return restorePlan(
       {
         job: job.id,
@@ -118,7 +115,15 @@ export class Restore {
       const entries = manifest.entries.filter(
         ({ path, isInOutputDir }) => isInOutputDir === true || isNamedOutput(path, patterns),
       );
-      if (entries.length > 0) return { attempt, at: manifest.at, entries };
+      if (entries.length === 0) continue;
+      const sizes = entries.flatMap((entry) => (entry.kind === 'file' ? [entry.size] : []));
+      return {
+        attempt,
+        at: manifest.at,
+        entries,
+        files: sizes.length,
+        bytes: sizes.reduce((sum, size) => sum + size, 0),
+      };
     }
     return undefined;
   }

@@ -40,3 +40,12 @@ vm_token() {
     sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p'
 }
 `;
+
+/**
+ * `$curlrc`: the login user's own configuration of curl (a proxy, an authority), for each request of a configuration: curl itself would
+ * read it for the first one alone. Of the on-host runner too.
+ */
+export const CURLRC = `curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
+  [ ! -r "$file" ] || { cat "$file"; break; }
+done)
+`;

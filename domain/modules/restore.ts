@@ -2,7 +2,7 @@ import type { FileSource } from '../file-source.js';
 import { shellPath, shellQuote } from '../shell-quote.js';
 import type { OutputEntry } from '../stored-outputs.js';
 import { count, sizeText } from '../units.js';
-import { VM_TOKEN } from './host-scripts.js';
+import { CURLRC, VM_TOKEN } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
 /** In the set-up's record and logs: the key that asks for it. With its dot it is no name that a job file can give a module. */
@@ -14,6 +14,9 @@ export interface RestoredRound {
   readonly at: number;
   /** Names with a character for each byte. */
   readonly entries: readonly OutputEntry[];
+  /** How many of the entries are files, and how large these are together. */
+  readonly files: number;
+  readonly bytes: number;
 }
 
 /** What a host gets back, and where it has it from. */
@@ -82,8 +85,7 @@ export function restoreList(entries: readonly OutputEntry[]): string {
 
 function settings({ job, attempt, outputs, contentUrl, isForAnybody }: RestoreOf, round: RestoredRound): string {
   if (/[\s"\\]/.test(contentUrl)) throw new RangeError('URL of outputs: it has a space, a quote or a backslash');
-  const bytes = round.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.size : 0), 0);
-  const files = round.entries.filter(({ kind }) => kind === 'file').length;
+  const { files, bytes } = round;
   const what = `${count(files, 'file')} (${sizeText(bytes)}) of attempt ${round.attempt}`;
   return `job=${shellQuote(job)} attempt=${attempt} stored_by=${round.attempt} host=${outputs.host} bytes=${bytes}
 what=${shellQuote(what)} stored_at=${shellQuote(new Date(round.at).toISOString())}
@@ -105,8 +107,8 @@ fail() { echo "restore: $*"; exit 1; }
 full() { fail "no space left on device: $what do not fit on this host"; }
 
 for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
-  run=\${begun%/begun} ran=\${begun%/begun}
-  ran=\${ran##*-a}
+  run=\${begun%/begun}
+  ran=\${run##*-a}
   case $ran in '' | *[!0-9]*) continue ;; esac
   [ -f "$begun" ] && [ "$run" = "$HOME/.jobctl/runs/$job-a$ran" ] && [ "$ran" -ge "$stored_by" ] || continue
   grep -qx "outputs_host=$host" "$run/plan" || continue
@@ -165,10 +167,7 @@ done
 free=$(df -Pk "$stage" | awk 'NR == 2 { print $4 }')
 [ $((need / 1024)) -le "\${free:-$need}" ] || full
 
-curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
-  [ ! -r "$file" ] || { cat "$file"; break; }
-done)
-
+${CURLRC}
 wrong() {
   rm -f "$stage/$1.part"
   fail "\${of_sum["$1"]}: what is stored is not what its host stored (SHA-256): somebody has changed \${store}contents/$1"

@@ -21,12 +21,7 @@ interface PassParts {
  *   other's chips preempted each other for ever (docs/adr/0018).
  */
 export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts, areWinners = false): void {
-  for (const { kind } of waiting) kind.blocked = undefined;
-  const order = new ServiceOrder(waiting, isOut);
-  for (let next = order.next(); next !== undefined; next = order.next()) {
-    serve(next, parts, areWinners);
-    if (next.served !== undefined) order.served(next);
-  }
+  serveInOrder(waiting, (next) => serve(next, parts, areWinners));
 }
 
 /**
@@ -34,15 +29,19 @@ export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassPart
  * next pass, in which they are in quota from its beginning.
  */
 export function serveFree(waiting: readonly WaitingRequest[], state: PassState): void {
+  serveInOrder(waiting, (next) => {
+    const free = firstFree(next.kind, tiersOnNominal(next.kind), state);
+    if (free === undefined) passOver(next.kind);
+    else state.grant(next, free);
+  });
+}
+
+function serveInOrder(waiting: readonly WaitingRequest[], serveOne: (next: WaitingRequest) => void): void {
   for (const { kind } of waiting) kind.blocked = undefined;
   const order = new ServiceOrder(waiting, isOut);
   for (let next = order.next(); next !== undefined; next = order.next()) {
-    const free = firstFree(next.kind, tiersOnNominal(next.kind), state);
-    if (free === undefined) passOver(next.kind);
-    else {
-      state.grant(next, free);
-      order.served(next);
-    }
+    serveOne(next);
+    if (next.served !== undefined) order.served(next);
   }
 }
 

@@ -99,8 +99,7 @@ export class Recovery {
   async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
     const { gang, lease, slices } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
-    const because = lossFact(loss, this.#zones.length, slices.ready.length);
-    const decision = decide('not ready', { because, ...this.#refusalFacts(because), ...this.#budgets });
+    const decision = this.#whileNotReady(lossFact(loss, this.#zones.length, slices.ready.length));
     const what = lossText(loss, {
       whose: slices.textOf(loss.index),
       zone: gang.zone,
@@ -151,8 +150,7 @@ export class Recovery {
   waitedInVain(what: string): Outcome {
     const { timeouts } = this.#parts.file.spec;
     const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
-    const because = 'queue time over';
-    const decision = decide('not ready', { because, ...this.#refusalFacts(because), ...this.#budgets });
+    const decision = this.#whileNotReady('queue time over');
     if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
     return this.#failed(decision.by, { text });
   }
@@ -267,12 +265,14 @@ export class Recovery {
     return askedMachines(this.#parts.file.spec).zones;
   }
 
-  #refusalFacts(because: Fact<'not ready', 'because'>) {
-    return {
+  #whileNotReady(because: Fact<'not ready', 'because'>) {
+    return decide('not ready', {
+      because,
       zones: this.#refusals.standing(this.#zones, because),
       refusals: this.#refusals.areMany ? 'many' : 'few',
       command: this.#parts.attempt.firstStartedAt === undefined ? 'never ran' : 'ran before',
-    } as const;
+      ...this.#budgets,
+    });
   }
 
   #noteRefusal(scope: RefusalScope): void {

@@ -43,7 +43,10 @@ export class Refusals {
     return zones.some((zone) => !this.#zones.has(zone));
   }
 
-  /** As `decide` wants it: a request is wrong if every zone has said so last, and left out if it was refused for good. */
+  /**
+   * Whether a zone is left that may take it: one that has not refused for good; where this one calls the request wrong in itself, one
+   * that did not say so last.
+   */
   standing(zones: readonly string[], because: Fact<'not ready', 'because'>): Fact<'not ready', 'zones'> {
     const isWrongEverywhere = zones.every((zone) => this.#zones.get(zone) === 'wrong');
     return (because === 'request refused' ? !isWrongEverywhere : this.isLeft(zones)) ? 'left' : 'none';

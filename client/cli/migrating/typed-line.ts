@@ -163,7 +163,7 @@ function readRun(args: readonly string[], command: readonly string[] | undefined
 }
 
 function readClean(args: readonly string[]): Answer {
-  const [job = 'JOB'] = plain(args);
+  const job = firstOf(args);
   if (!args.includes('--all'))
     return {
       whose: JOBMANS,

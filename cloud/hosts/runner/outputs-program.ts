@@ -1,5 +1,5 @@
 import { OUTPUTS_SCAN } from './outputs-scan.js';
-import { VM_TOKEN } from '../../../domain/modules/host-scripts.js';
+import { CURLRC, VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**
  * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
@@ -23,12 +23,8 @@ authorize() {
   header="header = \\"Authorization: Bearer $token\\""
 }
 
-# The login user's own configuration of curl (a proxy, an authority). curl itself would read it for the first request alone. What it
-# makes curl print is not passed on: it may hold the token.
-curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
-  [ ! -r "$file" ] || { cat "$file"; break; }
-done)
-# Whole lines at a time: four of these write into one pipe.
+${CURLRC}
+# Whole lines at a time: four of these write into one pipe. What else curl prints is not passed on: it may hold the token.
 curls() { curl --disable --fail-early --config <(printf '%s\\n' "\${1#next}") 2>&1 7>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
 
 # One request of curl's configuration: URL, FILE, NUMBER, and further lines. URL and token are in no command line.
