@@ -42,11 +42,10 @@ const OTHERS: Readonly<Record<string, ApiError & { code: number }>> = {
 
 /** One of two zones answers each request with the same error, in one way; the other has chips. */
 class HalfClosed implements ScriptedCloud {
-  /** Of the closed zone, before the other was asked. */
-  askedFirst = 0;
   readonly created = new Set<string>();
   readonly deleted = new Set<string>();
-  #isAsked = false;
+  /** The zone that each generation of the slice was asked of: their order is the workflow's own, that of calls is not. */
+  readonly #asked = new Map<number, string>();
   readonly #error: ApiError & { code: number };
   readonly #way: Way;
 
@@ -55,13 +54,18 @@ class HalfClosed implements ScriptedCloud {
     this.#way = way;
   }
 
+  /** How often the closed zone was asked before the other. */
+  get askedFirst(): number {
+    const zones = [...this.#asked].sort(([a], [b]) => a - b).map(([, zone]) => zone);
+    return zones.indexOf(OPEN);
+  }
+
   hasRoom(): boolean {
     return true;
   }
 
   create(name: string, zone: string): Created {
-    if (zone === OPEN) this.#isAsked = true;
-    else if (!this.#isAsked) this.askedFirst += 1;
+    this.#asked.set(generationOf(name), zone);
     const answer = zone === CLOSED && this.#way === 'call' ? classifyCreateError(this.#error) : undefined;
     if (answer?.kind === 'refused') return answer;
     this.created.add(name);
@@ -118,6 +122,12 @@ describe('a zone that has chips beside one that refuses', function () {
       });
     });
 });
+
+function generationOf(name: string): number {
+  const number = /-g(\d+)$/.exec(name)?.[1];
+  assert.ok(number, name);
+  return Number(number);
+}
 
 async function inTurns<T>(atOnce: number, items: readonly T[], live: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
