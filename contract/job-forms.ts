@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/job-input-size.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
+import { MOST_TIERS } from '../quota/quota-config.js';
 import { type Form, form } from './form.js';
 import type {
   AttemptTrouble,
@@ -34,10 +35,11 @@ export const grantedForm: Form<LeaseGrant> = form(
     pricing: pricing().exactOptional(),
     reservation: text().exactOptional(),
     zones: z.array(text()).max(MOST_ZONES).exactOptional(),
+    otherTiers: z.array(z.int().min(0)).max(MOST_TIERS).exactOptional(),
   }),
 );
 export const revokedForm: Form<LeaseRevocation> = form(
-  z.object({ ...leaseNews, reason: text(), cause: z.enum(['quota', 'asking', 'parked', 'beside']) }),
+  z.object({ ...leaseNews, reason: text(), cause: z.enum(['quota', 'asking', 'parked', 'tier', 'beside']) }),
 );
 export const setUpProgressForm: Form<SetUpProgress> = form(
   z.object({

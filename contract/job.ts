@@ -184,6 +184,8 @@ export interface LeaseGrant extends LeaseNews {
   readonly reservation?: string;
   /** Of a job with `zones: any`: its zones, the best first. */
   readonly zones?: readonly string[];
+  /** Of a job that could have its chips in other tiers too: these. */
+  readonly otherTiers?: readonly number[];
 }
 /** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
 export interface LeaseRevocation extends LeaseNews {

@@ -85,6 +85,7 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
   z.object({
     kind: z.literal('gone'),
     refused: z.object({ scope: z.enum(CAPACITY_SCOPES), message: TEXT.max(MOST_ANSWER) }).exactOptional(),
+    isRefused: z.literal(true).exactOptional(),
   }),
   z.object({
     kind: z.literal('stuck'),

@@ -14,6 +14,8 @@ export interface GrantedLease extends LeaseId {
   readonly reservation?: string;
   /** Of a job with `zones: any`: all of its zones, the best first as its pool sees them now. */
   readonly zones?: readonly string[];
+  /** Tiers beside this one in which the job could be. Absent: none. */
+  readonly otherTiers?: readonly number[];
 }
 /** A lease whose job is to give it back; or, where `cause` is `beside`, only what it asks for beside its first gang. */
 export interface RevokedLease {

@@ -112,8 +112,11 @@ export type LeaseMessageBody =
       /** Absent: its kind of machines has no capacity that a pool could learn of. */
       readonly asks?: AskedFor;
     }
-  /** The slice was seen gone, or never was. `refused`: its provider refused it. */
-  | { readonly kind: 'gone'; readonly refused?: ToldRefusal }
+  /**
+   * The slice was seen gone, or never was. `isRefused`: its provider refused it, not only for a moment; `refused`: in words that tell
+   * what its zone has.
+   */
+  | { readonly kind: 'gone'; readonly refused?: ToldRefusal; readonly isRefused?: true }
   /** Of a slice's deletion, by `deletionSender`; said again while it lasts. */
   | ({ readonly kind: 'stuck'; readonly slice: string } & StuckDeletion)
   /**

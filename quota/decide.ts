@@ -1,10 +1,11 @@
 import type { EpochMs } from '../domain/units.js';
+import { leaseForOtherTier } from './decision/tier-changes.js';
 import { timedOutLeases } from './decision/timeouts.js';
 import { rememberedCoolDowns, withFailures } from './decision/cool-downs.js';
 import { DecisionPass } from './decision/pass.js';
 import type { PassInput } from './decision/pass-state.js';
 import { NO_MEMORY } from './quota-config.js';
-import type { Decision, Pool, QuotaRequest } from './quota-config.js';
+import type { Decision, Pool, Preemption, QuotaLease, QuotaRequest } from './quota-config.js';
 import type { Pass, Verdict } from './decision/verdict.js';
 import { Verdicts } from './decision/verdicts.js';
 
@@ -26,11 +27,10 @@ export function passOf(pool: Pool, now: EpochMs): Pass {
   const run = new DecisionPass(input);
   if (isFrozen) return limitedPass(run, run.frozenDecision(), true);
   run.serve();
-  const back = timedOutLeases(run.state, leases);
+  const back = returnedLeases(run, input);
   if (back.length === 0) return limitedPass(run, run.decision(), false);
   // Whoever waits could not know yet that these chips come free: once more, with them draining.
-  const second = new DecisionPass(withoutAsking(input, new Set(back.map(({ id }) => id)), run));
-  second.serve();
+  const second = served(withoutAsking(input, back, run));
   const decision = second.decision();
   return limitedPass(second, { ...decision, preemptions: [...back, ...decision.preemptions] }, false);
 }
@@ -46,16 +46,42 @@ function limitedPass(run: DecisionPass, decision: Decision, isFrozen: boolean): 
   };
 }
 
+function served(input: PassInput): DecisionPass {
+  const run = new DecisionPass(input);
+  run.serve();
+  return run;
+}
+
+/** Rule 11. */
+function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemption[] {
+  const forOthers = timedOutLeases(run.state, input.leases);
+  if (forOthers.length > 0) return forOthers;
+  return leaseForOtherTier(run.state, input.leases, (lease) => {
+    const without = withoutAsking(input, [{ id: lease.id, for: lease.id, cause: 'tier' }], run);
+    return served({ ...without, requests: [...without.requests, lease] }).state.grants;
+  });
+}
+
 /** The leases that come back drain, and their places cool down (rule 11). */
-function withoutAsking(input: PassInput, ids: ReadonlySet<string>, { state }: DecisionPass): PassInput {
+function withoutAsking(input: PassInput, back: readonly Preemption[], { state }: DecisionPass): PassInput {
   const { leases, memory, now } = input;
-  const remembered = rememberedCoolDowns(memory, state.rules, now);
+  const ids = new Set(back.map(({ id }) => id));
   const failed = leases.filter(({ id }) => ids.has(id));
+  const isTierChange = back.some(({ cause }) => cause === 'tier');
+  const cool = isTierChange ? coolWhileOthersAreTried(failed, state) : { failed, rules: state.rules };
+  const remembered = rememberedCoolDowns(memory, state.rules, now);
   return {
     ...input,
     leases: leases.map((lease) => (ids.has(lease.id) ? { ...lease, state: 'draining' } : lease)),
-    memory: { ...memory, coolDowns: withFailures(remembered, failed, state.rules, now) },
+    memory: { ...memory, coolDowns: withFailures(remembered, cool.failed, cool.rules, now) },
   };
+}
+
+/** It has asked in all of its zones, and comes back when it has asked in each of its other tiers. */
+function coolWhileOthersAreTried(leases: readonly QuotaLease[], { rules, shapes }: DecisionPass['state']) {
+  const failed = leases.map(({ zone: _, ...anywhere }) => anywhere);
+  const others = Math.max(0, ...leases.map((lease) => shapes.of(lease).tiers.length - 1));
+  return { failed, rules: { ...rules, coolDownMs: Math.max(rules.coolDownMs, others * rules.askingTimeoutMs) } };
 }
 
 function unlimitedPass({ requests, memory = NO_MEMORY, isFrozen = false }: Pool): Pass {

@@ -4,6 +4,7 @@ import { plainWording, reasonText } from './explanation/explain-words.js';
 import type { Wording } from './explanation/explain-words.js';
 import { Explainer } from './explain.js';
 import type { Explanation, Reason } from './explanation/explanation.js';
+import { EVERYWHERE } from './quota-config.js';
 import type { Pool, QuotaLease, QuotaRequest } from './quota-config.js';
 import { renamedReason } from './explanation/explanation.js';
 import { z } from 'zod';
@@ -109,6 +110,7 @@ const leaseShape = {
     .optional(),
   heldMs: held().optional(),
   askingSince: time().optional(),
+  everywhere: z.enum(EVERYWHERE, { error: `one of ${EVERYWHERE.join(', ')}` }).optional(),
   zone: text().optional(),
 };
 const schema = z.strictObject(
@@ -208,7 +210,10 @@ function asRequest({ waitingSince, ...row }: WaitingForm): QuotaRequest {
   return { ...asDemand(row), ...(waitingSince === undefined ? {} : { waitingSince: epochOf(waitingSince) }) };
 }
 
-function asLease({ startedAt, tier, state, heldMs, askingSince, zone, ...row }: LeaseForm, now: EpochMs): QuotaLease {
+function asLease(
+  { startedAt, tier, state, heldMs, askingSince, everywhere, zone, ...row }: LeaseForm,
+  now: EpochMs,
+): QuotaLease {
   const start = epochOf(startedAt);
   return {
     ...asDemand(row),
@@ -217,6 +222,7 @@ function asLease({ startedAt, tier, state, heldMs, askingSince, zone, ...row }: 
     state: state ?? 'held',
     heldMs: heldMs ?? Math.max(0, now - start),
     ...(askingSince === undefined ? {} : { askingSince: epochOf(askingSince) }),
+    ...(everywhere === undefined ? {} : { everywhere }),
     ...(zone === undefined ? {} : { zone }),
   };
 }

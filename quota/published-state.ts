@@ -1,5 +1,6 @@
 import type { Demand, StuckDeletion } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
+import { EVERYWHERE } from './quota-config.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
 import type { CapacityRow } from './seen-capacity.js';
 import { entry, PACKED_RUN_LENGTH, packRunId, Table, unpackRunId } from './packed-values.js';
@@ -153,7 +154,7 @@ function packDemand({ project, user, priority, units, pricing, zones, isVerified
 }
 
 function packLease(lease: QuotaLease, at: EpochMs, zones: Table<string>): readonly (Cell | undefined)[] {
-  const { tier, startedAt, state, heldMs, askingSince, zone, isFromReservation } = lease;
+  const { tier, startedAt, state, heldMs, askingSince, zone, isFromReservation, everywhere } = lease;
   return [
     tier,
     at - startedAt,
@@ -162,6 +163,7 @@ function packLease(lease: QuotaLease, at: EpochMs, zones: Table<string>): readon
     ageOf(at, askingSince),
     zone === undefined ? undefined : zones.indexOf(zone),
     isFromReservation === undefined ? undefined : Number(isFromReservation),
+    everywhere === undefined ? undefined : EVERYWHERE.indexOf(everywhere),
   ];
 }
 
@@ -183,7 +185,8 @@ function unpackHead(row: PackedRow, demands: readonly PackedDemand[], at: EpochM
 type LeaseOnly = Omit<QuotaLease, keyof Demand | 'id'>;
 
 function unpackLease(row: PackedRow, at: EpochMs, zones: readonly string[]): LeaseOnly {
-  const [tier, started, state = null, heldMs = null, asking, zone = null, isFromReservation = null] = row.slice(3);
+  const [tier, started, state = null, heldMs = null, asking, zone = null, isFromReservation = null, everywhere = null] =
+    row.slice(3);
   const askingSince = timeOf(at, asking);
   return {
     tier: Number(tier),
@@ -193,6 +196,7 @@ function unpackLease(row: PackedRow, at: EpochMs, zones: readonly string[]): Lea
     ...(askingSince === undefined ? {} : { askingSince }),
     ...(zone === null ? {} : { zone: entry(zones, Number(zone)) }),
     ...(isFromReservation === null ? {} : { isFromReservation: isFromReservation === 1 }),
+    ...(everywhere === null ? {} : { everywhere: entry(EVERYWHERE, Number(everywhere)) }),
   };
 }
 

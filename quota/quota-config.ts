@@ -118,9 +118,17 @@ export interface QuotaLease extends Demand {
   readonly askingSince?: EpochMs;
   /** Where it asks, or has its slices; absent: not known yet. */
   readonly zone?: string;
+  /** Of an asking lease: since it asks, it has asked in each zone that it names, or each has refused it (rule 11). */
+  readonly everywhere?: Everywhere;
   /** Granted from a reservation (rule 8). */
   readonly isFromReservation?: boolean;
 }
+
+/** Of a quota file. */
+export const MOST_TIERS = 20;
+
+export const EVERYWHERE = ['asked', 'refused'] as const;
+export type Everywhere = (typeof EVERYWHERE)[number];
 
 /** Chips that come free in one tier collect for this request (rule 8). */
 export interface Reservation {
@@ -173,10 +181,13 @@ export interface Grant {
 /** A lease that has to go; it counts until its slices are seen gone. */
 export interface Preemption {
   readonly id: string;
-  /** The request that its chips are for. */
+  /** The request that its chips are for; with `tier` the lease itself. */
   readonly for: string;
-  /** `quota`: a borrower gives lent chips back, with notice. `asking`: it had no chips in time. `parked`: its job is paused. */
-  readonly cause: 'quota' | 'asking' | 'parked';
+  /**
+   * `quota`: a borrower gives lent chips back, with notice. `asking`: it had no chips in time. `parked`: its job is paused. `tier`:
+   * it had no chips in time, and its job could have its chips in another tier.
+   */
+  readonly cause: 'quota' | 'asking' | 'parked' | 'tier';
 }
 
 export interface Decision {

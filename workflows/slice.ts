@@ -60,7 +60,7 @@ class SliceOwner {
   #mayExist: boolean;
   #operation: string | undefined;
   /** The provider's last word, for the pool. */
-  #refused: ToldRefusal | undefined;
+  #refused: RefusedSlice | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
   /** Looks whether the job is open: their news must not be lost between two runs. */
@@ -99,8 +99,7 @@ class SliceOwner {
     await this.#delete(this.#told ?? '');
     this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
     await this.#mail.report({ kind: 'gone' });
-    const refused = this.#refused;
-    await this.#mail.tellQuota({ kind: 'gone', ...(refused && { refused }) });
+    await this.#mail.tellQuota({ kind: 'gone', ...this.#refused });
     return 'gone';
   }
 
@@ -367,10 +366,17 @@ const askedFor = (plan: MachinePlan): AskedFor | undefined =>
     ? { accelerator: plan.accelerator, pricing: plan.pricing }
     : undefined;
 
-function toldRefusal(reason: SliceLossReason): ToldRefusal | undefined {
-  if (reason.cause !== 'refused') return undefined;
+/** As its pool is told of it. */
+interface RefusedSlice {
+  readonly isRefused: true;
+  readonly refused?: ToldRefusal;
+}
+
+function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
+  if (reason.cause !== 'refused' || reason.scope === 'moment') return undefined;
   const scope = CAPACITY_SCOPES.find((each) => each === reason.scope);
-  return scope && { scope, message: boundedLine(reason.message, MOST_ANSWER) };
+  if (scope === undefined) return { isRefused: true };
+  return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }
 
 /** Calls that are refused for a moment, a second or two more apart each, before the job decides. */

@@ -70,7 +70,7 @@ export class ShapeTable {
   #shape(asked: Asked): Shape {
     const named = Object.entries(asked.units);
     const positive = named.filter(([, amount]) => amount > 0);
-    const tiers = named.every(([, amount]) => isWhole(amount)) ? this.#tiersOf(asked) : [];
+    const tiers = named.every(([, amount]) => isWhole(amount)) ? tiersFor(this.#config, asked) : [];
     const coolingUntil = new Map<number, EpochMs>();
     for (const tier of tiers) {
       const until = coolsDownUntil(this.#coolDowns, asked, tier);
@@ -87,17 +87,13 @@ export class ShapeTable {
       coolingUntil,
     };
   }
+}
 
-  #tiersOf(asked: Asked): number[] {
-    return [...this.#config.tiers.keys()].filter(
-      (tier) => mayLieIn(this.#config, asked, tier) && this.#holds(asked, tier),
-    );
-  }
-
-  #holds({ units }: Asked, tier: number): boolean {
-    const total = this.#config.tiers[tier] ?? {};
-    return Object.entries(units).every(([type, amount]) => amount <= (total[type] ?? 0));
-  }
+/** Tiers that the demand may use and that could hold it if they were empty, best first. */
+export function tiersFor(config: LimitedQuota, asked: Pick<Demand, 'units' | 'pricing'>): number[] {
+  const holds = (total: QuotaUnits): boolean =>
+    Object.entries(asked.units).every(([type, amount]) => amount <= (total[type] ?? 0));
+  return [...config.tiers.keys()].filter((tier) => mayLieIn(config, asked, tier) && holds(config.tiers[tier] ?? {}));
 }
 
 /** Whether the tier's chips are bought as the job wants them: as its pricing, or it names none, or the tier has no rule. */

@@ -8,6 +8,7 @@ import type { WaitingRequest } from './waiting.js';
 import type { HoldBacks } from './hold-backs.js';
 import type { Reservations } from './reservations.js';
 import { protectedUntil } from './candidates.js';
+import { tierChangeTimes } from './tier-changes.js';
 
 /** End of the asking timeout, counted from when the lease last began to wait for chips. @param lease in state `asking` */
 export function askingEndsAt({ askingSince, startedAt }: QuotaLease, { askingTimeoutMs }: PoolRules): EpochMs {
@@ -45,16 +46,17 @@ function couldUse(
 /** The job and run of a lease key (job/run/number). Any other id stands for a job. */
 const jobOf = (id: string): string => id.replace(/\/\d+$/, '');
 
-/** Earliest time at which the decision may change although no fact does. Undefined if no request waits. */
+/** Earliest time at which the decision may change although no fact does. */
 export function nextAt(
   state: PassState,
   leases: readonly QuotaLease[],
   reservations: Reservations,
   holdBacks: HoldBacks,
 ): EpochMs | undefined {
-  const kinds = state.kinds.filter(isAnyWaiting);
-  if (kinds.length === 0) return undefined;
   const earliest = new Earliest(state.now);
+  for (const time of tierChangeTimes(state, leases)) earliest.add(time);
+  const kinds = state.kinds.filter(isAnyWaiting);
+  if (kinds.length === 0) return earliest.time;
   const isInQuotaWaiting = kinds.some(({ inQuota }) => inQuota.length > 0);
   for (const lease of leases) {
     if (lease.state === 'asking') earliest.add(askingEndsAt(lease, state.rules));

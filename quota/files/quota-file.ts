@@ -7,7 +7,7 @@ import type { Path, Problem } from '../../domain/problem.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { looseName, patternProblem } from '../name-pattern.js';
 import { nominalQuota } from '../nominal-quota.js';
-import { projectKey, twinsOf } from '../quota-config.js';
+import { MOST_TIERS, projectKey, twinsOf } from '../quota-config.js';
 import { MOST_UNITS, unitsOf } from '../../domain/units.js';
 import type { LimitedQuota, QuotaProject } from '../quota-config.js';
 import { MOST_QUOTA_FILE } from '../file-sizes.js';
@@ -42,7 +42,6 @@ const VERSION = '1';
 
 const MOST_PROJECTS = 2_000;
 const MOST_PATTERNS = 10_000;
-const MOST_TIERS = 20;
 const MOST_TYPES = 100;
 
 /** Checks a quota file's tree and turns it into a QuotaConfig; valid only while `problems` is empty. */

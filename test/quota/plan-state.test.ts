@@ -95,7 +95,7 @@ describe('quota: the state that a plan is made from', () => {
         's.json: leases[0].tier: -1 is not the number of a tier, 0 for the best',
         's.json: leases[0].startedat: no such key in a state file',
         '  did you mean startedAt?',
-        '  known here: id, project, user, priority, submittedAt, resources, pricing, zones, startedAt, tier, state, heldMs, askingSince, zone',
+        '  known here: id, project, user, priority, submittedAt, resources, pricing, zones, startedAt, tier, state, heldMs, askingSince, everywhere, zone',
       ].join('\n'),
     );
     assert.equal(

@@ -62,6 +62,7 @@ const leases: fc.Arbitrary<QuotaLease> = fc
       state: fc.constantFrom('asking', 'held', 'draining', 'parked'),
       heldMs: fc.nat(),
       askingSince: time,
+      everywhere: fc.constantFrom('asked', 'refused'),
       zone: fc.constantFrom('us-central2-b', 'europe-west4-a'),
       isFromReservation: fc.boolean(),
     }),

@@ -8,6 +8,7 @@ import {
   isInUse,
   type LeaseRow,
   newRow,
+  noteAskedIn,
   noteChips,
   noteGone,
   notePaused,
@@ -164,6 +165,49 @@ describe('a row of the lease book', () => {
     noteGone(row, 's50');
     assert.deepEqual(row.gone, names.slice(1));
     assert.deepEqual(Object.keys(row.sequences), names.slice(1));
+  });
+});
+
+describe('a row of the lease book, of where it asks', () => {
+  const asksIn = (answers: Readonly<Record<string, 'asked' | 'refused'>>): LeaseRow => {
+    const row = newRow(JOB, { ...DEMAND, zones: ['a', 'b'] });
+    startRow(row, { tier: 0 }, 0);
+    for (const [zone, answer] of Object.entries(answers)) noteAskedIn(row, zone, answer);
+    return row;
+  };
+  const everywhere = (row: LeaseRow) => toLease(row, 0).everywhere;
+
+  it('has asked everywhere once each zone that it names was asked, and is refused where each said so last', () => {
+    assert.equal(everywhere(asksIn({})), undefined);
+    assert.equal(everywhere(asksIn({ a: 'refused' })), undefined);
+    assert.equal(everywhere(asksIn({ a: 'refused', b: 'asked' })), 'asked');
+    assert.equal(everywhere(asksIn({ a: 'refused', b: 'refused' })), 'refused');
+    const again = asksIn({ a: 'refused', b: 'refused' });
+    noteAskedIn(again, 'a', 'asked');
+    assert.equal(everywhere(again), 'asked');
+  });
+
+  it('knows nothing of a zone that it does not name, nor without zones', () => {
+    assert.equal(everywhere(asksIn({ a: 'refused', c: 'refused' })), undefined);
+    const nowhere = asking();
+    noteAskedIn(nowhere, 'a', 'refused');
+    assert.equal(everywhere(nowhere), undefined);
+  });
+
+  it('begins anew with its chips, their loss, a pause and its next grant', () => {
+    const changes: readonly ((row: LeaseRow) => void)[] = [
+      (row) => void noteChips(row, 'a', 1),
+      (row) => [noteChips(row, 'a', 1), noteChips(row, undefined, 2)],
+      (row) => notePaused(row, true, 1),
+      (row) => startRow(row, { tier: 1 }, 1),
+      (row) => drain(row, 1),
+    ];
+    for (const change of changes) {
+      const row = asksIn({ a: 'refused', b: 'refused' });
+      change(row);
+      assert.equal(row.askedIn, undefined);
+      assert.equal(everywhere(row), undefined);
+    }
   });
 });
 

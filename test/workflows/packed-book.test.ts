@@ -33,7 +33,14 @@ const demand = fc.record(
 /** Of every state what it may have. */
 const ofState: Record<LeaseRow['state'], fc.Arbitrary<Partial<LeaseRow>>> = {
   waiting: fc.constant({}),
-  asking: fc.record({ startedAt: time, askingSince: time }),
+  asking: fc.record({
+    startedAt: time,
+    askingSince: time,
+    askedIn: fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('asked' as const, 'refused' as const), {
+      minKeys: 1,
+      noNullPrototype: true,
+    }),
+  }),
   held: fc.record({ startedAt: time, heldSince: time }),
   parked: fc.record({ startedAt: time, hasChips: fc.boolean() }),
   draining: fc.record({

@@ -38,7 +38,7 @@ function play({ answers, zones: count, allowed, command }: Story): End | undefin
     const because = REFUSALS[scope];
     const decision = decide('not ready', {
       because,
-      zones: refusals.standing(zones, because),
+      zones: refusals.standing({ zones, otherTiers: [] }, because),
       refusals: refusals.areMany ? 'many' : 'few',
       command,
       ...budgetLeft(NO_RETRIES, all),
@@ -107,6 +107,28 @@ describe('a job that is refused its slices', () => {
     assert.deepEqual(after('b'), ['next zone', 15_000]);
     assert.deepEqual(after('a'), ['next zone', 0]);
     assert.deepEqual(after('b'), ['next zone', 30_000]);
+  });
+
+  it('a request that every zone calls wrong ends it only once they did so in each tier in which it could be', () => {
+    const refusals = new Refusals(TIMINGS);
+    const standing = () => refusals.standing({ zones: ['a', 'b'], otherTiers: [1, 2] }, 'request refused');
+    const refuse = (...zones: string[]) => zones.forEach((zone) => refusals.note(zone, 'request'));
+    refuse('a', 'b');
+    assert.equal(standing(), 'left');
+    refusals.leftTier(0, ['a', 'b']);
+    const inTier1 = { zones: ['a', 'b'], otherTiers: [0, 2] };
+    refuse('a', 'b');
+    assert.equal(refusals.standing(inTier1, 'request refused'), 'left');
+    refusals.leftTier(1, ['a', 'b']);
+    const again = new Refusals(TIMINGS, refusals.carry());
+    again.note('a', 'request');
+    const inTier2 = { zones: ['a', 'b'], otherTiers: [0, 1] };
+    assert.equal(again.standing(inTier2, 'request refused'), 'left');
+    again.note('b', 'request');
+    assert.equal(again.standing(inTier2, 'request refused'), 'none');
+    // One that a tier had not called wrong stays open.
+    refusals.leftTier(2, ['a', 'b']);
+    assert.equal(refusals.standing({ zones: ['a'], otherTiers: [2, 3] }, 'request refused'), 'left');
   });
 
   it('a request that every zone refuses ends it at once, if it never ran', () => {

@@ -19,6 +19,7 @@ export function revocationText({ cause, reason }: Revocation): string {
     case 'quota':
       return `preempted by quota: ${reason}`;
     case 'asking':
+    case 'tier':
       return `its lease goes back to the pool: ${reason}`;
     case 'parked':
       return `its lease was taken: ${reason}`;
@@ -29,7 +30,7 @@ export function revocationText({ cause, reason }: Revocation): string {
 export const revocationNotice = ({ reason }: Revocation): StopNotice => ({ cause: 'quota', reason });
 
 /** Whether it counts as a preemption by quota. A job that never got its chips had nothing to be taken. */
-export const isPreemptionByQuota = ({ cause }: Revocation): boolean => cause !== 'asking';
+export const isPreemptionByQuota = ({ cause }: Revocation): boolean => cause !== 'asking' && cause !== 'tier';
 
 /** Why what is under way on the slices has to end before its time. */
 export interface Interruption {

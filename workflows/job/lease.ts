@@ -95,6 +95,11 @@ export class LeaseHold {
     return this.#held.tier;
   }
 
+  /** Beside this one, in which the job could be. */
+  get otherTiers(): readonly number[] {
+    return this.#held.otherTiers ?? [];
+  }
+
   get granted(): Granted | undefined {
     return this.#granted;
   }
@@ -190,15 +195,17 @@ export class LeaseHold {
 
   #onGranted(grant: LeaseGrant): void {
     if (!this.#isNews(grant)) return;
-    const { epoch, tier, pricing, reservation, zones } = grant;
+    const { epoch, tier, pricing, reservation, zones, otherTiers } = grant;
     this.#hear(epoch);
     if (zones !== undefined) this.onOrder(zones);
+    const { otherTiers: _, ...held } = this.#held;
     // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files since.
     this.#held = {
       heldSince: Date.now(),
       bought: { ...(pricing === undefined ? {} : { pricing }), ...(reservation === undefined ? {} : { reservation }) },
-      ...this.#held,
+      ...held,
       ...(tier === undefined ? {} : { tier }),
+      ...(otherTiers === undefined ? {} : { otherTiers }),
     };
     this.#granted = grantedBy(this.#held) ?? this.#granted;
   }
@@ -304,6 +311,8 @@ interface PresentSlices {
 interface Held {
   readonly heldSince?: number;
   readonly tier?: number;
+  /** In which the job could be too. Absent: none. */
+  readonly otherTiers?: readonly number[];
   readonly bought?: TierPurchase;
   /** All slices are ready, in this zone. */
   readonly chipsIn?: string;

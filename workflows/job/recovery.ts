@@ -131,6 +131,11 @@ export class Recovery {
     }
   }
 
+  /** It got no chips in this tier, and asks for another. */
+  leaveTier(tier: number | undefined): void {
+    this.#refusals.leftTier(tier, this.#zones);
+  }
+
   /**
    * The job waits for chips, from now on or since before.
    * @returns when `timeouts.queue` is over, which is for all waiting since it last had all of its slices, or was submitted
@@ -268,7 +273,7 @@ export class Recovery {
   #whileNotReady(because: Fact<'not ready', 'because'>) {
     return decide('not ready', {
       because,
-      zones: this.#refusals.standing(this.#zones, because),
+      zones: this.#refusals.standing({ zones: this.#zones, otherTiers: this.#parts.lease.otherTiers }, because),
       refusals: this.#refusals.areMany ? 'many' : 'few',
       command: this.#parts.attempt.firstStartedAt === undefined ? 'never ran' : 'ran before',
       ...this.#budgets,

@@ -9,6 +9,8 @@ export interface RefusalsCarry {
   readonly here: number;
   /** What zones said last that will not accept the request soon: their reason is none of capacity, quota or a moment. */
   readonly zones: Readonly<Record<string, Word>>;
+  /** Tiers that the job has left in which each zone called the request wrong in itself. Absent: none. */
+  readonly wrongTiers?: readonly number[];
 }
 
 /** `wrong`: the request is wrong in itself. `lasting`: anything else that does not pass soon. */
@@ -21,6 +23,7 @@ export class Refusals {
   #count: number;
   #here: number;
   readonly #zones: Map<string, Word>;
+  readonly #wrongTiers: Set<number>;
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
 
   constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, carry: RefusalsCarry = NO_REFUSALS) {
@@ -28,6 +31,7 @@ export class Refusals {
     this.#count = carry.count;
     this.#here = carry.here;
     this.#zones = new Map(Object.entries(carry.zones));
+    this.#wrongTiers = new Set(carry.wrongTiers);
   }
 
   note(zone: string, scope: RefusalScope): void {
@@ -45,11 +49,26 @@ export class Refusals {
 
   /**
    * Whether a zone is left that may take it: one that has not refused for good; where this one calls the request wrong in itself, one
-   * that did not say so last.
+   * that did not say so last, here or in another tier.
+   * @param otherTiers in which the job could be: there it is bought as something else
    */
-  standing(zones: readonly string[], because: Fact<'not ready', 'because'>): Fact<'not ready', 'zones'> {
-    const isWrongEverywhere = zones.every((zone) => this.#zones.get(zone) === 'wrong');
-    return (because === 'request refused' ? !isWrongEverywhere : this.isLeft(zones)) ? 'left' : 'none';
+  standing(
+    { zones, otherTiers }: { readonly zones: readonly string[]; readonly otherTiers: readonly number[] },
+    because: Fact<'not ready', 'because'>,
+  ): Fact<'not ready', 'zones'> {
+    if (because !== 'request refused') return this.isLeft(zones) ? 'left' : 'none';
+    return this.#isWrongIn(zones) && otherTiers.every((tier) => this.#wrongTiers.has(tier)) ? 'none' : 'left';
+  }
+
+  #isWrongIn(zones: readonly string[]): boolean {
+    return zones.every((zone) => this.#zones.get(zone) === 'wrong');
+  }
+
+  /** The next request is one of another tier: what zones said of this one says nothing of that. */
+  leftTier(tier: number | undefined, zones: readonly string[]): void {
+    if (tier !== undefined && this.#isWrongIn(zones)) this.#wrongTiers.add(tier);
+    this.#zones.clear();
+    this.#here = 0;
   }
 
   /** More than a moment explains. */
@@ -67,6 +86,7 @@ export class Refusals {
     this.#count = 0;
     this.#here = 0;
     this.#zones.clear();
+    this.#wrongTiers.clear();
   }
 
   /** Before the same zone is asked again, in ms. */
@@ -85,7 +105,11 @@ export class Refusals {
   }
 
   carry(): RefusalsCarry {
-    return { count: this.#count, here: this.#here, zones: Object.fromEntries(this.#zones) };
+    const wrongTiers = [...this.#wrongTiers];
+    return {
+      ...{ count: this.#count, here: this.#here, zones: Object.fromEntries(this.#zones) },
+      ...(wrongTiers.length === 0 ? {} : { wrongTiers }),
+    };
   }
 }
 

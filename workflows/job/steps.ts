@@ -155,9 +155,11 @@ async function giveBackToPool(job: Job): Promise<void> {
   const why = revocationText(revocation);
   story.setBack(why);
   if (isPreemptionByQuota(revocation)) recovery.notePreemptionByQuota();
+  const { tier } = lease;
   await letSlicesGo(job, why, 'revoked');
   // The zone that gave nothing cools down: another comes first.
-  if (revocation.cause === 'asking') race.leaveZone();
+  if (!isPreemptionByQuota(revocation)) race.leaveZone();
+  if (revocation.cause === 'tier') recovery.leaveTier(tier);
   // Somebody may have stopped the job meanwhile.
   const due = stepDue(job);
   await lease.giveBack(due.do === 'give back' && due.next === 'rest');

@@ -14,6 +14,7 @@ import {
   isInUse,
   type LeaseRow,
   newRow,
+  noteAskedIn,
   noteChips,
   noteGone,
   notePaused,
@@ -385,14 +386,17 @@ export class LeaseBook {
       row.gone = row.gone.filter((name) => name !== ref.name);
       addSlice(row, ref);
       noteAsk(row, ref, asks, now);
+      noteAskedIn(row, ref.zone, 'asked');
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
     }
     this.#pending.asked.push({ key, slice: ref.name, ...(isBeside && { isBeside }) });
   }
 
-  #gone(key: string, sliceName: string, { refused }: BodyOf<'gone'>, now: EpochMs): void {
+  #gone(key: string, sliceName: string, { refused, isRefused }: BodyOf<'gone'>, now: EpochMs): void {
     const row = this.#rows.get(key);
     if (!row) return;
+    const ref = row.slices.find(({ name }) => name === sliceName);
+    if (ref !== undefined && isRefused) noteAskedIn(row, ref.zone, 'refused');
     noteEnd(row, sliceName, refused, { now, told: this.#onSeen });
     noteGone(row, sliceName);
   }

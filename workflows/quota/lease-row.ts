@@ -9,7 +9,7 @@ import {
 } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
-import type { LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
+import type { Everywhere, LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 
 /** One lease of the pool's book, or the request for it. */
 export interface LeaseRow {
@@ -31,6 +31,8 @@ export interface LeaseRow {
   hasChips?: boolean;
   /** Where its last slice asked, or is. */
   zone?: string;
+  /** Of an asking lease: in which of the zones that it names it has asked since then, and which have refused it. */
+  askedIn?: Readonly<Record<string, Everywhere>>;
   isFromReservation?: boolean;
   /** Given by a person, and not yet repeated by the job: it holds whatever the job says. */
   priority?: number;
@@ -91,7 +93,7 @@ export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromRe
   delete row.isUnconfirmed;
   if (grant.isFromReservation) row.isFromReservation = true;
   else delete row.isFromReservation;
-  Object.assign(row, { state: 'asking', askingSince: now });
+  ask(row, now);
 }
 
 /** All of its slices are ready in `zone`; without one, it has lost chips and asks again. True: that is news. */
@@ -104,7 +106,7 @@ export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs)
   }
   if (row.state === 'held' && zone === undefined) {
     pauseClock(row, now);
-    Object.assign(row, { state: 'asking', askingSince: now });
+    ask(row, now);
     return true;
   }
   return false;
@@ -118,7 +120,7 @@ export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void
     row.state = 'parked';
   } else if (!isParked && row.state === 'parked') {
     if (row.hasChips) hold(row, now);
-    else Object.assign(row, { state: 'asking', askingSince: now });
+    else ask(row, now);
     delete row.hasChips;
   }
 }
@@ -175,7 +177,7 @@ export function unclaim(row: LeaseRow, now: EpochMs): void {
 }
 
 const OF_A_LEASE = [
-  ...(['startedAt', 'heldMs', 'heldSince', 'askingSince', 'hasChips'] as const),
+  ...(['startedAt', 'heldMs', 'heldSince', 'askingSince', 'askedIn', 'hasChips'] as const),
   ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked', 'drainingSince'] as const),
 ];
 
@@ -209,10 +211,27 @@ const MOST_GONE = 50;
 export const heldMsOf = ({ heldMs = 0, heldSince }: LeaseRow, now: EpochMs): number =>
   heldMs + (heldSince === undefined ? 0 : Math.max(0, now - heldSince));
 
+function ask(row: LeaseRow, now: EpochMs): void {
+  Object.assign(row, { state: 'asking', askingSince: now });
+  delete row.askedIn;
+}
+
 function hold(row: LeaseRow, now: EpochMs): void {
   row.state = 'held';
   row.heldSince = now;
   delete row.askingSince;
+  delete row.askedIn;
+}
+
+/** The job asks in this zone, or is refused by it. A zone that it does not name is of a file that has changed. */
+export function noteAskedIn(row: LeaseRow, zone: string, answer: Everywhere): void {
+  if (row.state === 'asking' && row.demand.zones?.includes(zone)) row.askedIn = { ...row.askedIn, [zone]: answer };
+}
+
+function everywhere({ state, demand: { zones = [] }, askedIn = {} }: LeaseRow): Everywhere | undefined {
+  if (state !== 'asking' || zones.length === 0 || !zones.every((zone) => Object.hasOwn(askedIn, zone)))
+    return undefined;
+  return zones.every((zone) => askedIn[zone] === 'refused') ? 'refused' : 'asked';
 }
 
 function pauseClock(row: LeaseRow, now: EpochMs): void {
@@ -220,6 +239,7 @@ function pauseClock(row: LeaseRow, now: EpochMs): void {
   if (heldMs > 0) row.heldMs = heldMs;
   delete row.heldSince;
   delete row.askingSince;
+  delete row.askedIn;
 }
 
 /**
@@ -260,7 +280,7 @@ export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaReque
 export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
   const lease = toLease(row, now);
   const beside = Array.from({ length: gangsBeside(row) }, (_, at): QuotaLease => {
-    const { askingSince: _asking, isFromReservation: _from, ...rest } = lease;
+    const { askingSince: _asking, everywhere: _everywhere, isFromReservation: _from, ...rest } = lease;
     return { ...rest, id: `${lease.id}${BESIDE}${at + 1}`, state: 'draining' };
   });
   return [lease, ...beside];
@@ -272,6 +292,7 @@ const BESIDE = '/beside-';
 /** @param row not waiting */
 export function toLease(row: LeaseRow, now: EpochMs): QuotaLease {
   const { lease, demand, tier, startedAt = 0, askingSince, zone, isFromReservation } = row;
+  const asked = everywhere(row);
   return {
     id: leaseKey(lease),
     ...demand,
@@ -281,6 +302,7 @@ export function toLease(row: LeaseRow, now: EpochMs): QuotaLease {
     heldMs: heldMsOf(row, now),
     ...(askingSince === undefined ? {} : { askingSince }),
     ...(zone === undefined ? {} : { zone }),
+    ...(asked === undefined ? {} : { everywhere: asked }),
     ...(isFromReservation === undefined ? {} : { isFromReservation }),
   };
 }

@@ -204,7 +204,7 @@ class BookPacker {
   }
 
   #rareOf(row: LeaseRow): Rare {
-    const { lease, heldMs, hasChips, isFromReservation, priority, isUnconfirmed, revoked } = row;
+    const { lease, heldMs, askedIn, hasChips, isFromReservation, priority, isUnconfirmed, revoked } = row;
     const { stuck, drainingSince, gone, slices, sequences } = row;
     const pool = this.#pools.indexOf(lease.pool);
     const isThere = new Set(slices.map(({ name }) => name));
@@ -212,6 +212,7 @@ class BookPacker {
     return {
       ...(pool === 0 ? {} : { pool }),
       ...(heldMs === undefined ? {} : { heldMs }),
+      ...(askedIn === undefined ? {} : { askedIn }),
       ...(hasChips === undefined ? {} : { hasChips }),
       ...(isFromReservation === undefined ? {} : { isFromReservation }),
       ...(priority === undefined ? {} : { priority }),

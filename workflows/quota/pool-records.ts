@@ -2,6 +2,7 @@ import type { Admission, Deliveries, GrantedLease, PoolFacts, SameFacts } from '
 import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
 import type { EpochMs } from '../../domain/units.js';
 import { afterChips } from '../../quota/decision/cool-downs.js';
+import { tiersFor } from '../../quota/decision/shapes.js';
 import { decide } from '../../quota/decide.js';
 import { MOST_STUCK, type PoolSnapshot, type Rebuilding, type StuckSlice } from '../../quota/published-state.js';
 import { capacityRows, type OpenAsk } from '../../quota/seen-capacity.js';
@@ -266,8 +267,13 @@ export class PoolRecords {
 
   #withPurchase(grant: GrantedLease): GrantedLease {
     const config = this.#facts?.config;
-    const tier = config?.kind === 'limited' ? config.rules?.tiers[grant.tier] : undefined;
-    return { ...grant, ...tier };
+    if (config?.kind !== 'limited') return grant;
+    const demand = this.book.get(leaseKey(grant))?.demand;
+    const otherTiers =
+      demand === undefined
+        ? []
+        : tiersFor(config, demand).filter((tier) => tier !== Math.min(grant.tier, config.tiers.length - 1));
+    return { ...grant, ...config.rules?.tiers[grant.tier], ...(otherTiers.length === 0 ? {} : { otherTiers }) };
   }
 
   /** For the job's user, in one sentence. */
@@ -277,6 +283,8 @@ export class PoolRecords {
     switch (cause) {
       case 'asking':
         return `it got no chips in time, and ${who} waits for them`;
+      case 'tier':
+        return `it got no chips in tier ${(loser?.tier ?? 0) + 1}, and there is room for it in another`;
       case 'parked':
         return `it is paused, and ${who} waits for its chips`;
       case 'quota':

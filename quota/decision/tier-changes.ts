@@ -1,0 +1,55 @@
+import type { EpochMs } from '../../domain/units.js';
+import type { Preemption, QuotaLease } from '../quota-config.js';
+import type { PassState } from './pass-state.js';
+import { compareIds } from './time-order.js';
+
+/**
+ * Rule 11, where nobody waits for its chips: a lease that has asked in all of its zones in vain is returned if its job gets free chips
+ * in another tier instead (docs/adr/0114). One in a pass, because what the next would get depends on it: the one that has asked
+ * longest.
+ * @param grantsWithout what a pass grants after that lease was returned and its job asks anew
+ */
+export function leaseForOtherTier(
+  state: PassState,
+  leases: readonly QuotaLease[],
+  grantsWithout: (lease: QuotaLease) => PassState['grants'],
+): readonly Preemption[] {
+  const due = leases.filter((lease) => isDue(lease, state) && mightBeElsewhere(lease, state));
+  due.sort((a, b) => askedAt(a) - askedAt(b) || compareIds(a.id, b.id));
+  const found = due
+    .slice(0, MOST_LOOKED_AT)
+    .find((lease) => grantsWithout(lease).some(({ id, tier }) => id === lease.id && tier !== tierOf(lease, state)));
+  return found === undefined ? [] : [{ id: found.id, for: found.id, cause: 'tier' }];
+}
+
+/** Each costs a pass. */
+const MOST_LOOKED_AT = 4;
+
+/** Times at which time alone may have a lease change its tier. */
+export function tierChangeTimes(state: PassState, leases: readonly QuotaLease[]): readonly EpochMs[] {
+  return leases.flatMap((lease) => {
+    if (lease.state !== 'asking' || lease.everywhere === undefined) return [];
+    const { tiers, coolingUntil } = state.shapes.of(lease);
+    return tiers.length < 2 ? [] : [dueAt(lease, state), ...coolingUntil.values()];
+  });
+}
+
+function isDue(lease: QuotaLease, state: PassState): boolean {
+  return lease.state === 'asking' && lease.everywhere !== undefined && dueAt(lease, state) <= state.now;
+}
+
+/** One that was refused everywhere has its answer already. */
+const dueAt = (lease: QuotaLease, { rules }: PassState): EpochMs =>
+  askedAt(lease) + (lease.everywhere === 'refused' ? 0 : rules.askingTimeoutMs);
+
+const askedAt = ({ askingSince, startedAt }: QuotaLease): EpochMs => askingSince ?? startedAt;
+
+/** The cheap half: a tier has room at all. */
+function mightBeElsewhere(lease: QuotaLease, state: PassState): boolean {
+  const shape = state.shapes.of(lease);
+  const own = tierOf(lease, state);
+  return shape.tiers.some((tier) => tier !== own && !shape.coolingUntil.has(tier) && state.room.isFree(shape, tier));
+}
+
+/** One that the pool no longer has counts as the last. */
+const tierOf = ({ tier }: QuotaLease, { config }: PassState): number => Math.min(tier, config.tiers.length - 1);
