@@ -1,4 +1,4 @@
-import { activityInfo, heartbeat, log, sleep } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
 import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
@@ -30,12 +30,12 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
   const apartMs = Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS);
   let missing = 0;
   let operation: string | undefined;
-  for (let pauseMs = 300, isFirst = true; ; pauseMs = Math.min(pauseMs * 2, 10_000), isFirst = false) {
+  for (let pauseMs = FIRST_PAUSE_MS, isFirst = true; ; pauseMs = Math.min(pauseMs * 2, 10_000), isFirst = false) {
     if (!isFirst) {
       deletion.beat();
       await deletion.tellIfStuck();
     }
-    let seen = isFirst ? 'present' : await deletion.look();
+    let seen = isFirst ? 'present' : await deletion.look(pauseMs);
     if (seen === 'foreign') return;
     if (seen === 'refused' && input.isNeverAccepted) return;
     if (seen === 'present') {
@@ -56,6 +56,12 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
 }
 
 const BEAT_MS = 10_000;
+
+/** Before the first look after the removal, which is by name: a deletion that is quick costs no listing, and waits for none. */
+const FIRST_PAUSE_MS = 300;
+
+/** Up to this pause between two looks, the next one is not to wait for a quiet zone's listing. */
+const URGENT_PAUSE_MS = 2_500;
 
 /** Between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
@@ -92,10 +98,30 @@ class Deletion {
     this.#tell = tell;
   }
 
-  async look(): Promise<Seen> {
+  /**
+   * A hundred deletions look once together: by the zone's listing, which says that a slice is still there. What it lacks, or what it
+   * cannot tell, is looked for by name.
+   * @param afterMs pause since the last look; doubles with each
+   */
+  async look(afterMs: number): Promise<Seen> {
     const { ref, owner } = this.#input;
+    const claim = { ref, ownership: owner };
+    if (afterMs <= 2 * FIRST_PAUSE_MS) return this.#lookByName(claim);
+    const isUrgent = afterMs <= URGENT_PAUSE_MS;
+    const signal = cancellationSignal();
+    const listed = await this.#machines.watch(claim, { isUrgent, signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    if (listed?.kind === 'deleting') {
+      this.#last = { answer: 'it is being deleted' };
+      return 'deleting';
+    }
+    return this.#lookByName(claim);
+  }
+
+  async #lookByName(claim: Parameters<Machines['observe']>[0]): Promise<Seen> {
+    const { ref } = claim;
     try {
-      const seen = await this.#machines.observe({ ref, ownership: owner });
+      const seen = await this.#machines.observe(claim);
       if (seen.kind === 'deleting') this.#last = { answer: 'it is being deleted' };
       if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
       return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';

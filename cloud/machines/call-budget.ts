@@ -5,12 +5,18 @@ export interface CallRate {
   readonly burst: number;
 }
 
-/** A token bucket: every call takes one token and waits, first come first served, until there is one. */
+/**
+ * A token bucket: every call takes one token and waits until there is one, first come first served. Listings go before all others:
+ * one of them tells all who watch its zone, and there are few of them however many slices there are.
+ */
 export class CallBudget {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   /** When the bucket will be full but for the tokens taken so far; monotonic milliseconds. */
   #emptyAt = -Infinity;
+  readonly #listings: (() => void)[] = [];
+  readonly #others: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
 
   /** @throws RangeError for a rate that never lets a call through. */
   constructor({ callsPerSecond, burst }: CallRate) {
@@ -23,14 +29,33 @@ export class CallBudget {
     this.#burstMs = burst * this.#intervalMs;
   }
 
-  async take(): Promise<void> {
-    const waitMs = this.takeAt(performance.now());
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+  /** @param method such as `ListNodes` or `instances.list` */
+  take(method: string): Promise<void> {
+    return new Promise((resolve) => {
+      (isListing(method) ? this.#listings : this.#others).push(resolve);
+      if (this.#timer === undefined) this.#serve();
+    });
   }
 
-  /** Takes a token at `now`. @returns how long its owner has to wait for it, in milliseconds; 0 = not at all. */
+  /** Takes a token at `now`, if there is one. @returns how long to wait for it otherwise, in milliseconds; 0: it is taken */
   takeAt(now: number): number {
-    this.#emptyAt = Math.max(this.#emptyAt, now - this.#burstMs) + this.#intervalMs;
-    return Math.max(0, this.#emptyAt - now);
+    const emptyAt = Math.max(this.#emptyAt, now - this.#burstMs) + this.#intervalMs;
+    if (emptyAt > now) return emptyAt - now;
+    this.#emptyAt = emptyAt;
+    return 0;
+  }
+
+  #serve(): void {
+    this.#timer = undefined;
+    while (this.#listings.length + this.#others.length > 0) {
+      const waitMs = this.takeAt(performance.now());
+      if (waitMs > 0) {
+        this.#timer = setTimeout(() => this.#serve(), waitMs);
+        return;
+      }
+      (this.#listings.shift() ?? this.#others.shift())?.();
+    }
   }
 }
+
+const isListing = (method: string): boolean => /^List|\.list$/.test(method);

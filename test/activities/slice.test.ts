@@ -53,6 +53,9 @@ class Scripted implements Machines {
   get left(): number {
     return this.#answers.length;
   }
+  protected get coming(): Answer | undefined {
+    return this.#answers[0];
+  }
   async observe({ ownership: of }: Parameters<Machines['observe']>[0]): Promise<Condition> {
     this.asked.push(of);
     const answer = this.#next();
@@ -85,6 +88,15 @@ class Scripted implements Machines {
   create = () => assert.fail('nothing is created here');
   listOwned = () => assert.fail('nothing is listed here');
   close = async (): Promise<void> => undefined;
+}
+
+/** A deletion asks by name for what a listing does not show as being deleted: both looks are one answer here. */
+class ScriptedDeletion extends Scripted {
+  override async watch(claim: Parameters<Machines['watch']>[0]): Promise<Condition> {
+    const { coming } = this;
+    if (coming instanceof Error) throw coming;
+    return coming === undefined || coming.kind === 'deleting' ? this.observe(claim) : coming;
+  }
 }
 
 const next = <T>(left: T[]): T => (left.length > 1 ? left.shift() : left[0]) ?? assert.fail('nothing is left to say');
@@ -221,7 +233,7 @@ describe('deleting a slice until it is gone', function () {
   };
   for (const [name, { answers, removals }] of Object.entries(cases)) {
     it(name, async () => {
-      const { left, removed, asked } = await deleteWith(new Scripted(answers));
+      const { left, removed, asked } = await deleteWith(new ScriptedDeletion(answers));
       assert.deepEqual([left, removed.length], [0, removals]);
       // The job alone counts: a slice of an earlier generation under this name is its own too.
       for (const asking of [...asked, ...removed]) assert.deepEqual(asking, owner);
@@ -256,7 +268,7 @@ describe('deleting a slice until it is gone', function () {
   };
   for (const [name, { answers, words: said, removals = [BY_OPERATION] }] of Object.entries(words)) {
     it(name, async () => {
-      const machines = new Scripted(answers, removals, said);
+      const machines = new ScriptedDeletion(answers, removals, said);
       await inActivity(() =>
         deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: { ...timings, notFoundApartMs: 400 } }),
       );
@@ -266,7 +278,7 @@ describe('deleting a slice until it is gone', function () {
 
   it('missing counts only after the last create call can have taken effect', async () => {
     const looks: number[] = [];
-    class Timed extends Scripted {
+    class Timed extends ScriptedDeletion {
       override observe(claim: Parameters<Machines['observe']>[0]): Promise<Condition> {
         looks.push(Date.now());
         return super.observe(claim);
@@ -282,17 +294,17 @@ describe('deleting a slice until it is gone', function () {
 
   const NO_PLACE = new CloudRefused('zone us-centrl1-a does not exist, or this project may not use it');
   it('a provider that refuses to look has nothing of a slice that it never accepted', async () => {
-    const machines = new Scripted([NO_PLACE, NO_PLACE]);
+    const machines = new ScriptedDeletion([NO_PLACE, NO_PLACE]);
     await inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore: 0, timings, isNeverAccepted: true }));
     assert.deepEqual([machines.left, machines.removed], [0, []]);
   });
   it('an outage says nothing of one that was never accepted', async () => {
-    const machines = new Scripted([AWAY, AWAY, MISSING, MISSING]);
+    const machines = new ScriptedDeletion([AWAY, AWAY, MISSING, MISSING]);
     await inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore: 0, timings, isNeverAccepted: true }));
     assert.equal(machines.left, 0);
   });
   it('a provider that refuses to look says nothing of a slice that may exist', async () => {
-    const { left } = await deleteWith(new Scripted([NO_PLACE, NO_PLACE, NO_PLACE, MISSING, MISSING]));
+    const { left } = await deleteWith(new ScriptedDeletion([NO_PLACE, NO_PLACE, NO_PLACE, MISSING, MISSING]));
     assert.equal(left, 0);
   });
 
@@ -312,12 +324,12 @@ describe('deleting a slice until it is gone', function () {
     const beats: unknown[] = [];
     environment.on('heartbeat', (beat) => void beats.push(beat));
     const input = { ref, owner, notBefore: 0, timings };
-    await environment.run(() => deleteUntilGone(new Scripted([NO_PLACE, NO_PLACE, MISSING, MISSING]), input));
+    await environment.run(() => deleteUntilGone(new ScriptedDeletion([NO_PLACE, NO_PLACE, MISSING, MISSING]), input));
     const [first] = beats.map((beat) => deletionForm().parse(beat));
     assert.equal(first?.answer, NO_PLACE.message);
   });
   it('a deletion that lasts is told, and goes on; its time began when the workflow asked for it', async () => {
-    const machines = new Scripted([NO_PLACE, NO_PLACE, MISSING, MISSING]);
+    const machines = new ScriptedDeletion([NO_PLACE, NO_PLACE, MISSING, MISSING]);
     const [first, ...others] = await toldOf(machines);
     assert.equal(machines.left, 0);
     assert.deepEqual(others, [], 'each word is an event of the history of its pool');
@@ -327,7 +339,7 @@ describe('deleting a slice until it is gone', function () {
     const told: StuckDeletion[] = [];
     await new MockActivityEnvironment({ scheduledTimestampMs: Date.now() }).run(() =>
       deleteUntilGone(
-        new Scripted([NO_PLACE, MISSING, MISSING]),
+        new ScriptedDeletion([NO_PLACE, MISSING, MISSING]),
         { ref, owner, notBefore: 0, timings: { ...timings, giveBackMs: 60_000 } },
         async (deletion) => void told.push(deletion),
       ),
@@ -335,7 +347,7 @@ describe('deleting a slice until it is gone', function () {
     assert.deepEqual(told, []);
   });
   it('a pool that cannot be told does not end the deletion', async () => {
-    const machines = new Scripted([NO_PLACE, MISSING, MISSING]);
+    const machines = new ScriptedDeletion([NO_PLACE, MISSING, MISSING]);
     await new MockActivityEnvironment({ scheduledTimestampMs: 0 }).run(() =>
       deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: TOLD_AT_ONCE }, () =>
         Promise.reject(new Error('away')),
@@ -347,7 +359,7 @@ describe('deleting a slice until it is gone', function () {
   it('a refused or unanswered removal is asked again', async () => {
     for (const kind of ['refused', 'unanswered'] as const) {
       const { removed } = await deleteWith(
-        new Scripted([READY, READY, MISSING, MISSING], [{ kind, message: 'not now' }]),
+        new ScriptedDeletion([READY, READY, MISSING, MISSING], [{ kind, message: 'not now' }]),
       );
       assert.equal(removed.length, 2);
     }
@@ -357,12 +369,12 @@ describe('deleting a slice until it is gone', function () {
 describe("an input that names another installation's owner", () => {
   const deletion = { ref, owner: { owner: 'own-2', job: 'train-x1', run: 'run-1' }, notBefore: 0, timings };
   const plan = slicePlan('jc-train-g1', 'queued-resources', { ownership: ownership({ owner: 'own-2' }) });
-  const ofOwner = (owner: string, machines = new Scripted([])) =>
+  const ofOwner = (owner: string, machines = new ScriptedDeletion([])) =>
     sliceActivities({ machinesOf: () => machines, installation: { owner } as Installation });
 
   for (const owner of ['own-1', '']) {
     it(`deletes nothing and looks at nothing, on a worker of owner '${owner}'`, async () => {
-      const machines = new Scripted([READY]);
+      const machines = new ScriptedDeletion([READY]);
       await assert.rejects(
         inActivity(() => ofOwner(owner, machines).deleteUntilGone(deletion)),
         {
@@ -380,14 +392,14 @@ describe("an input that names another installation's owner", () => {
   }
 
   it('deletes what is of its own owner', async () => {
-    const machines = new Scripted([READY, MISSING, MISSING]);
+    const machines = new ScriptedDeletion([READY, MISSING, MISSING]);
     await inActivity(() => ofOwner('own-2', machines).deleteUntilGone(deletion));
     assert.equal(machines.removed.length, 1);
   });
 
   // A worker whose store lost its owner id must not take every slice without labels for its own.
   it('without an owner of its own a worker deletes nothing, whatever the input names', async () => {
-    const machines = new Scripted([READY]);
+    const machines = new ScriptedDeletion([READY]);
     const nobodys = { ...deletion, owner: { ...deletion.owner, owner: '' } };
     await assert.rejects(
       inActivity(() => ofOwner('', machines).deleteUntilGone(nobodys)),

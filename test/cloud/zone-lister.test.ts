@@ -134,14 +134,22 @@ describe('the lister of a zone', () => {
 describe('a call budget', () => {
   it('lets a burst through, then one call per interval', () => {
     const budget = new CallBudget({ callsPerSecond: 5, burst: 3 });
-    const waits = [1000, 1000, 1000, 1000, 1000].map((now) => Math.round(budget.takeAt(now)));
-    assert.deepEqual(waits, [0, 0, 0, 200, 400]);
+    const waits = [1000, 1000, 1000, 1000, 1100, 1201, 1202].map((now) => Math.round(budget.takeAt(now)));
+    assert.deepEqual(waits, [0, 0, 0, 200, 100, 0, 198]);
   });
 
   it('fills up again with time, and never beyond its burst', () => {
     const budget = new CallBudget({ callsPerSecond: 5, burst: 2 });
     const waits = [0, 0, 0, 400, 100_000, 100_000, 100_000].map((now) => Math.round(budget.takeAt(now)));
     assert.deepEqual(waits, [0, 0, 200, 0, 0, 0, 200]);
+  });
+
+  it('serves listings first, and else in turn', async () => {
+    const budget = new CallBudget({ callsPerSecond: 200, burst: 1 });
+    const served: string[] = [];
+    const calls = ['GetNode 1', 'GetNode 2', 'ListNodes', 'DeleteNode', 'ListQueuedResources'];
+    await Promise.all(calls.map((call) => budget.take(call).then(() => served.push(call))));
+    assert.deepEqual(served, ['GetNode 1', 'ListNodes', 'ListQueuedResources', 'GetNode 2', 'DeleteNode']);
   });
 
   it('that lets nothing through is refused', () => {

@@ -190,7 +190,7 @@ export class TpuApi {
     name: string | null | undefined,
     run: (client: v2.TpuClient) => Promise<T>,
   ): Promise<T> {
-    await this.#budgetOf(name ?? '').take();
+    await this.#budgetOf(name ?? '').take(method);
     const connected = this.#connection.client();
     try {
       const answer = await run(await connected);

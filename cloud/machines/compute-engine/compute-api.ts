@@ -214,7 +214,7 @@ export class ComputeApi {
   /** @throws CallFailed */
   async #call<T>(method: string, place: ZonePlace, run: (rest: GoogleRest) => Promise<T>): Promise<T> {
     const project = this.#projectOf(place.googleProject);
-    await project.budget.take();
+    await project.budget.take(method);
     const { rest } = project;
     const { onCall = () => undefined } = this.#settings;
     try {
