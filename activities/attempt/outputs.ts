@@ -3,6 +3,7 @@ import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/h
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';
+import { kindOfJob, machineKind } from '../../domain/machines.js';
 import {
   DEFAULT_OUTPUTS,
   type HostOutputs,
@@ -30,10 +31,11 @@ export function outputsOf(
 ): RunOutputs {
   const { patterns, everySeconds, restore = false } = spec.outputs ?? DEFAULT_OUTPUTS;
   const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
+  const itself = manifestUrl.startsWith('http:') ? 'nobody' : 'service-account';
   return {
     contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
     manifestUrl,
-    as: manifestUrl.startsWith('http:') ? 'nobody' : 'service-account',
+    as: machineKind(kindOfJob(spec)).hasIdentity ? itself : 'worker',
     place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
     everyMs: everySeconds * 1000,
     folder: outputFolder(job.id),

@@ -28,6 +28,7 @@ import { logLimitOf } from './log-limit.js';
 import { LastOutput } from './last-output.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { DeliveredOutputs } from './delivered-outputs.js';
 import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
 import { attend } from './own-ends.js';
@@ -114,6 +115,7 @@ class Supervision {
   readonly #endedAt = new Map<HostEnd, EpochMs>();
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
+  readonly #outputs: DeliveredOutputs;
   readonly #waits: AcceleratorWaits;
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends' | 'hosts'> | undefined;
@@ -132,6 +134,7 @@ class Supervision {
     this.#signal = signal;
     this.#runId = runIdOf(input);
     this.#waits = acceleratorWaits(input);
+    this.#outputs = new DeliveredOutputs(dependencies.store, input, this.#caller, signal);
     this.#dependencies = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
@@ -359,6 +362,7 @@ class Supervision {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
+    void this.#outputs.from(host);
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);

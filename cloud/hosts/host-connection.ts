@@ -3,6 +3,7 @@ import type { ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { afterMark } from './output-streams.js';
 import { applyModules } from './modules-call.js';
+import { deliverOutputs } from './deliver-outputs.js';
 import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
@@ -11,6 +12,7 @@ import type {
   HostConnection,
   HostTarget,
   ModuleOutcome,
+  OutputsTaker,
   PutFileOptions,
   ReceivedFile,
   RunOutputsStatus,
@@ -125,6 +127,12 @@ export class RunnerHostConnection implements HostConnection {
   async runOutputs(runId: string): Promise<RunOutputsStatus> {
     const { stdout } = await this.#runner.call(['outputs', runId]);
     return parseOutputs(this.#line(stdout));
+  }
+
+  async deliverOutputs(runId: string, taker: OutputsTaker, signal: AbortSignal): Promise<'settled' | 'cut'> {
+    // Which brings the runner along where it is not there.
+    await this.runStatus(runId);
+    return deliverOutputs(this.#runner, runId, taker, { where: this.#link.where, signal });
   }
 
   async exec(command: string, options: CommandOptions): Promise<CommandEnd> {

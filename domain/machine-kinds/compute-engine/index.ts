@@ -57,6 +57,7 @@ export const computeEngine: MachineKind<
 
   reach: 'ssh',
   areTakenBack: true,
+  hasIdentity: true,
   takesPublicKey: true,
 
   section: {

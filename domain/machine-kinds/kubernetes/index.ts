@@ -51,6 +51,7 @@ export const kubernetes: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
+  hasIdentity: false,
   takesPublicKey: false,
 
   section: {

@@ -55,6 +55,7 @@ export const rayCluster: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
+  hasIdentity: false,
   takesPublicKey: false,
 
   section: {
