@@ -21,6 +21,7 @@ import type {
   SetUpListener,
 } from './port.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
+import { putContents } from './put-contents.js';
 import { startCall } from './run-payload.js';
 import { lastWord, parseOutputs, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
@@ -142,6 +143,10 @@ export class RunnerHostConnection implements HostConnection {
 
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'> {
     return putFile(this.#link, source, path, options);
+  }
+
+  putContents(contents: readonly FileSource[], folder: string, signal: AbortSignal): Promise<void> {
+    return putContents(this.#link, contents, folder, signal);
   }
 
   getFile(

@@ -372,6 +372,11 @@ export interface HostConnection {
    * @param path absolute, or under the login user's home (`~/x` and `x` are the same)
    */
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'>;
+  /**
+   * Puts contents into a folder of the login user's, each under its SHA-256, which is compared on the host. Those that are there are not
+   * sent: called again, it goes on.
+   */
+  putContents(contents: readonly FileSource[], folder: string, signal: AbortSignal): Promise<void>;
   /** A file's bytes in order, each once, also over cuts. @throws HostFileError if there is none, or it changed meanwhile. */
   getFile(
     path: string,

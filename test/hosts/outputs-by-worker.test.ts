@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { DeliveredOutputs } from '../../activities/attempt/delivered-outputs.js';
-import type { AttemptHost, HostCaller } from '../../activities/attempt/attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, type HostCaller } from '../../activities/attempt/attempt-hosts.js';
+import { Restore } from '../../activities/attempt/restore.js';
 import type { HostConnection, OutputsTaker, RunOutputs, RunRequest, Taken } from '../../cloud/hosts/port.js';
 import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.js';
 import { until } from '../until.js';
+import { applyModule } from './apply-modules.js';
 import { ended, NOTICE, request } from './run.js';
 import { type HostSession, never, withHost } from './session.js';
 
@@ -131,11 +136,12 @@ describe('the outputs of a command on a host without an identity, taken by its w
     }));
 
   it('belong to the worker that came last: the one before is sent away', () =>
-    onHost(async ({ connection, another }) => {
+    onHost(async (session) => {
+      const { connection, another, host } = session;
       await connection.startRun(run('until [ -f go ]; do sleep 0.1; done; printf x > out', ['out']));
       const [one, two] = [new Store(), new Store()];
       const before = taken(connection, one).catch((error: Error) => error.message);
-      await until('the first waits', async () => (await connection.runOutputs('nothing')).state === 'none');
+      await until('the first waits', () => existsSync(join(host.home, '.jobctl/runs', RUN, 'outputs/pid')));
       const now = taken(await another(), two);
       assert.match(String(await before), /ended with code 137|ended with signal|cut/);
       await connection.exec('touch go', { onStdout: () => undefined, onStderr: () => undefined, signal: never });
@@ -232,4 +238,107 @@ describe('what a worker stores of what a host hands over', () => {
       ['later', 'stored', 'refused'],
     );
   });
+});
+
+describe('what a host without an identity gets back, handed by its worker', function () {
+  this.timeout(60_000);
+  const contents: Record<string, string> = {
+    'out/large': 'line\n'.repeat(400_000),
+    'out/same one': 'twice',
+    'out/same two': 'twice',
+    'out/nothing': '',
+    ...Object.fromEntries(Array.from({ length: 1_100 }, (_, at) => [`out/f${at}`, `content ${at}`])),
+  };
+  const content = (sha: string): string | undefined => Object.values(contents).find((text) => sha256(text) === sha);
+  const inputOf = (attempt: number): AttemptInput =>
+    ({
+      ...{ job: { id: 'train', run: 'r' }, attempt, settings: { loginUser: 'bob' } },
+      spec: {
+        ...{ machines: {}, slices: 1, modules: ['command'], command: { run: 'true', hosts: 'all' } },
+        outputs: { patterns: ['out'], everySeconds: 600, waitSeconds: 600, restore: true },
+      },
+      slices: [{ index: 0, uid: 'n', ref: {}, hosts: [{ reach: 'ssh', index: 0, internalIp: 'x' }] }],
+    }) as unknown as AttemptInput;
+  const manifestText = (): string => {
+    const entries = Object.entries(contents).map(([path, text]) => ({
+      ...{ path, sha256: sha256(text), size: text.length, mtime: 1, mode: '640' },
+    }));
+    const header = {
+      v: 1,
+      state: 'ended',
+      whole: true,
+      at: 1,
+      files: entries.length,
+      bytes: 3,
+      unmatched: [],
+      problems: [],
+    };
+    return [header, ...entries].map((line) => `${JSON.stringify(line)}\n`).join('');
+  };
+  let reads = 0;
+  const store = {
+    bucket: 'jobs',
+    list: async () => [{ name: 'jobs/train/outputs/manifests/a1/host-0.jsonl' }],
+    read: async (name: string, range?: { start: number; end?: number }) => {
+      if (name.includes('/manifests/')) return Buffer.from(manifestText());
+      reads += 1;
+      const text = content(name.slice(-64));
+      return text === undefined ? undefined : Buffer.from(text.slice(range?.start, range?.end));
+    },
+    downloadUrl: (name: string) => `https://no.such.store/${name}`,
+    objectUrl: (name: string) => `https://no.such.store/${name}`,
+  } as unknown as StorePort;
+
+  async function handed({ connection }: HostSession, attempt = 2) {
+    const restore = Restore.of(store, inputOf(attempt));
+    const host = commandHostsOf(inputOf(attempt))[0]!;
+    const find = async () => restore?.planFor(host);
+    const plan = await new MockActivityEnvironment().run(find);
+    assert.ok(restore && plan && restore.isHanded(host));
+    await restore.hand(host, connection, never);
+    const before = reads;
+    await restore.hand(host, connection, never);
+    assert.equal(reads, before, 'what is there is not sent again');
+    return applyModule(connection, plan);
+  }
+
+  it('is all of it, whatever the sizes, and no content is sent twice', () =>
+    onHost(async (session) => {
+      const applied = await handed(session);
+      assert.equal(applied.kind, 'done', JSON.stringify(applied));
+      for (const [path, text] of Object.entries(contents)) assert.equal(session.read(path), text, path);
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/restore/train')), 'nothing is left beside');
+    }));
+
+  it('is nothing where the host has run that attempt itself: not a byte is read for it', () =>
+    onHost(async (session) => {
+      const { connection } = session;
+      await connection.startRun(
+        request('mkdir out; printf newer > "out/same one"', { runId: 'train-a1', outputs: outputs(['out']) }),
+      );
+      await ended(connection, 'train-a1');
+      reads = 0;
+      assert.equal((await handed(session)).kind, 'done');
+      assert.deepEqual([reads, session.read('out/same one')], [0, 'newer']);
+    }));
+
+  it('is refused by name where somebody has changed it in the bucket', () =>
+    onHost(async (session) => {
+      const changed = {
+        ...store,
+        read: async (name: string, range?: { start: number; end?: number }) => {
+          const found = await store.read(name, range);
+          return name.endsWith(sha256('content 7')) ? Buffer.from('CONTENT 7') : found;
+        },
+      } as StorePort;
+      const restore = Restore.of(changed, inputOf(2));
+      const host = commandHostsOf(inputOf(2))[0]!;
+      await new MockActivityEnvironment().run(async () => restore?.planFor(host));
+      await assert.rejects(async () => restore?.hand(host, session.connection, never), {
+        name: 'ManifestWrong',
+        message:
+          /^out\/f7: what is stored is not what its host stored \(SHA-256\): .* \(gs:\/\/jobs\/jobs\/train\/outputs\/contents\//,
+      });
+      assert.ok(!existsSync(join(session.host.home, 'out')));
+    }));
 });
