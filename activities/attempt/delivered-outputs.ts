@@ -1,9 +1,8 @@
 import { log } from '@temporalio/activity';
 import { Semaphore } from '../../cloud/hosts/semaphore.js';
-import { HostUnfit, type OutputsTaker, type Taken } from '../../cloud/hosts/port.js';
+import { hasAccount, HostUnfit, type OutputsTaker, type Taken } from '../../cloud/hosts/port.js';
 import { isOfStore, SourceChanged, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
-import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';
 import { ManifestWrong, readManifestHeader } from '../../domain/stored-outputs.js';
 import { messageOf } from '../failures.js';
@@ -39,7 +38,7 @@ export class DeliveredOutputs {
 
   /** Of a host whose command was started, until its last files are stored, or the signal ends it. Never throws. */
   async from(host: AttemptHost): Promise<void> {
-    if (machineKind(kindOfJob(this.#input.spec)).hasIdentity) return;
+    if (hasAccount(host.target)) return;
     const taker = this.#taker(host);
     for (;;) {
       try {

@@ -1,9 +1,8 @@
 import { abortable, answerWithin } from '../../cloud/abort.js';
-import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
+import { hasAccount, type HostConnection, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';
-import { kindOfJob, machineKind } from '../../domain/machines.js';
 import {
   DEFAULT_OUTPUTS,
   type HostOutputs,
@@ -27,7 +26,7 @@ export const outputFolder = (job: string): string => `~/.jobctl/outputs/${job}`;
 export function outputsOf(
   store: Pick<StorePort, 'bucket' | 'objectUrl'>,
   { job, attempt, spec }: AttemptInput,
-  { number }: AttemptHost,
+  { target, number }: AttemptHost,
 ): RunOutputs {
   const { patterns, everySeconds, restore = false } = spec.outputs ?? DEFAULT_OUTPUTS;
   const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
@@ -35,7 +34,7 @@ export function outputsOf(
   return {
     contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
     manifestUrl,
-    as: machineKind(kindOfJob(spec)).hasIdentity ? itself : 'worker',
+    as: hasAccount(target) ? itself : 'worker',
     place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
     everyMs: everySeconds * 1000,
     folder: outputFolder(job.id),

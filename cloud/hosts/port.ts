@@ -47,6 +47,12 @@ export interface OwnTarget {
   readonly key?: string;
 }
 
+/**
+ * Whether a host was made with an account of its provider's, which opens the bucket. A rehearsed store asks nobody who is there: there as in
+ * earnest only such a host goes to it by itself (docs/adr/0129).
+ */
+export const hasAccount = (target: HostTarget): boolean => target.reach === 'ssh' && target.own === undefined;
+
 /** Under which uid and index the key of a host is recorded. */
 export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
   own === undefined ? [uid, index] : [own.lastingUid, 0];

@@ -5,8 +5,9 @@ import { HostUnfit, HostUnreachable } from './port.js';
 /** Of what has arrived and nobody has read yet. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_LINE_BYTES = 256;
-/** Without a byte of those that were asked for: the host is gone, or wants to keep others waiting. */
+/** How long bytes that were asked for are waited for in all: a host that is slower is gone, or wants to keep others waiting. */
 const STALL_MS = 60_000;
+const SLOWEST_BYTES_A_MS = 16;
 
 /** Words and bytes of one command on a host, and ours to it. No more than a MiB of the host's is in memory. */
 export class Talk {
@@ -63,8 +64,11 @@ export class Talk {
 
   /** So many bytes. @throws HostUnreachable where they do not come */
   async *take(count: number): AsyncGenerator<Buffer> {
+    let leftMs = STALL_MS + count / SLOWEST_BYTES_A_MS;
     for (let left = count; left > 0;) {
-      const chunk = await answerWithin(STALL_MS, () => this.#next(left));
+      const since = performance.now();
+      const chunk = await answerWithin(Math.max(1, leftMs), () => this.#next(left));
+      leftMs -= performance.now() - since;
       if (chunk === undefined) throw new HostUnreachable(`${this.#where} was lost while it handed over a file`);
       left -= chunk.length;
       yield chunk;

@@ -175,11 +175,6 @@ export interface MachineKind<
   readonly reach: SliceHost['reach'];
   /** Whether its provider may take machines back from a slice that is there: by a preemption, an eviction, a repair. */
   readonly areTakenBack: boolean;
-  /**
-   * Whether its hosts have an account of their provider's with which they write into the bucket themselves. Others hand what they store
-   * to their worker (docs/adr/0129).
-   */
-  readonly hasIdentity: boolean;
   /** Whether its create request carries a public key that opens the hosts it makes, so that each job can have another (docs/adr/0077). */
   readonly takesPublicKey: boolean;
   readonly section: RequestSection<Request, Form>;

@@ -40,7 +40,6 @@ function restoreOf(stored: Readonly<Record<string, string>>, { attempt = 4, rest
     job: { id: 'train', run: 'r' },
     attempt,
     spec: {
-      tpu: {},
       modules: ['command'],
       slices: 2,
       command: { run: 'true', hosts: 'all' },

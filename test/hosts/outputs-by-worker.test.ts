@@ -10,6 +10,7 @@ import type { HostConnection, OutputsTaker, RunOutputs, RunRequest, Taken } from
 import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { FileSource } from '../../domain/file-source.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.js';
 import { until } from '../until.js';
 import { applyModule } from './apply-modules.js';
@@ -196,7 +197,7 @@ describe('what a worker stores of what a host hands over', () => {
   const input = {
     job: { id: 'train' },
     attempt: 2,
-    spec: { machines: {} },
+    spec: {},
     settings: {},
   } as unknown as AttemptInput;
 
@@ -227,7 +228,7 @@ describe('what a worker stores of what a host hands over', () => {
       },
     } as unknown as HostConnection;
     const caller = { on: async (_: unknown, work: (it: HostConnection) => unknown) => work(connection) };
-    const host = { target: {}, number: 3 } as unknown as AttemptHost;
+    const host = { target: { reach: 'pod' }, number: 3 } as unknown as AttemptHost;
     await new DeliveredOutputs(store, input, caller as unknown as HostCaller, never).from(host);
     assert.deepEqual(written, [
       `jobs/train/outputs/contents/${sha256('x')}`,
@@ -254,10 +255,10 @@ describe('what a host without an identity gets back, handed by its worker', func
     ({
       ...{ job: { id: 'train', run: 'r' }, attempt, settings: { loginUser: 'bob' } },
       spec: {
-        ...{ machines: {}, slices: 1, modules: ['command'], command: { run: 'true', hosts: 'all' } },
+        ...{ slices: 1, modules: ['command'], command: { run: 'true', hosts: 'all' } },
         outputs: { patterns: ['out'], everySeconds: 600, waitSeconds: 600, restore: true },
       },
-      slices: [{ index: 0, uid: 'n', ref: {}, hosts: [{ reach: 'ssh', index: 0, internalIp: 'x' }] }],
+      slices: [{ index: 0, uid: 'n', ref: {}, hosts: [{ reach: 'pod', index: 0, internalIp: 'x' }] }],
     }) as unknown as AttemptInput;
   const manifestText = (): string => {
     const entries = Object.entries(contents).map(([path, text]) => ({
@@ -293,7 +294,7 @@ describe('what a host without an identity gets back, handed by its worker', func
     const restore = Restore.of(store, inputOf(attempt));
     const host = commandHostsOf(inputOf(attempt))[0]!;
     const find = async () => restore?.planFor(host);
-    const plan = await new MockActivityEnvironment().run(find);
+    const plan = await new MockActivityEnvironment().run<[], ModulePlan | undefined, typeof find>(find);
     assert.ok(restore && plan && restore.isHanded(host));
     await restore.hand(host, connection, never);
     const before = reads;

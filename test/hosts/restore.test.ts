@@ -94,7 +94,6 @@ describe('what a host stored, put back on another before the next attempt', func
       attempt,
       spec: {
         slices: 1,
-        tpu: {},
         modules: ['command'],
         command: { run: 'true', hosts: 'all' },
         outputs: { patterns, everySeconds, waitSeconds: 600, restore: true },

@@ -57,7 +57,6 @@ export const computeEngine: MachineKind<
 
   reach: 'ssh',
   areTakenBack: true,
-  hasIdentity: true,
   takesPublicKey: true,
 
   section: {

@@ -51,7 +51,6 @@ export const kubernetes: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
-  hasIdentity: false,
   takesPublicKey: false,
 
   section: {

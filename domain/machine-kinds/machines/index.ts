@@ -41,7 +41,6 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
   reach: 'ssh',
   areTakenBack: false,
-  hasIdentity: false,
   takesPublicKey: false,
 
   section: {

@@ -55,7 +55,6 @@ export const rayCluster: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
-  hasIdentity: false,
   takesPublicKey: false,
 
   section: {
