@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { Semaphore } from '../../cloud/hosts/semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 import { hasAccount, HostUnfit, type OutputsTaker, type Taken } from '../../cloud/hosts/port.js';
 import { isOfStore, SourceChanged, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';

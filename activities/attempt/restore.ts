@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HostConnection } from '../../cloud/hosts/port.js';
-import { Semaphore } from '../../cloud/hosts/semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 import { objectPlace, ObjectTooLong, readAtMost, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { isNamedOutput } from '../../domain/output-patterns.js';

@@ -87,7 +87,8 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
     {
       name: 'pods',
       loginFlags: [],
-      request: { kubernetes: { workers: 2, image: 'train:1' } },
+      // Without curl, and without an account.
+      request: { kubernetes: { workers: 2, image: 'slim:1' } },
       takeMachines: async (job) => {
         const { core } = openCluster(library, { kubeconfig: stack.rehearsal.endpoints.kubeconfig ?? '' });
         const pod = (await hostsOf(job)).find((host) => host.reach === 'pod');
@@ -104,7 +105,7 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
       takeMachines: async (job) => {
         const held = (await hostsOf(job)).flatMap((host) => (host.reach === 'ssh' && host.own ? [host.own.name] : []));
         for (const words of [
-          ['machines', 'drain', ...held, '--reason', 'for a test'],
+          ['machines', 'drain', ...held, '--pool', POOL, '--reason', 'for a test'],
           ['requeue', job],
         ]) {
           const { code, stderr } = await user.run(...words);

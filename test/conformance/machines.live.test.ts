@@ -40,6 +40,7 @@ describe('every kind of machines', function () {
   let all: StackOfAllKinds;
   const jobs = new Map<string, string>();
   const hosts = new Map<string, number>();
+  const broken = new Set<KindUnderTest>();
 
   before(async function () {
     this.timeout(TEMPORAL_START_MS + STEP_MS);
@@ -80,8 +81,10 @@ describe('every kind of machines', function () {
       const kept = new Map<string, Promise<void>>();
       before(() => {
         for (const kind of all.kinds) {
-          const keeping = keep(kind);
-          keeping.catch(() => undefined);
+          const keeping = broken.has(kind)
+            ? Promise.reject(new Error('after a promise that was not kept'))
+            : keep(kind);
+          keeping.catch(() => broken.add(kind));
           kept.set(kind.name, keeping);
         }
       });
