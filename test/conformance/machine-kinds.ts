@@ -6,6 +6,7 @@ import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { type Rack, startRack } from '../hosts/rack.js';
 import { everybodysQuota } from '../quota/quota-file-text.js';
+import { slowness } from '../until.js';
 
 /** One kind of machines, as the suite of all kinds asks it. */
 export interface KindUnderTest {
@@ -14,8 +15,10 @@ export interface KindUnderTest {
   readonly request: object;
   /** Of `exec`, so that hosts let its user in. */
   readonly loginFlags: readonly string[];
-  /** Has a job lose the machines that it has: it goes on on others. */
+  /** Has a job lose the machines that it has: one host is told before, and the job goes on on others. */
   takeMachines(job: string): Promise<void>;
+  /** Why the other hosts of the gang are not told then. Absent: they are. */
+  readonly toldAlone?: string;
 }
 
 /** A stack whose pool has every kind of machines that a rehearsal has, and a rack behind sshd. */
@@ -67,7 +70,8 @@ const POOL = 'all-kinds';
 function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
   const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
   const hostsOf = async (job: string) => (await stack.jobs.describe(job)).slices.flatMap(({ hosts }) => hosts ?? []);
-  const preempt = async (name: string): Promise<void> => admin.post('preempt', { name, mode: 'vanish' });
+  const preempt = async (name: string): Promise<void> =>
+    admin.post('preempt', { name, noticeMs: Math.round(6_000 * slowness()) });
   return [
     {
       name: 'TPU VMs',

@@ -34,7 +34,10 @@ exit 0
 `;
 const LARGE = Array.from({ length: 300_000 }, (_, at) => `${at + 1}\n`).join('');
 
-/** What is promised of a job's machines, of whichever kind they are; a row for each promise, a column for each kind. */
+/**
+ * What is promised of a job's machines, of whichever kind they are; a row for each promise, a column for each kind. The hosts of a
+ * RayCluster are pods behind the same link; its operator is in no rehearsal (test/long/kubernetes/ray-cluster-jobs.test.ts).
+ */
 describe('every kind of machines', function () {
   this.timeout(STEP_MS);
   let all: StackOfAllKinds;
@@ -139,8 +142,12 @@ describe('every kind of machines', function () {
     }
   });
 
-  row('outputs.restore puts it back on other machines', async (kind) => {
+  row('all hosts of the gang hear that one of them is taken, and why', async (kind) => {
     await kind.takeMachines(jobOf(kind));
+    await onAll(kind, 'all were told', 1, (printed) => /\ntold \{"v":1,"cause":/.test(printed));
+  });
+
+  row('outputs.restore puts it back on other machines', async (kind) => {
     for (const text of await onAll(kind, 'it is ready again', 2, (printed) => printed.includes('ready\n')))
       assert.match(text, /\nfound of attempt 1 of /);
   });

@@ -9,74 +9,25 @@ import { Restore } from '../../activities/attempt/restore.js';
 import type { HostConnection, OutputsTaker, RunOutputs, RunRequest, Taken } from '../../cloud/hosts/port.js';
 import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
-import type { FileSource } from '../../domain/file-source.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
-import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.js';
 import { until } from '../until.js';
 import { applyModule } from './apply-modules.js';
+import { OutputsInMemory, outputsByWorker } from './outputs-taker.js';
 import { ended, NOTICE, request } from './run.js';
 import { type HostSession, never, withHost } from './session.js';
 
 const RUN = 'train-x1-a1';
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** What a worker has taken. */
-class Store implements OutputsTaker {
-  readonly contents = new Map<string, Buffer>();
-  readonly manifests: OutputsManifest[] = [];
-  /** What is answered, in place of taking it. */
-  answer: (what: FileSource | 'manifest') => Taken | undefined = () => undefined;
-
-  inTurn<T>(take: () => Promise<T>): Promise<T> {
-    return take();
-  }
-
-  async content(source: FileSource): Promise<Taken> {
-    const answer = this.answer(source);
-    if (answer !== undefined) return answer;
-    const chunks: Buffer[] = [];
-    for await (const chunk of source.read(0)) chunks.push(chunk);
-    const content = Buffer.concat(chunks);
-    if (sha256(content) !== source.sha256) return { kind: 'changed' };
-    this.contents.set(source.sha256, content);
-    return { kind: 'stored' };
-  }
-
-  async manifest(content: Buffer): Promise<Taken> {
-    const answer = this.answer('manifest');
-    if (answer !== undefined) return answer;
-    const manifest = readManifest(content);
-    for (const entry of manifest.entries)
-      if (entry.kind === 'file') assert.ok(this.contents.has(entry.sha256), `${entry.path} is there before its list`);
-    this.manifests.push(manifest);
-    return { kind: 'stored' };
-  }
-
-  /** Path and content of the last round. */
-  get files(): Record<string, string> {
-    const entries = this.manifests.at(-1)?.entries ?? [];
-    return Object.fromEntries(
-      entries.flatMap((entry) =>
-        entry.kind === 'file' ? [[entry.path, String(this.contents.get(entry.sha256))] as const] : [],
-      ),
-    );
-  }
-}
-
-const outputs = (patterns: readonly string[], more: Partial<RunOutputs> = {}): RunOutputs => ({
-  ...{ contentUrl: 'https://no.such.store/SHA256', manifestUrl: 'https://no.such.store/manifest', as: 'worker' },
-  ...{ place: 'gs://jobs/jobs/j/outputs/', everyMs: 600_000, folder: '~/.jobctl/outputs/j', base: '~', patterns },
-  ...{ isWholeOnly: false, host: 0, ...more },
-});
 const run = (script: string, patterns: readonly string[], more: Partial<RunOutputs> = {}): RunRequest =>
-  request(script, { outputs: outputs(patterns, more) });
+  request(script, { outputs: outputsByWorker(patterns, more) });
 
 /** No program of a host's reaches a store: it has neither curl nor a metadata server. */
 const onHost = (work: (session: HostSession) => Promise<void>): Promise<void> =>
   withHost(work, { env: { GCE_METADATA_HOST: '127.0.0.1:1' } });
 
 describe('the outputs of a command on a host without an identity, taken by its worker', () => {
-  const taken = (connection: HostConnection, store: Store, signal = never) =>
+  const taken = (connection: HostConnection, store: OutputsInMemory, signal = never) =>
     connection.deliverOutputs(RUN, store, signal);
 
   it('are what it wrote, whatever the names and sizes, and its list comes last', () =>
@@ -85,7 +36,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
         printf c > $'out/deep/new\nline "q" \\ \t'; printf d > "$JOBCTL_OUTPUT_DIR/d"
         seq 1 4000000 > out/large; for i in $(seq 1 1200); do echo "$i" > "out/f$i"; done`;
       await connection.startRun(run(script, ['out']));
-      const store = new Store();
+      const store = new OutputsInMemory();
       assert.equal(await taken(connection, store), 'settled');
       const large = Array.from({ length: 4_000_000 }, (_, at) => `${at + 1}\n`).join('');
       const files = store.files;
@@ -106,7 +57,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
     onHost(async ({ connection }) => {
       const script = `trap 'printf last > out; exit 9' TERM; printf first > out; while :; do sleep 0.1; done`;
       await connection.startRun(run(script, ['out'], { everyMs: 1_000 }));
-      const store = new Store();
+      const store = new OutputsInMemory();
       const over = taken(connection, store);
       await until('the first round', () => store.files['out'] === 'first');
       await connection.stopRun(RUN, 5_000, NOTICE);
@@ -120,7 +71,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
       await connection.startRun(run('seq 1 2000000 > large; printf s > small', ['large', 'small']));
       for (const moment of [0, 1, 2, 'manifest'] as const) {
         const cut = new AbortController();
-        const first = new Store();
+        const first = new OutputsInMemory();
         let asked = 0;
         first.answer = (what) => {
           if (what !== moment && asked++ !== moment) return undefined;
@@ -130,7 +81,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
         await assert.rejects(taken(await another(), first, cut.signal), /this worker dies/);
         assert.deepEqual(first.manifests, []);
       }
-      const store = new Store();
+      const store = new OutputsInMemory();
       assert.equal(await taken(await another(), store), 'settled');
       assert.equal(store.files['small'], 's');
       assert.equal(store.files['large']?.length, 14_888_896);
@@ -140,7 +91,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
     onHost(async (session) => {
       const { connection, another, host } = session;
       await connection.startRun(run('until [ -f go ]; do sleep 0.1; done; printf x > out', ['out']));
-      const [one, two] = [new Store(), new Store()];
+      const [one, two] = [new OutputsInMemory(), new OutputsInMemory()];
       const before = taken(connection, one).catch((error: Error) => error.message);
       await until('the first waits', () => existsSync(join(host.home, '.jobctl/runs', RUN, 'outputs/pid')));
       const now = taken(await another(), two);
@@ -154,7 +105,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
     onHost(async ({ connection }) => {
       await connection.startRun(run('printf x > out', ['out']));
       await ended(connection);
-      const store = new Store();
+      const store = new OutputsInMemory();
       let tries = 0;
       store.answer = (what) =>
         tries++ < (what === 'manifest' ? 3 : 2) ? { kind: 'later', why: 'no route\nto the store' } : undefined;
@@ -171,7 +122,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
     onHost(async ({ connection }) => {
       await connection.startRun(run('printf x > one; printf x > two; printf y > three', ['*e', 'two']));
       await ended(connection);
-      const store = new Store();
+      const store = new OutputsInMemory();
       let isChanged = false;
       store.answer = (what) => {
         if (isChanged || what === 'manifest' || what.sha256 !== sha256('x')) return undefined;
@@ -185,7 +136,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
   it('are given up by name where the list is refused', () =>
     onHost(async ({ connection }) => {
       await connection.startRun(run('printf x > out', ['out']));
-      const store = new Store();
+      const store = new OutputsInMemory();
       store.answer = (what) => (what === 'manifest' ? { kind: 'refused', why: 'its list is wrong' } : undefined);
       assert.equal(await taken(connection, store), 'settled');
       const status = await connection.runOutputs(RUN);
@@ -315,7 +266,7 @@ describe('what a host without an identity gets back, handed by its worker', func
     onHost(async (session) => {
       const { connection } = session;
       await connection.startRun(
-        request('mkdir out; printf newer > "out/same one"', { runId: 'train-a1', outputs: outputs(['out']) }),
+        request('mkdir out; printf newer > "out/same one"', { runId: 'train-a1', outputs: outputsByWorker(['out']) }),
       );
       await ended(connection, 'train-a1');
       reads = 0;
