@@ -17,8 +17,6 @@ export interface KindUnderTest {
   readonly loginFlags: readonly string[];
   /** Has a job lose the machines that it has: one host is told before, and the job goes on on others. */
   takeMachines(job: string): Promise<void>;
-  /** Why the other hosts of the gang are not told then. Absent: they are. */
-  readonly toldAlone?: string;
 }
 
 /** A stack whose pool has every kind of machines that a rehearsal has, and a rack behind sshd. */
