@@ -90,7 +90,7 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
       name: 'pods',
       loginFlags: [],
       // Without curl, and without an account.
-      request: { kubernetes: { workers: 2, image: 'slim:1' } },
+      request: { kubernetes: { workers: 2, image: 'without-curl:1' } },
       takeMachines: async (job) => {
         const { core } = openCluster(library, { kubeconfig: stack.rehearsal.endpoints.kubeconfig ?? '' });
         const pod = (await hostsOf(job)).find((host) => host.reach === 'pod');
