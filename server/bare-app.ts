@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { Semaphore } from '../domain/semaphore.js';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
 import { beyond, type Bounds } from '../domain/bounds.js';
 import type { Call, RouteVerb } from './access/gate.js';

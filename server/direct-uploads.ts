@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { Semaphore } from '../domain/semaphore.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { FileSource } from '../domain/file-source.js';
 import { objectOfFile } from '../domain/local-files.js';

@@ -1,4 +1,4 @@
-import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { Semaphore } from '../domain/semaphore.js';
 
 interface Share {
   readonly permits: Semaphore;

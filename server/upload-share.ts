@@ -1,5 +1,5 @@
 import { type Readable } from 'node:stream';
-import { Semaphore } from '../cloud/hosts/semaphore.js';
+import { Semaphore } from '../domain/semaphore.js';
 import { ApiError, TooManyRequests } from './problem.js';
 import { Shares } from './shares.js';
 

@@ -1,5 +1,5 @@
 import { abortable, answerWithin } from '../../cloud/abort.js';
-import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
+import { hasAccount, type HostConnection, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';
@@ -26,14 +26,15 @@ export const outputFolder = (job: string): string => `~/.jobctl/outputs/${job}`;
 export function outputsOf(
   store: Pick<StorePort, 'bucket' | 'objectUrl'>,
   { job, attempt, spec }: AttemptInput,
-  { number }: AttemptHost,
+  { target, number }: AttemptHost,
 ): RunOutputs {
   const { patterns, everySeconds, restore = false } = spec.outputs ?? DEFAULT_OUTPUTS;
   const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
+  const itself = manifestUrl.startsWith('http:') ? 'nobody' : 'service-account';
   return {
     contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
     manifestUrl,
-    as: manifestUrl.startsWith('http:') ? 'nobody' : 'service-account',
+    as: hasAccount(target) ? itself : 'worker',
     place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
     everyMs: everySeconds * 1000,
     folder: outputFolder(job.id),

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import type { HostConnection } from '../../cloud/hosts/port.js';
+import { Semaphore } from '../../domain/semaphore.js';
 import { objectPlace, ObjectTooLong, readAtMost, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { isNamedOutput } from '../../domain/output-patterns.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { commandContainer } from '../../domain/modules/command.js';
 import {
+  keepsScript,
   KEPT,
   nothingToRestore,
   PUT_BACK,
+  restoreFolder,
   restoreList,
   type RestoredRound,
   restorePlan,
@@ -20,13 +24,17 @@ import {
   outputManifestObject,
   outputManifestsPrefix,
 } from '../../domain/store-layout.js';
-import { ManifestWrong, readManifest } from '../../domain/stored-outputs.js';
+import { ManifestWrong, type OutputFile, readManifest } from '../../domain/stored-outputs.js';
 import { type AttemptHost, commandHostsOf } from './attempt-hosts.js';
 import { outputsOf } from './outputs.js';
 import { readPatiently } from './store-patience.js';
 
 /** Manifests that are in memory at a time: they may be large, and each host has one. */
 const WIDTH = 4;
+/** Hosts that are handed their contents at a time, with some 8 MiB each in memory here. */
+const handing = new Semaphore(8);
+/** Bytes of one read. */
+const PIECE_BYTES = 8 * 1024 * 1024;
 /** Characters of what a host says last. */
 const MOST_HEARD = 1_000;
 
@@ -40,6 +48,8 @@ export class Restore {
   readonly #lanes: Promise<unknown>[] = Array.from({ length: WIDTH }, () => Promise.resolve());
   readonly #restored = new Map<number, HostRestored>();
   readonly #heard = new Map<number, string>();
+  /** Of hosts that do not fetch contents themselves. */
+  readonly #handed = new Map<number, RestoredRound>();
   #attempts: Promise<ReadonlyMap<number, readonly number[]>> | undefined;
 
   /** Undefined: this attempt gets nothing back. */
@@ -64,6 +74,8 @@ export class Restore {
       return nothingToRestore(why, this.#input.attempt);
     }
     const { entries, ...round } = found;
+    const outputs = outputsOf(this.#store, this.#input, host);
+    if (outputs.as === 'worker') this.#handed.set(host.number, found);
     this.#restored.set(host.number, { kind: 'restored', ...round });
     const { job, attempt, spec } = this.#input;
     const list = listSource(restoreList(entries));
@@ -71,7 +83,7 @@ export class Restore {
       {
         job: job.id,
         attempt,
-        outputs: outputsOf(this.#store, this.#input, host),
+        outputs,
         contentUrl: this.#store.downloadUrl(outputContentObject(job.id, 'SHA256')),
         isForAnybody: commandContainer(spec) !== undefined,
       },
@@ -79,6 +91,56 @@ export class Restore {
       list,
       { sha256 },
     );
+  }
+
+  /** Whether the host gets its contents by `hand`, before its plan is made. */
+  isHanded({ number }: AttemptHost): boolean {
+    return this.#handed.has(number);
+  }
+
+  /**
+   * Puts the contents of a host's files beside them, where the host does not fetch them itself; again, it goes on.
+   * @throws ManifestWrong for one that is not what was stored
+   */
+  async hand({ number }: AttemptHost, connection: HostConnection, signal: AbortSignal): Promise<void> {
+    const round = this.#handed.get(number);
+    if (round === undefined) return;
+    const { job } = this.#input;
+    await handing.run(async () => {
+      let said = '';
+      const onStdout = (chunk: Buffer): void => void (said = `${said}${chunk.toString()}`.slice(-MOST_HEARD));
+      await connection.exec(keepsScript(job.id, number, round), { onStdout, onStderr: () => undefined, signal });
+      if (/^keeps$/m.test(said)) return;
+      await connection.putContents(this.#contentsOf(round), restoreFolder(job.id), signal);
+    });
+  }
+
+  #contentsOf({ entries }: RestoredRound): readonly FileSource[] {
+    const sources = entries.flatMap((entry) =>
+      entry.kind === 'file' ? [[entry.sha256, this.#source(entry)] as const] : [],
+    );
+    return [...new Map(sources).values()];
+  }
+
+  #source({ path, sha256: wanted, size }: OutputFile): FileSource {
+    const store = this.#store;
+    const name = outputContentObject(this.#input.job.id, wanted);
+    const wrong = (what: string): ManifestWrong => new ManifestWrong(`${path}: ${what} (${objectPlace(store, name)})`);
+    return {
+      ...{ sha256: wanted, size },
+      read: async function* (start) {
+        const hash = createHash('sha256');
+        for (let at = start; at < size; at += PIECE_BYTES) {
+          const end = Math.min(at + PIECE_BYTES, size);
+          const bytes = await store.read(name, { start: at, end });
+          if (bytes?.length !== end - at) throw wrong('its content is not in the store any more, or not all of it');
+          hash.update(bytes);
+          yield bytes;
+        }
+        if (start === 0 && hash.digest('hex') !== wanted)
+          throw wrong('what is stored is not what its host stored (SHA-256): somebody has changed it');
+      },
+    };
   }
 
   /** What a host prints as it gets its files. */

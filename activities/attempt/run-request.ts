@@ -32,6 +32,8 @@ export function runRequest(
   const container = commandContainer(spec);
   const waitSeconds = spec.timeouts?.device;
   const { devices } = machineKind(kindOfJob(spec));
+  const sign = hostUpload(store, host, signOf(input, host.number));
+  const exitRecord = hostUpload(store, host, exitRecordOf(input, host), 'absent');
   return {
     runId: runIdOf(input),
     epoch: attempt,
@@ -39,11 +41,8 @@ export function runRequest(
     env: { ...runEnvironment(spec, runPlace(input), slice, index), ...rayPlace(installation, input, host) },
     ...(container && { container }),
     accelerator: { ...devices, ...(waitSeconds !== undefined && { waitMs: waitSeconds * 1000 }) },
-    sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
-    exitRecord: {
-      ...hostUpload(store, exitRecordOf(input, host), 'absent'),
-      proof: proofOf(host.target),
-    },
+    ...(sign && { sign: { ...sign, everyMs: settings.timings.signOfLifeMs } }),
+    ...(exitRecord && { exitRecord: { ...exitRecord, proof: proofOf(host.target) } }),
     outputs: outputsOf(store, input, host),
     ...ownEnds(spec, index),
   };

@@ -57,6 +57,8 @@ export class HostSetUp {
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
   #plans: readonly ModulePlan[] = [];
+  /** Of a host that is handed its files before. */
+  #restorePlan: ModulePlan | undefined;
   /** Whose large files are being put on the host. */
   #arriving: string | undefined;
 
@@ -75,7 +77,7 @@ export class HostSetUp {
     if ((await this.#context.isMisnumbered?.(target)) === true) throw new Misnumbered();
     const wrong = await this.#addRestore();
     if (wrong !== undefined) return wrong;
-    if (this.#plans.length === 0) return { kind: 'ready' };
+    if (this.#plans.length === 0 && this.#restorePlan === undefined) return { kind: 'ready' };
     for (;;) {
       const outcomes = await caller.on(target, (connection) => this.#apply(connection));
       await this.#flush();
@@ -94,7 +96,8 @@ export class HostSetUp {
     this.#plans = plans;
     try {
       const plan = await restore?.planFor(this.#host);
-      if (plan !== undefined) this.#plans = [...plans, plan];
+      if (plan !== undefined && restore?.isHanded(this.#host) === true) this.#restorePlan = plan;
+      else if (plan !== undefined) this.#plans = [...plans, plan];
       else if (restore !== undefined) journal.ready(number, RESTORE, 'unchanged', Date.now());
       return undefined;
     } catch (error) {
@@ -121,7 +124,10 @@ export class HostSetUp {
       onReady: ({ module, kind }) => journal.ready(number, module, kind, since),
     };
     try {
-      return await connection.applyModules(this.#plans, listener, signal);
+      const outcomes = await connection.applyModules(this.#plans, listener, signal);
+      if (this.#restorePlan === undefined || outcomes.some(({ kind }) => kind === 'failed')) return outcomes;
+      await restore?.hand(this.#host, connection, signal);
+      return [...outcomes, ...(await connection.applyModules([this.#restorePlan], listener, signal))];
     } catch (error) {
       return [this.#hostFailure(error)];
     }
@@ -129,14 +135,16 @@ export class HostSetUp {
 
   /** What is wrong with the host or on the way of a file, not with the connection: it may pass, and the job shall not die of it. */
   #hostFailure(error: unknown): FailedModule {
+    const isWrong = error instanceof ManifestWrong;
     const isOfHost = error instanceof HostFileError || error instanceof RunnerFailed;
-    if (!(isOfHost || isOfStore(error)) || this.#context.signal.aborted) throw error;
+    if (!(isOfHost || isWrong || isOfStore(error)) || this.#context.signal.aborted) throw error;
     const { journal } = this.#context;
     const { number } = this.#host;
-    const module = this.#arriving ?? journal.firstUnready(number) ?? CONNECT;
+    const module = isWrong ? RESTORE : (this.#arriving ?? journal.firstUnready(number) ?? CONNECT);
     journal.began(number, module, ARRIVE);
-    journal.ended(number, module, ARRIVE, PASSING_CODE);
-    return { kind: 'failed', module, step: ARRIVE, code: PASSING_CODE, tail: error.message };
+    const code = isWrong ? 1 : PASSING_CODE;
+    journal.ended(number, module, ARRIVE, code);
+    return { kind: 'failed', module, step: ARRIVE, code, tail: error.message };
   }
 
   /** What a failed step means for this host: its end, or a pause before it is tried again. */

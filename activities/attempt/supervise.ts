@@ -5,7 +5,8 @@ import { decide } from '../../domain/recovery/decide.js';
 import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
-import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
+import { type HostEnd, type HostPlace, hostsFact } from '../../domain/recovery/host-ends.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { leftReport } from '../../domain/left-processes.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -28,6 +29,7 @@ import { logLimitOf } from './log-limit.js';
 import { LastOutput } from './last-output.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { DeliveredOutputs } from './delivered-outputs.js';
 import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
 import { attend } from './own-ends.js';
@@ -114,6 +116,7 @@ class Supervision {
   readonly #endedAt = new Map<HostEnd, EpochMs>();
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
+  readonly #outputs: DeliveredOutputs;
   readonly #waits: AcceleratorWaits;
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends' | 'hosts'> | undefined;
@@ -132,6 +135,7 @@ class Supervision {
     this.#signal = signal;
     this.#runId = runIdOf(input);
     this.#waits = acceleratorWaits(input);
+    this.#outputs = new DeliveredOutputs(dependencies.store, input, this.#caller, signal);
     this.#dependencies = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
@@ -306,22 +310,33 @@ class Supervision {
     });
   }
 
-  /** The other hosts of its slice have been told too, by their system: a second signal would meet them while they save. */
+  /** What the other hosts of its slice save: told by their system where all are taken, as a second signal would meet them then, else now. */
   async #untilSaved(first: HostEnd & { readonly at: { readonly slice: number } }): Promise<readonly HostEnd[]> {
     log.info(`the hosts of slice ${first.at.slice} shut down: waiting for what they save`);
+    if (!machineKind(kindOfJob(this.#input.spec)).areTakenTogether) this.#tellGangOf(first.at);
     const same = [...this.#running].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
     await Promise.race([Promise.all(same), pause(SHUTDOWN_GRACE_MS, this.#signal)]);
     const ended = [...this.#ended].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
     return ended.length === 0 ? [first] : ended;
   }
 
+  #tellGangOf({ slice, host }: HostPlace): void {
+    const isOther = (target: HostTarget): boolean => target.slice === slice && target.index !== host;
+    const reason = `host ${host} of its slice is taken back, and the gang with it`;
+    this.#stopWhere(isOther, reason, 'preemption').catch(() => undefined);
+  }
+
   /** Resolves when each of these hosts has ended its command or is of a slice that is lost, and at the latest a while after the grace. */
-  async #stopWhere(isMeant: (target: HostTarget) => boolean, reason: string): Promise<void> {
+  async #stopWhere(
+    isMeant: (target: HostTarget) => boolean,
+    reason: string,
+    cause: StopNotice['cause'] = 'attempt',
+  ): Promise<void> {
     const graceMs = this.#input.spec.graceSeconds * 1000;
     const targets = [...this.#running.keys()].map(({ target }) => target).filter(isMeant);
     const stops = targets.map((target) =>
       Promise.race([
-        this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause: 'attempt', reason })),
+        this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause, reason })),
         this.#guard.lossOf(target.slice),
       ]),
     );
@@ -359,6 +374,7 @@ class Supervision {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
+    void this.#outputs.from(host);
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);

@@ -1,8 +1,8 @@
-import type { HostConnection, HostTarget, HostUpload } from '../../cloud/hosts/port.js';
+import { hasAccount, type HostConnection, type HostTarget, type HostUpload } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { signObject } from '../../domain/store-layout.js';
-import { commandHostsOf, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, runIdOf } from './attempt-hosts.js';
 import { routeOf, type WatchedHost } from './routes.js';
 import type { UnreachableHosts } from './unreachable-hosts.js';
 
@@ -10,10 +10,19 @@ import type { UnreachableHosts } from './unreachable-hosts.js';
 export const signOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>, number: number): string =>
   signObject(job.id, attempt, number);
 
-/** @param expected as `StorePort.uploadUrl` takes it */
-export function hostUpload(store: Pick<StorePort, 'uploadUrl'>, object: string, expected?: 'absent'): HostUpload {
+/**
+ * Undefined: this host never could. One without an account of a provider's may have one that its owner gave it.
+ * @param expected as `StorePort.uploadUrl` takes it
+ */
+export function hostUpload(
+  store: Pick<StorePort, 'uploadUrl'>,
+  { target }: AttemptHost,
+  object: string,
+  expected?: 'absent',
+): HostUpload | undefined {
   const url = store.uploadUrl(object, expected);
-  return { url, as: url.startsWith('http:') ? 'nobody' : 'service-account' };
+  if (!url.startsWith('http:')) return { url, as: 'service-account' };
+  return hasAccount(target) ? { url, as: 'nobody' } : undefined;
 }
 
 /** The hosts of an attempt's command, as others' evidence needs them. */

@@ -3,6 +3,7 @@ import type { ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { afterMark } from './output-streams.js';
 import { applyModules } from './modules-call.js';
+import { deliverOutputs } from './deliver-outputs.js';
 import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
@@ -11,6 +12,7 @@ import type {
   HostConnection,
   HostTarget,
   ModuleOutcome,
+  OutputsTaker,
   PutFileOptions,
   ReceivedFile,
   RunOutputsStatus,
@@ -19,6 +21,7 @@ import type {
   SetUpListener,
 } from './port.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
+import { putContents } from './put-contents.js';
 import { startCall } from './run-payload.js';
 import { lastWord, parseOutputs, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
@@ -127,6 +130,12 @@ export class RunnerHostConnection implements HostConnection {
     return parseOutputs(this.#line(stdout));
   }
 
+  async deliverOutputs(runId: string, taker: OutputsTaker, signal: AbortSignal): Promise<'settled' | 'cut'> {
+    // Which brings the runner along where it is not there.
+    await this.runStatus(runId);
+    return deliverOutputs(this.#runner, runId, taker, { where: this.#link.where, signal });
+  }
+
   async exec(command: string, options: CommandOptions): Promise<CommandEnd> {
     const { code, signal } = await this.#link.exec(command, options);
     return { ...(code !== undefined && { code }), ...(signal !== undefined && { signal }) };
@@ -134,6 +143,10 @@ export class RunnerHostConnection implements HostConnection {
 
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'> {
     return putFile(this.#link, source, path, options);
+  }
+
+  putContents(contents: readonly FileSource[], folder: string, signal: AbortSignal): Promise<void> {
+    return putContents(this.#link, contents, folder, signal);
   }
 
   getFile(

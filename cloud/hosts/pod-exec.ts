@@ -117,7 +117,8 @@ class Exec {
 
   #open(): void {
     this.#isOpen = true;
-    const hasStdin = !(Buffer.isBuffer(this.#stdin) && this.#stdin.length === 0);
+    const isEmpty = Buffer.isBuffer(this.#stdin) && this.#stdin.length === 0;
+    const hasStdin = !isEmpty && this.#options.isTalk !== true;
     this.#ping = setInterval(() => {
       this.#socket.ping();
       // A server that waits for the command to read its stdin answers no ping; TCP then tells a dead one.

@@ -2,7 +2,7 @@ import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { createFleet, type Fleet } from './host-fleet.js';
 import { PodLink } from './pod-link.js';
 import type { PodTarget } from './port.js';
-import { Semaphore } from './semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 
 interface PodHostsOptions {
   /** How long what is known of a pod that nobody holds is kept. */

@@ -11,7 +11,7 @@ import type { PodTarget } from './port.js';
 import { HostUnfit, HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { ConnectionLost, NoChannel } from './remote-exec.js';
-import { Semaphore } from './semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 
 /** Execs at one time, as sessions of an SSH connection: each is a connection through the API server and the kubelet. */
 const COMMANDS_AT_ONCE = 5;

@@ -47,6 +47,12 @@ export interface OwnTarget {
   readonly key?: string;
 }
 
+/**
+ * Whether a host was made with an account of its provider's, which opens the bucket. A rehearsed store asks nobody who is there: there as in
+ * earnest only such a host goes to it by itself (docs/adr/0129).
+ */
+export const hasAccount = (target: HostTarget): boolean => target.reach === 'ssh' && target.own === undefined;
+
 /** Under which uid and index the key of a host is recorded. */
 export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
   own === undefined ? [uid, index] : [own.lastingUid, 0];
@@ -186,7 +192,8 @@ export interface RunOutputs {
   readonly contentUrl: string;
   /** Takes a PUT of the manifest. */
   readonly manifestUrl: string;
-  readonly as: HostUpload['as'];
+  /** `worker`: whoever calls `deliverOutputs`. */
+  readonly as: HostUpload['as'] | 'worker';
   /** gs://BUCKET/PREFIX, for messages. */
   readonly place: string;
   readonly everyMs: number;
@@ -200,6 +207,24 @@ export interface RunOutputs {
   readonly isWholeOnly: boolean;
   /** Position among all hosts of the attempt: whose files these are, for the attempts after it. */
   readonly host: number;
+}
+
+/** What became of what a host handed over. */
+export type Taken =
+  | { readonly kind: 'stored' }
+  /** It is not what its hash says. */
+  | { readonly kind: 'changed' }
+  /** The store is in trouble, which may pass. */
+  | { readonly kind: 'later'; readonly why: string }
+  /** Nobody will ever take it. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Stores for a host what it hands over (docs/adr/0129). Its methods never reject. */
+export interface OutputsTaker {
+  /** So that no more than some of all hosts fill the memory here. */
+  inTurn<T>(take: () => Promise<T>): Promise<T>;
+  content(source: FileSource): Promise<Taken>;
+  manifest(content: Buffer): Promise<Taken>;
 }
 
 /** What a host says of the outputs of a run that has ended. */
@@ -340,6 +365,11 @@ export interface HostConnection {
   warnRun(runId: string, reason: string | undefined): Promise<RunStatus>;
   /** How far the outputs of a run that has ended are stored. A host that does not store them begins to. */
   runOutputs(runId: string): Promise<RunOutputsStatus>;
+  /**
+   * Takes what a host without an identity has to store, until the run has ended and its last files are stored (`settled`), or the
+   * call has ended for another reason. Of two callers the later one goes on.
+   */
+  deliverOutputs(runId: string, taker: OutputsTaker, signal: AbortSignal): Promise<'settled' | 'cut'>;
   /** One command line for the login user's shell, as `ssh HOST COMMAND`; it ends with the connection. Never repeated here. */
   exec(command: string, options: CommandOptions): Promise<CommandEnd>;
   /**
@@ -348,6 +378,11 @@ export interface HostConnection {
    * @param path absolute, or under the login user's home (`~/x` and `x` are the same)
    */
   putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'>;
+  /**
+   * Puts contents into a folder of the login user's, each under its SHA-256, which is compared on the host. Those that are there are not
+   * sent: called again, it goes on.
+   */
+  putContents(contents: readonly FileSource[], folder: string, signal: AbortSignal): Promise<void>;
   /** A file's bytes in order, each once, also over cuts. @throws HostFileError if there is none, or it changed meanwhile. */
   getFile(
     path: string,

@@ -23,6 +23,8 @@ export interface ExecOptions {
    * behind holds its stdout, and sshd then never closes. Absent = wait for the host.
    */
   readonly lingerMs?: number;
+  /** stdin is words that answer what the command says: a server that takes none of them, and no ping, is dead. */
+  readonly isTalk?: boolean;
 }
 
 /** The connection ended before the command's exit status came: nothing is known about the command. */
@@ -48,7 +50,9 @@ export async function remoteExec(client: Client, command: string, options: ExecO
   options.signal?.throwIfAborted();
   const { channel, exit, stdout, stderr } = await openChannel(client, command, options);
   try {
-    const sent = sendStdin(channel, options.stdin);
+    // Nobody ends the words of a talk whose command has ended.
+    const closed = new Promise<void>((resolve) => channel.once('close', resolve));
+    const sent = Promise.race([sendStdin(channel, options.stdin), closed]);
     // A host that answers no more does not answer the end of its channel either.
     const whole = await abortable(Promise.all([stdout, stderr, sent]), options.signal, () => channel.signal('TERM'));
     if (!exit.isKnown) throw new ConnectionLost('the connection ended before the command did');

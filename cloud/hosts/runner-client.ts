@@ -42,6 +42,12 @@ export class RunnerClient {
     return this.#exec(words, { command, alsoPut: withRunner(`${PUT_RUNNER}; ${run}`, words) }, options, use);
   }
 
+  /** A verb that talks with us while it lasts, on a host that has the runner. @throws as `call` */
+  async talk(words: readonly string[], options: ExecOptions): Promise<void> {
+    const result = await this.#link.exec(withRunner('. "$0"', words), { ...options, isTalk: true }, 'follow');
+    if (result.code !== 0) throw new HostUnreachable(this.#explain(words, result));
+  }
+
   /** A program of the runner's words, begun as `verb`. Nobody but the host's login user can read it there. @throws as `call` */
   program(verb: string, text: string, options: Omit<ExecOptions, 'stdin'>): Promise<ExecResult> {
     const begin = `[ -f "$HOME"/${RUNNER_NAME} ] || exit ${NO_RUNNER}\nset -- ${verb}\n. "$HOME"/${RUNNER_NAME}\n`;

@@ -1,7 +1,7 @@
 import { createFleet, type Fleet } from './host-fleet.js';
 import type { SshTarget } from './port.js';
 import { keyFingerprint } from './private-key.js';
-import { Semaphore } from './semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 import { SshLink } from './ssh-link.js';
 

@@ -5,7 +5,7 @@ import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { NOT_HELD, whileHeld } from './claim-fence.js';
 import { ChannelRefused, ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
-import { Semaphore } from './semaphore.js';
+import { Semaphore } from '../../domain/semaphore.js';
 import { describeHost } from './describe-host.js';
 import type { HostLink } from './host-link.js';
 import { handshake } from './ssh-handshake.js';

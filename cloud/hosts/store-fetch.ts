@@ -5,7 +5,7 @@ import { overCuts, putFile, say } from './file-copy.js';
 import { partName, sizeScript } from './file-copy-scripts.js';
 import type { FilePlace } from './file-copy-scripts.js';
 import type { FileSource } from '../../domain/file-source.js';
-import type { PutFileOptions, StoredSource } from './port.js';
+import { hasAccount, type PutFileOptions, type StoredSource } from './port.js';
 import type { HostLink } from './host-link.js';
 import { fetchAnswer, whyNot } from './store-fetch-answer.js';
 import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
@@ -57,7 +57,9 @@ export class StoreFetch {
   }
 
   async #fetched(source: StoredSource, path: string, options: PutFileOptions): Promise<Fetched> {
-    const first: FetchWay = source.stored.url.startsWith('http:') ? 'plain' : 'service-account';
+    const isOpen = source.stored.url.startsWith('http:');
+    if (isOpen && !hasAccount(this.#link.target)) return { end: 'not-fetched', reasons: [] };
+    const first: FetchWay = isOpen ? 'plain' : 'service-account';
     const reasons: string[] = [];
     for (const way of [first, 'signed-url'] as const) {
       if (this.#isClosed('store') || this.#isClosed(way)) continue;

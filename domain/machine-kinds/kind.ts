@@ -175,6 +175,11 @@ export interface MachineKind<
   readonly reach: SliceHost['reach'];
   /** Whether its provider may take machines back from a slice that is there: by a preemption, an eviction, a repair. */
   readonly areTakenBack: boolean;
+  /**
+   * Whether its provider takes the hosts of a slice together, so that the system of each tells it. Else one is taken, and the others of its
+   * gang hear of it from jobctl (docs/adr/0130).
+   */
+  readonly areTakenTogether: boolean;
   /** Whether its create request carries a public key that opens the hosts it makes, so that each job can have another (docs/adr/0077). */
   readonly takesPublicKey: boolean;
   readonly section: RequestSection<Request, Form>;

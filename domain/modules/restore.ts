@@ -5,6 +5,9 @@ import { count, sizeText } from '../units.js';
 import { CURLRC, VM_TOKEN } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
+/** Under the login user's home, where contents gather, each under its SHA-256. */
+export const restoreFolder = (job: string): string => `.jobctl/restore/${job}`;
+
 /** In the set-up's record and logs: the key that asks for it. With its dot it is no name that a job file can give a module. */
 export const RESTORE = 'outputs.restore';
 
@@ -60,6 +63,13 @@ export function restorePlan(
   return { name: RESTORE, fingerprint, check: 'true', steps: [{ name: 'put back', script, files }] };
 }
 
+/**
+ * For a host that is handed the contents by its worker (docs/adr/0129): prints `keeps` where it has the files of that attempt, or of a later
+ * one, itself.
+ */
+export const keepsScript = (job: string, host: number, round: Pick<RestoredRound, 'attempt'>): string =>
+  `exec bash -c ${shellQuote(`job=${shellQuote(job)} stored_by=${round.attempt} host=${host}\n${RAN_HERE}echo keeps\n${DONE}`)}`;
+
 /** Says in the set-up's log why nothing is put back. */
 export function nothingToRestore(why: string, attempt: number): ModulePlan {
   const script = `echo ${shellQuote(`restore: ${why}`)}\n`;
@@ -95,6 +105,18 @@ list=$HOME/${LIST}
 `;
 }
 
+/** For each run of that attempt, or of a later one, as this host. */
+const RAN_HERE = `for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
+  run=\${begun%/begun}
+  ran=\${run##*-a}
+  case $ran in '' | *[!0-9]*) continue ;; esac
+  [ -f "$begun" ] && [ "$run" = "$HOME/.jobctl/runs/$job-a$ran" ] && [ "$ran" -ge "$stored_by" ] || continue
+  grep -qx "outputs_host=$host" "$run/plan" || continue
+`;
+const DONE = `  exit 0
+done
+`;
+
 /**
  * In bash, with curl, as what stores them (runner/outputs-program.ts). Contents gather in a folder beside, so that a try that failed is
  * gone on with. Nothing is written through a symbolic link. In a subshell: steps share a login shell.
@@ -106,16 +128,8 @@ stage=$HOME/.jobctl/restore/$job
 fail() { echo "restore: $*"; exit 1; }
 full() { fail "no space left on device: $what do not fit on this host"; }
 
-for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
-  run=\${begun%/begun}
-  ran=\${run##*-a}
-  case $ran in '' | *[!0-9]*) continue ;; esac
-  [ -f "$begun" ] && [ "$run" = "$HOME/.jobctl/runs/$job-a$ran" ] && [ "$ran" -ge "$stored_by" ] || continue
-  grep -qx "outputs_host=$host" "$run/plan" || continue
-  echo "restore: ${KEPT} $ran ran here as host $host, and its files are on this host"
-  exit 0
-done
-
+${RAN_HERE}  echo "restore: ${KEPT} $ran ran here as host $host, and its files are on this host"
+${DONE}
 kinds=() roots=() paths=() sums=() sizes=() modes=() times=()
 while IFS= read -r -d '' kind && IFS= read -r -d '' root && IFS= read -r -d '' path && IFS= read -r -d '' sum &&
   IFS= read -r -d '' size && IFS= read -r -d '' mode && IFS= read -r -d '' time; do
@@ -211,6 +225,7 @@ mask=$(umask)
 umask 077
 take_parts
 while [ \${#left[@]} -gt 0 ]; do
+  [ "$as" != worker ] || fail "\${#left[@]} of \${#wanted[@]} contents are not here any more, though they were sent"
   command -v curl > /dev/null || fail 'this host has no curl, with which stored files are fetched'
   [ $got -le $best ] || { best=$got tries=0; }
   [ $tries -lt 4 ] || fail "$trouble; \${#left[@]} of \${#wanted[@]} contents are not here"

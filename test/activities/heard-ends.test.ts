@@ -52,6 +52,7 @@ class OneHost {
       runStatus: async () => this.#status(),
       followOutput: async (_run: string, offset: number) => offset,
       runOutputs: async () => ({ state: 'none' }),
+      deliverOutputs: async () => 'settled',
       stopRun: async () => this.#status(),
       close: () => undefined,
     } as unknown as HostConnection;

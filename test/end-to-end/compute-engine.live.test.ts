@@ -23,7 +23,7 @@ describe('a job on VMs of Compute Engine that are preempted, or not to be had', 
   const attempt = async (id: string, number: number): Promise<AttemptRecord> =>
     JSON.parse(String(await stack.store.read(attemptObject(id, number)))) as AttemptRecord;
 
-  it('a VM that is preempted is told, and costs one attempt with the cause preemption', async () => {
+  it('a VM that is preempted is told, the other of its gang too, and it costs one attempt with the cause preemption', async () => {
     const saves = `trap 'echo saved; cat $JOBCTL_NOTICE_FILE; exit 0' TERM; echo up; sleep 300 & wait $!`;
     const run = `[ $JOBCTL_ATTEMPT = 1 ] || { echo "after $JOBCTL_PREVIOUS_ATTEMPT_END"; exit 0; }; ${saves}`;
     const { id } = await stack.jobs.submit({ job: vmJob(run) });
@@ -33,14 +33,16 @@ describe('a job on VMs of Compute Engine that are preempted, or not to be had', 
     await admin.post('preempt', { name: `jc-${id}-g1-1`, noticeMs: Math.round(4_000 * slowness()) });
     const { result, attempts } = await stack.jobs.wait(id);
     assert.deepEqual([result, attempts], ['succeeded', 2], stack.tail());
-    const log = await storedLog(stack.store, { id, stream: 'command', host: 1 });
-    assert.match(log, /^up\nsaved\n\{.*"cause":"preemption".*\}\n$/);
+    for (const host of [0, 1]) {
+      const log = await storedLog(stack.store, { id, stream: 'command', host });
+      assert.match(log, /^up\nsaved\n\{.*"cause":"preemption".*\}\n$/);
+    }
     assert.equal((await attempt(id, 1)).end, 'slices-lost');
     const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
     assert.equal((await attempt(id, 1)).ended?.end, 'slices preempted');
     assert.match(
       events,
-      /slice 0 was preempted by the provider: the VM \S+-g1-1 was preempted and deleted; trying again/,
+      /slice 0 was preempted by the provider: (the VM \S+-g1-1 was preempted and deleted|the metadata server of host 1 said so .*); trying again/,
     );
     assert.match(await storedLog(stack.store, { id, stream: 'command', host: 0, attempt: 2 }), /^after /);
   });

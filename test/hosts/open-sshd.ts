@@ -33,7 +33,7 @@ export interface OpenSshdOptions {
   readonly port: number;
   readonly uid?: string;
   readonly index?: number;
-  /** Says that its system runs, as a host with systemd does: this computer may have none. */
+  /** Says that its system runs, as a host with systemd does: this computer may have none. It has no route to a store. */
   readonly hasSystem?: true;
   /** Further lines of sshd_config; the first of a setting counts. */
   readonly settings?: string;
@@ -97,6 +97,9 @@ LogLevel ERROR
 async function writeSystem(folder: string): Promise<void> {
   await mkdir(folder);
   await writeFile(join(folder, 'systemctl'), '#!/bin/sh\necho running\n', { mode: 0o755 });
+  await writeFile(join(folder, 'curl'), '#!/bin/sh\necho "curl: (6) Could not resolve host" >&2\nexit 6\n', {
+    mode: 0o755,
+  });
 }
 
 export function isAnswering(host: string, port: number): Promise<boolean> {

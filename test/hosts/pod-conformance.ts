@@ -6,6 +6,7 @@ import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
 import * as library from '../../cloud/machines/kubernetes/library.js';
 import type { PodsForTest } from '../long/kubernetes/pod-cluster.js';
 import { until } from '../until.js';
+import { OutputsInMemory, outputsByWorker } from './outputs-taker.js';
 import { ended, NOTICE, outputOf, request } from './run.js';
 import { never } from './session.js';
 import { startTcpCutter } from './tcp-cutter.js';
@@ -70,6 +71,18 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
       await until('the end of the log', async () => (await pods.logs(target)).includes(LINES.at(-1) ?? ''));
       const logged = await pods.logs(target);
       assert.equal(sha256(logged.slice(logged.indexOf(LINES[0] ?? ''))), sha256(whole));
+    });
+
+    it('hands over what it wrote, before its end and at its end, without curl', async () => {
+      const script = `mkdir out; echo first > out/a; seq 1 2000000 > out/large; until [ -f go ]; do sleep 0.1; done; echo last > out/b`;
+      const outputs = outputsByWorker(['out'], { everyMs: 500 });
+      await connection.startRun(request(script, { runId: 'hands-a1', outputs }));
+      const store = new OutputsInMemory();
+      const taken = connection.deliverOutputs('hands-a1', store, never);
+      await until('the first round', () => store.files['out/large']?.length === 14_888_896);
+      await podOutput(connection, 'touch ~/go');
+      assert.equal(await taken, 'settled');
+      assert.deepEqual([store.files['out/a'], store.files['out/b']], ['first\n', 'last\n']);
     });
 
     it('is stopped with its notice and its grace, and then by force', async () => {

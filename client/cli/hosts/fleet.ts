@@ -6,7 +6,7 @@ import {
   HostUnfit,
   HostUnreachable,
 } from '../../../cloud/hosts/port.js';
-import { Semaphore } from '../../../cloud/hosts/semaphore.js';
+import { Semaphore } from '../../../domain/semaphore.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { clustersOf } from '../kubernetes-cluster.js';

@@ -33,6 +33,7 @@ case $verb in
   watch) verb_watch "$@" ;;
   sign) verb_sign "$@" ;;
   keep) verb_keep "$@" ;;
+  deliver) verb_deliver "$@" ;;
   outputs) verb_outputs "$@" ;;
   guard) verb_guard "$@" ;;
   warn) verb_warn "$@" ;;

@@ -1,3 +1,4 @@
+import { BY_WORKER } from './outputs-by-worker.js';
 import { OUTPUTS_SCAN } from './outputs-scan.js';
 import { CURLRC, VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
@@ -7,8 +8,9 @@ import { CURLRC, VM_TOKEN } from '../../../domain/modules/host-scripts.js';
  * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
  * A round is whole if nothing but logs changed from its first look to its last: it has the files as they were at one moment, as a
  * checkpoint of several files has to be (docs/adr/0124).
+ * A host without an identity of its own hands all of it to its worker, over the worker's connection (docs/adr/0129).
  */
-export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}
+export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}${BY_WORKER}
 quoted() {
   REPLY=\${1//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
   REPLY=\${REPLY//$'\\t'/\\\\t} REPLY=\${REPLY//$'\\r'/\\\\r} REPLY=\${REPLY//$'\\v'/\\\\v}
@@ -71,6 +73,7 @@ send() {
     [ -z "$sum" ] || [ -n "\${sent["$sum"]:-}" ] || [ -n "\${queued["$sum"]:-}" ] && continue
     queued["$sum"]=yes queue+=("$name")
   done
+  [ "$outputs_as" != worker ] || { offer; return; }
   for try in 1 2 3; do
     [ \${#queue[@]} -gt 0 ] || return 0
     authorize || return 1
@@ -126,15 +129,37 @@ placed() {
   [ "\${root_of["/$1"]}" = "$outputs_dir" ] && place=',"in":"dir"' || place=
 }
 
+# A content that two files have was taken from one of them, which changed meanwhile.
+unsent() {
+  local name
+  for name in "\${files[@]}"; do
+    [ -z "\${sum_of["/$name"]:-}" ] || [ -n "\${sent["\${sum_of["/$name"]}"]:-}" ] || sum_of["/$name"]= changed+=("$name")
+  done
+}
+
+# The manifest in 'text'. Leaves 'stored' in trouble where it is.
+put_manifest() {
+  base64_of "$(printf '%s' "$text" | md5sum | cut -c1-32)"
+  code=$(block "$outputs_manifest" - manifest "header = \\"Content-MD5: $base64\\"")
+  while read -r said code number; do
+    case "$said $code" in
+      'said 2'*) trouble=stored ;;
+      'said 401' | 'said 403') refused="$(whose) may not write to $outputs_place (HTTP $code)" ;;
+      said*) trouble="the store answers with HTTP $code" ;;
+      *) [ -n "$trouble" ] || trouble="$said $code $number" ;;
+    esac
+  done < <(printf '%s' "$text" | curls "$code")
+}
+
 # running|ended. 0: stored; 1: not; 2: nor ever; 3: not, since files changed meanwhile, and only a whole round is wanted.
 round() {
   local -A root_of=() meta_of=() target_of=() sum_of=()
   local problems=() changed=() more=0 name refused= trouble= header= text said code number base64 whole=false first_look
-  command -v curl > /dev/null || refused='this host has no curl'
+  [ "$outputs_as" = worker ] || command -v curl > /dev/null || refused='this host has no curl'
   scan 2> /dev/null
   first_look=$(look)
   hash_files 2> /dev/null
-  [ -n "$refused" ] || send
+  [ -n "$refused" ] || ! send || unsent
   [ "$first_look" != "$(scan 2> /dev/null; look)" ] || whole=true
   for name in "\${changed[@]}"; do is_log "$name" || whole=false; done
   if [ "$whole$outputs_whole$refused$trouble" = falseyes ]; then
@@ -158,16 +183,7 @@ round() {
   if [ -z "$refused$trouble" ] && authorize; then
     text="{\\"v\\":1,\\"run\\":\\"$id\\",\\"state\\":\\"$1\\",\\"whole\\":$whole,$summary}
 $text"
-    base64_of "$(printf '%s' "$text" | md5sum | cut -c1-32)"
-    code=$(block "$outputs_manifest" - manifest "header = \\"Content-MD5: $base64\\"")
-    while read -r said code number; do
-      case "$said $code" in
-        'said 2'*) trouble=stored ;;
-        'said 401' | 'said 403') refused="$(whose) may not write to $outputs_place (HTTP $code)" ;;
-        said*) trouble="the store answers with HTTP $code" ;;
-        *) [ -n "$trouble" ] || trouble="$said $code $number" ;;
-      esac
-    done < <(printf '%s' "$text" | curls "$code")
+    if [ "$outputs_as" = worker ]; then offer_manifest; else put_manifest; fi
     if [ "$trouble" = stored ]; then
       trouble= last_entries=\${text#*$'\\n'} last_whole=$whole
       stored_sum=() stored_meta=()
@@ -205,11 +221,12 @@ declare -A stored_sum=() stored_meta=()
 last_whole=false unwhole=0 tries=0 pause=$outputs_every
 put_state '{"state":"storing"}'
 rm -f "$work/settled"
+[ "$outputs_as" != worker ] || exec 5<&0 6>&1 < /dev/null > /dev/null
 trap woken=yes USR1
 echo $$ > "$work/pid"
 until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
-  sleep "$pause" 7>&- &
-  [ -n "$woken" ] || [ -f "$work/wake" ] || wait $!
+  if [ "$outputs_as" = worker ]; then nobody "$pause" 7>&- & else sleep "$pause" 7>&- & fi
+  [ -n "$woken" ] || [ -f "$work/wake" ] || wait $! || [ $? -gt 128 ] || exit 0
   # A signal would end a read of a round. Who comes meanwhile leaves the file.
   trap '' USR1
   # The supervisor ignores TERM, and what it starts too. In a pod the agent would wait for it.
@@ -233,4 +250,5 @@ for ((tries = 1; ; tries++)); do
   sleep $((tries < 15 ? tries : 15)) 7>&-
 done
 : > "$work/settled"
+[ "$outputs_as" != worker ] || echo settled >&6
 `;

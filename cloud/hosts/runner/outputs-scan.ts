@@ -52,7 +52,7 @@ take() {
       u*) problem "$name: cannot be read" ;;
       *) link "$root" "$name" "$target" ;;
     esac
-  done < <(find -P "$@" -type d ! -readable -printf 'u\\0%p\\0\\0' -prune -o \\
+  done < <(exec 7>&-; find -P "$@" -type d ! -readable -printf 'u\\0%p\\0\\0' -prune -o \\
     \\( -type f -o -type l -o -type d -empty \\) -printf '%y %s %T@ %C@ %i %m\\0%p\\0%l\\0')
 }
 
@@ -131,11 +131,11 @@ hash_files() {
   [ \${#todo[@]} -gt 0 ] || return 0
   local -A sums=() md5s=() after=()
   while IFS= read -r -d '' record; do sums["\${record:66}"]=\${record:0:64}; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sha256sum -z --)
+    < <(exec 7>&-; printf '%s\\0' "\${todo[@]}" | xargs -0 sha256sum -z --)
   while IFS= read -r -d '' record; do md5s["\${record:34}"]=\${record:0:32}; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 md5sum -z --)
+    < <(exec 7>&-; printf '%s\\0' "\${todo[@]}" | xargs -0 md5sum -z --)
   while IFS= read -r -d '' record && IFS= read -r -d '' name; do after["$name"]=$record; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sh -c 'find "$@" -maxdepth 0 -printf "%s %T@ %C@ %i %m\\0%p\\0"' sh)
+    < <(exec 7>&-; printf '%s\\0' "\${todo[@]}" | xargs -0 sh -c 'find "$@" -maxdepth 0 -printf "%s %T@ %C@ %i %m\\0%p\\0"' sh)
   for name in "\${files[@]}"; do
     [ -z "\${sum_of["/$name"]:-}" ] || continue
     record=\${root_of["/$name"]}/$name

@@ -306,9 +306,13 @@ verb_stop() {
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
   grace=$2
-  # Only what the pool takes back is preempted. Whoever else stops it waits for a hook that is under way.
+  # What the pool takes back, or the provider another host of its gang. Whoever else stops it waits for a hook that is under way.
   asked=$(uptime_ms)
-  case $3 in '{"v":1,"cause":"quota",'*) save_first quota "$grace" ;; *) await_hook ;; esac
+  case $3 in
+    '{"v":1,"cause":"quota",'*) save_first quota "$grace" ;;
+    '{"v":1,"cause":"preemption",'*) save_first preemption "$grace" ;;
+    *) await_hook ;;
+  esac
   grace=$((grace - $(uptime_ms) + asked))
   [ ! -f "$run/container" ] || { stop_container "$grace"; await_release; grace=200; }
   end_members "$mark" "$grace" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"

@@ -59,6 +59,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   // What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second process away.
   reach: 'ssh',
   areTakenBack: true,
+  areTakenTogether: true,
   takesPublicKey: true,
   devices: { devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'], lockFiles: ['/tmp/libtpu_lockfile'] },
 

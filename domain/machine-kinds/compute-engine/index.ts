@@ -57,6 +57,7 @@ export const computeEngine: MachineKind<
 
   reach: 'ssh',
   areTakenBack: true,
+  areTakenTogether: false,
   takesPublicKey: true,
 
   section: {

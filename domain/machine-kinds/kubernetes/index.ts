@@ -51,6 +51,7 @@ export const kubernetes: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
+  areTakenTogether: false,
   takesPublicKey: false,
 
   section: {

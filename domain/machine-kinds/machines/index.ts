@@ -41,6 +41,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
   reach: 'ssh',
   areTakenBack: false,
+  areTakenTogether: false,
   takesPublicKey: false,
 
   section: {

@@ -55,6 +55,7 @@ export const rayCluster: MachineKind<
 
   reach: 'pod',
   areTakenBack: true,
+  areTakenTogether: false,
   takesPublicKey: false,
 
   section: {

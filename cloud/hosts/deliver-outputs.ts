@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import type { FileSource } from '../../domain/file-source.js';
+import { quotedName } from '../../domain/outside-names.js';
+import { afterMark } from './output-streams.js';
+import type { OutputsTaker, Taken } from './port.js';
+import type { RunnerClient } from './runner-client.js';
+import { MOST_MANIFEST_BYTES } from './runner/outputs-by-worker.js';
+import { Talk } from './talk.js';
+
+/** Contents up to here are read several at a time; one of them is in memory whole. */
+const SMALL_BYTES = 1024 * 1024;
+const SMALL_AT_ONCE = 8;
+/** Asked for at a time of a larger one. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+/** In one `contents`, as the runner sends them. */
+const MOST_OFFERED = 1000;
+
+interface Offer {
+  /** The host's number of it. */
+  readonly at: number;
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/**
+ * Takes what a run's host has to store, as it comes (docs/adr/0129). Nothing that the host says is believed: a content is compared with
+ * its hash, and what it may fill here is bounded.
+ * @returns `settled`: the run has ended, and its last files are stored, or never will be; `cut`: its call has ended before
+ * @throws HostUnreachable, HostUnfit, the signal's reason
+ */
+export async function deliverOutputs(
+  runner: RunnerClient,
+  runId: string,
+  taker: OutputsTaker,
+  { where, signal }: { readonly where: string; readonly signal: AbortSignal },
+): Promise<'settled' | 'cut'> {
+  const over = new AbortController();
+  const stop = (): void => over.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  const talk = new Talk(where);
+  const call = runner.talk(['deliver', runId], {
+    ...{ stdin: talk.stdin, onStdout: afterMark(talk.hear), signal: over.signal },
+  });
+  const closed = call.then(
+    () => talk.close(),
+    (error: Error) => talk.close(error),
+  );
+  try {
+    return await new Delivery(talk, taker).run();
+  } finally {
+    talk.close();
+    over.abort(new Error('nobody listens any more'));
+    signal.removeEventListener('abort', stop);
+    await closed;
+  }
+}
+
+class Delivery {
+  readonly #talk: Talk;
+  readonly #taker: OutputsTaker;
+
+  constructor(talk: Talk, taker: OutputsTaker) {
+    [this.#talk, this.#taker] = [talk, taker];
+  }
+
+  async run(): Promise<'settled' | 'cut'> {
+    for (;;) {
+      const line = await this.#talk.line();
+      if (line === undefined) return 'cut';
+      if (line === 'settled') return line;
+      const bytes = /^manifest (\d{1,9})$/.exec(line)?.[1];
+      if (line === 'contents') await this.#contents(await this.#offers());
+      else if (bytes !== undefined && Number(bytes) <= MOST_MANIFEST_BYTES) await this.#manifest(Number(bytes));
+      else throw this.#talk.wrong(quotedName(line));
+    }
+  }
+
+  async #offers(): Promise<readonly Offer[]> {
+    const offers: Offer[] = [];
+    for (;;) {
+      const line = await this.#talk.line();
+      if (line === 'end') return offers;
+      const [, at, sha256, size] = /^(\d{1,7}) ([0-9a-f]{64}) (\d{1,15})$/.exec(line ?? '') ?? [];
+      if (sha256 === undefined || offers.length === MOST_OFFERED) throw this.#talk.wrong(quotedName(line ?? 'nothing'));
+      offers.push({ at: Number(at), sha256, size: Number(size) });
+    }
+  }
+
+  /** Until the store is in trouble: then the host comes again. */
+  async #contents(offers: readonly Offer[]): Promise<void> {
+    for (const batch of batches(offers)) {
+      const trouble = await this.#taker.inTurn(() => this.#batch(batch));
+      if (trouble) break;
+    }
+    this.#talk.say('end');
+  }
+
+  /** @returns whether the store is in trouble */
+  async #batch(batch: readonly Offer[]): Promise<boolean> {
+    const [first] = batch;
+    if (first !== undefined && first.size > SMALL_BYTES) return this.#answer(first, await this.#large(first));
+    for (const { at, size } of batch) this.#talk.say(`send ${at} 0 ${size}`);
+    const taken: [Offer, Promise<Taken>][] = [];
+    for (const offer of batch) {
+      const content = await this.#whole(offer.size);
+      const isTrue = createHash('sha256').update(content).digest('hex') === offer.sha256;
+      taken.push([
+        offer,
+        isTrue ? this.#taker.content(sourceOf(offer, content)) : Promise.resolve({ kind: 'changed' }),
+      ]);
+    }
+    const answers = await Promise.all(taken.map(async ([offer, answer]) => this.#answer(offer, await answer)));
+    return answers.includes(true);
+  }
+
+  #large(offer: Offer): Promise<Taken> {
+    const { sha256, size } = offer;
+    return this.#taker.content({ sha256, size, read: (start) => this.#pieces(offer, start) });
+  }
+
+  async *#pieces({ at, size }: Offer, start: number): AsyncGenerator<Buffer> {
+    for (let offset = start; offset < size; offset += PIECE_BYTES) {
+      const length = Math.min(PIECE_BYTES, size - offset);
+      this.#talk.say(`send ${at} ${offset} ${length}`);
+      let left = length;
+      try {
+        for await (const chunk of this.#talk.take(length)) {
+          left -= chunk.length;
+          yield chunk;
+        }
+      } finally {
+        // Who reads no further leaves bytes that are no words.
+        for await (const _ of this.#talk.take(left));
+      }
+    }
+  }
+
+  #answer({ at }: Offer, taken: Taken): boolean {
+    if (taken.kind === 'later' || taken.kind === 'refused') this.#talk.say(`later ${oneLine(taken.why)}`);
+    else this.#talk.say(`${taken.kind === 'stored' ? 'have' : 'changed'} ${at}`);
+    return taken.kind === 'later';
+  }
+
+  async #manifest(bytes: number): Promise<void> {
+    const taken = await this.#taker.inTurn(async () => this.#taker.manifest(await this.#whole(bytes)));
+    this.#talk.say('why' in taken ? `${taken.kind} ${oneLine(taken.why)}` : taken.kind);
+  }
+
+  async #whole(bytes: number): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.#talk.take(bytes)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+}
+
+/** Small ones several at a time, a large one alone. */
+function batches(offers: readonly Offer[]): readonly (readonly Offer[])[] {
+  const made: Offer[][] = [];
+  for (const offer of offers) {
+    const last = made.at(-1);
+    const isJoined = last !== undefined && last.length < SMALL_AT_ONCE && [offer, ...last].every(isSmall);
+    if (isJoined) last.push(offer);
+    else made.push([offer]);
+  }
+  return made;
+}
+
+const isSmall = ({ size }: Offer): boolean => size <= SMALL_BYTES;
+
+const sourceOf = ({ sha256, size }: Offer, content: Buffer): FileSource => ({
+  ...{ sha256, size },
+  read: async function* (start) {
+    yield content.subarray(start);
+  },
+});
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 300);
