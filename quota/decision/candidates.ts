@@ -111,7 +111,7 @@ export class Candidates {
         if (!this.#taken.has(workload)) subtract(left, workload.shape, 1);
         return isEnough(left);
       });
-    if (isEnoughWith(this.#leasesHere(own.usageWith(shape, priority).borrowing))) return true;
+    if (own.hasLeases && isEnoughWith(this.#leasesHere(own.usageWith(shape, priority).borrowing))) return true;
     for (const [quota, borrowed] of this.#byQuota) if (quota !== own && isEnoughWith(borrowed)) return true;
     return false;
   }

@@ -128,7 +128,7 @@ export class ProjectQuota {
 
   /** The usage if a request of this shape started now; its own units are in no tier yet. */
   usageWith(shape: Shape, priority: number): NominalUsage {
-    return this.hasLeases ? this.#count(shape, priority) : this.usage();
+    return this.#count(shape, priority);
   }
 
   #count(shape?: Shape, priority = 0): NominalUsage {

@@ -5,7 +5,10 @@ import { Nominal } from '../../quota/decision/nominal-left.js';
 import { ProjectQuota } from '../../quota/decision/project-quota.js';
 import type { Workload } from '../../quota/decision/project-quota.js';
 import { ShapeTable } from '../../quota/decision/shapes.js';
-import { lease } from './builders.js';
+import { DEFAULT_RULES, NO_MEMORY } from '../../quota/quota-config.js';
+import { lease, project } from './builders.js';
+import { onNominal } from './properties/oracle.js';
+import type { Facts } from './properties/oracle.js';
 
 /** More in .ci/long. */
 const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 500);
@@ -26,8 +29,28 @@ type Drawn = (typeof drawn extends fc.Arbitrary<infer List> ? List : never) exte
 /** One tier, or three; of each its units and what it is bought as. */
 const tiers = fc.array(fc.record({ units: fc.integer({ min: 0, max: 10 }), pricing: fc.constantFrom(...PRICINGS) }), {
   minLength: 1,
-  maxLength: 3,
+  maxLength: 4,
 });
+interface Bought {
+  readonly units: number;
+  readonly pricing: Pricing | undefined;
+}
+
+function factsOf(bought: readonly Bought[], workloads: readonly Workload[]): Facts {
+  const units = bought.map((each) => ({ v4: each.units }));
+  const rules = bought.map((each) => (each.pricing === undefined ? {} : { pricing: each.pricing }));
+  return {
+    config: {
+      kind: 'limited',
+      tiers: units,
+      projects: [project('none', units)],
+      rules: { ...DEFAULT_RULES, tiers: rules },
+    },
+    requests: [],
+    leases: workloads.flatMap(({ lease: own }) => (own === undefined ? [] : [own])),
+    memory: NO_MEMORY,
+  };
+}
 
 const shapes = new ShapeTable({ kind: 'limited', tiers: [{ v4: 1000 }], projects: [] }, []);
 const workloadOf = (id: string, { v4, priority, tier, pricing: named }: Drawn, startedAt: number): Workload => {
@@ -43,15 +66,35 @@ const workloadOf = (id: string, { v4, priority, tier, pricing: named }: Drawn, s
 };
 const namesOf = (all: readonly Workload[]): readonly string[] => all.map(({ id }) => id).toSorted();
 
+const nominalOf = (bought: readonly Bought[]): Nominal =>
+  new Nominal(
+    bought.map(({ units }) => [units]),
+    bought.map((each) => each.pricing),
+  );
+
 describe('quota: what counts against a nominal quota (rule 3)', () => {
+  it('is what some split over tiers can hold, by the oracle that tries each set of tiers', () => {
+    let [within, borrowed] = [0, 0];
+    fc.assert(
+      fc.property(tiers, drawn, (bought, all) => {
+        const workloads = all.map((each, index) => workloadOf(`l${index}`, each, index % 5));
+        const quota = new ProjectQuota(nominalOf(bought), workloads);
+        const on = onNominal(factsOf(bought, workloads), 'none');
+        const got = namesOf(quota.usage().borrowing);
+        assert.deepEqual(got, namesOf(workloads.filter(({ id }) => !on.has(id))));
+        within += on.size;
+        borrowed += got.length;
+      }),
+      { numRuns: RUNS },
+    );
+    assert.ok(within > RUNS && borrowed > RUNS, `${within} within, ${borrowed} borrowed`);
+  });
+
   it('is the same brought up to date by each grant and each victim as counted anew', () => {
     let [borrowed, dropped] = [0, 0];
     fc.assert(
       fc.property(tiers, drawn, drawn, (bought, before, after) => {
-        const nominal = new Nominal(
-          bought.map(({ units }) => [units]),
-          bought.map((each) => each.pricing),
-        );
+        const nominal = nominalOf(bought);
         let all = before.map((each, index) => workloadOf(`l${index}`, each, index % 5));
         const quota = new ProjectQuota(nominal, all);
         after.forEach((each, index) => {
