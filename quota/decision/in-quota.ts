@@ -67,8 +67,10 @@ const AFTER_WINNERS = { kind: 'passed-over' } as const;
 function serve(waiting: WaitingRequest, parts: PassParts, areWinners: boolean): void {
   const { state } = parts;
   const { kind } = waiting;
+  const atHome = freeAtHome(kind, state);
+  if (atHome !== undefined) return state.grant(waiting, atHome);
   const { home, away } = tiersOnNominal(kind);
-  const tiers = [...home, ...away];
+  const tiers = away.length === 0 ? home : [...home, ...away];
   const free = firstFree(kind, home, state);
   if (free !== undefined) return state.grant(waiting, free);
   if (areWinners && claimComing(waiting, home, state)) return;
@@ -105,6 +107,16 @@ function tiersOnNominal(kind: Kind): Tiers {
 }
 
 const NOWHERE: readonly number[] = [];
+
+/** What most find. */
+function freeAtHome(kind: Kind, { room }: PassState): number | undefined {
+  const { project, shape, priority, inQuota } = kind;
+  if (inQuota.length === 1) return undefined;
+  for (const tier of inQuota) {
+    if (room.isFree(shape, tier) && project.isAtHome(shape, priority, tier) && isInQuota(kind, tier)) return tier;
+  }
+  return undefined;
+}
 
 function freePlace(kind: Kind, state: PassState): number | undefined {
   const { home, away } = tiersOnNominal(kind);

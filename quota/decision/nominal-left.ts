@@ -42,32 +42,32 @@ export class Nominal {
 export class NominalLeft {
   readonly #nominal: Nominal;
   readonly #whole: number[];
-  /** By pricing: tiers of it, less workloads that name it; negative: that much lies on tiers without a pricing. */
-  readonly #bought: Map<Pricing, number[]>;
+  /**
+   * By pricing: tiers of it, less workloads that name it; negative: that much lies on tiers without a pricing. Undefined if no tier
+   * has a pricing.
+   */
+  readonly #bought: Map<Pricing, number[]> | undefined;
 
-  constructor(nominal: Nominal, before?: NominalLeft) {
+  constructor(nominal: Nominal) {
     this.#nominal = nominal;
-    this.#whole = [...(before === undefined ? nominal.whole : before.#whole)];
-    this.#bought = new Map();
-    for (const [pricing, units] of before === undefined ? nominal.bought : before.#bought) {
-      this.#bought.set(pricing, [...units]);
-    }
+    this.#whole = nominal.whole.slice();
+    if (nominal.bought.size === 0) return;
+    this.#bought = new Map([...nominal.bought].map(([pricing, units]) => [pricing, units.slice()]));
   }
 
   fits(shape: Shape): boolean {
     if (!fitsInto(shape, this.#whole)) return false;
-    if (shape.pricing === undefined || this.#nominal.bought.size === 0) return true;
-    const units = this.#ofPricing(shape.pricing);
-    return fitsInto(shape, units);
+    if (this.#bought === undefined || shape.pricing === undefined) return true;
+    return fitsInto(shape, this.#ofPricing(shape.pricing, this.#bought));
   }
 
-  /** Counts a workload that fits. @param sign -1: as if it were not counted */
-  count(shape: Shape, sign: 1 | -1 = 1): void {
-    addShape(this.#whole, shape, sign === 1 ? -1 : 1);
-    if (shape.pricing === undefined || this.#nominal.bought.size === 0) return;
+  /** Counts a workload that fits. */
+  count(shape: Shape): void {
+    addShape(this.#whole, shape, -1);
+    if (this.#bought === undefined || shape.pricing === undefined) return;
     const units = this.#bought.get(shape.pricing) ?? this.#whole.map(() => 0);
     this.#bought.set(shape.pricing, units);
-    addShape(units, shape, sign === 1 ? -1 : 1);
+    addShape(units, shape, -1);
   }
 
   /** Units of all tiers that are not counted against. */
@@ -78,14 +78,14 @@ export class NominalLeft {
   /** Units of one type for a workload that names this pricing or none. */
   for(pricing: Pricing | undefined, type: number): number {
     const whole = this.whole(type);
-    if (pricing === undefined || this.#nominal.bought.size === 0) return whole;
-    return Math.min(whole, this.#ofPricing(pricing)[type] ?? 0);
+    if (this.#bought === undefined || pricing === undefined) return whole;
+    return Math.min(whole, this.#ofPricing(pricing, this.#bought)[type] ?? 0);
   }
 
-  #ofPricing(pricing: Pricing): readonly number[] {
+  #ofPricing(pricing: Pricing, bought: ReadonlyMap<Pricing, readonly number[]>): readonly number[] {
     return this.#nominal.open.map((open, type) => {
-      let units = open + (this.#bought.get(pricing)?.[type] ?? 0);
-      for (const [other, left] of this.#bought) if (other !== pricing) units += Math.min(0, left[type] ?? 0);
+      let units = open + (bought.get(pricing)?.[type] ?? 0);
+      for (const [other, left] of bought) if (other !== pricing) units += Math.min(0, left[type] ?? 0);
       return units;
     });
   }

@@ -28,7 +28,7 @@ export interface NominalUsage {
   readonly borrowing: Workload[];
   /** Units of the nominal quota in use, by type. */
   readonly used: number[];
-  /** The same by tier in which the workloads are, whatever the project has there. */
+  /** The same by tier in which the workloads are, whatever the project has there. Empty if there is one tier. */
   readonly usedIn: number[][];
   /** Units of borrowing workloads, by type. */
   readonly borrowedUnits: number[];
@@ -84,8 +84,11 @@ export class ProjectQuota {
     return this.#of(priority).usedIn[tier] ?? [];
   }
 
-  /** Counts a request that starts now, or as soon as its chips are free. */
-  add(workload: Workload): void {
+  /**
+   * Counts a request that starts now, or as soon as its chips are free.
+   * @returns whether others may be pushed out; else what they use is as before
+   */
+  add(workload: Workload): boolean {
     const { priority, shape, tier } = workload;
     const isLast = this.#insert(workload);
     const before = this.#of(priority);
@@ -93,15 +96,16 @@ export class ProjectQuota {
       // It borrows: workloads after it are not affected.
       this.#usage?.borrowing.push(workload);
       if (this.#usage !== undefined) addShape(this.#usage.borrowedUnits, shape);
-      return;
+      return false;
     }
     for (const other of this.#before.keys()) if (other > priority) this.#before.delete(other);
     before.left.count(shape);
-    addShape(before.usedIn[tier] ?? [], shape);
+    addUsed(before.usedIn, tier, shape);
     if (isLast && this.#usage !== undefined) {
       addShape(this.#usage.used, shape);
-      addShape(this.#usage.usedIn[tier] ?? [], shape);
+      addUsed(this.#usage.usedIn, tier, shape);
     } else this.#usage = undefined;
+    return !isLast;
   }
 
   /** Inserts it after all others of its priority. @returns whether it is the last of all */
@@ -145,7 +149,7 @@ export class ProjectQuota {
       if (this.#removed.has(workload)) continue;
       if (left.fits(workload.shape)) {
         left.count(workload.shape);
-        addShape(usedIn[workload.tier] ?? [], workload.shape);
+        addUsed(usedIn, workload.tier, workload.shape);
       } else {
         borrowing.push(workload);
         addShape(borrowedUnits, workload.shape);
@@ -163,13 +167,19 @@ export class ProjectQuota {
       if (workload.priority > priority) break;
       if (this.#removed.has(workload) || !before.left.fits(workload.shape)) continue;
       before.left.count(workload.shape);
-      addShape(before.usedIn[workload.tier] ?? [], workload.shape);
+      addUsed(before.usedIn, workload.tier, workload.shape);
     }
     this.#before.set(priority, before);
     return before;
   }
 
   #noUnits(): number[][] {
+    if (this.nominal.tiers < 2) return [];
     return Array.from({ length: this.nominal.tiers }, () => this.nominal.whole.map(() => 0));
   }
+}
+
+function addUsed(usedIn: readonly number[][], tier: number, shape: Shape): void {
+  const used = usedIn[tier];
+  if (used !== undefined) addShape(used, shape);
 }

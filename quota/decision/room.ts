@@ -14,7 +14,7 @@ interface TierRoom {
   /** Units that in-quota requests of this pass wait for. */
   readonly claimed: number[];
   readonly draining: number[];
-  /** Units of the tier less those within nominal quota of any project, claimed ones too. Kept in pools of several tiers. */
+  /** Units that are there if all go who borrow and drain: less those within nominal quota, claimed ones too. Kept in several tiers. */
   readonly beside: number[];
 }
 
@@ -81,11 +81,6 @@ export class Room {
     return types.map(
       (type, index) => (amounts[index] ?? 0) - (coming[type] ?? 0) - (isReservedUsable ? (reserved[type] ?? 0) : 0),
     );
-  }
-
-  /** Units that are there if all go who borrow and drain. */
-  beside(tier: number): readonly number[] {
-    return this.of(tier).beside;
   }
 
   /** @param usedIn what a project has within its nominal quota, by tier and type. @param sign -1: it was counted before */

@@ -28,10 +28,17 @@ export class ProjectUsage {
 
   /** A request that got units, or for which units were claimed. */
   add(workload: Workload): void {
-    if (this.#hasTiers) this.#room.countWithinQuota(this.quota.usage().usedIn, -1);
-    this.quota.add(workload);
-    if (this.#hasTiers) this.#room.countWithinQuota(this.quota.usage().usedIn);
     addShape(this.#used, workload.shape);
+    if (!this.#hasTiers) {
+      this.quota.add(workload);
+      return;
+    }
+    const before = this.quota.usage().usedIn;
+    const isWithin = this.quota.fits(workload.shape, workload.priority);
+    if (this.quota.add(workload)) {
+      this.#room.countWithinQuota(before, -1);
+      this.#room.countWithinQuota(this.quota.usage().usedIn);
+    } else if (isWithin) addShape(this.#room.of(workload.tier).beside, workload.shape, -1);
   }
 
   /**
@@ -50,11 +57,8 @@ export class ProjectUsage {
 
   /** Whether nominal quota of this very tier is left for it: there it is in nobody's way. */
   isAtHome(shape: Shape, priority: number, tier: number): boolean {
-    const used = this.quota.usedBefore(priority, tier);
-    return fitsInto(
-      shape,
-      this.quota.nominal.of(tier).map((units, type) => units - (used[type] ?? 0)),
-    );
+    const [nominal, used] = [this.quota.nominal.of(tier), this.quota.usedBefore(priority, tier)];
+    return shape.types.every((type, index) => (shape.amounts[index] ?? 0) <= (nominal[type] ?? 0) - (used[type] ?? 0));
   }
 
   /** In one tier, what all have within nominal quota is never more than the tier: a request that it covers has room. */
@@ -63,7 +67,7 @@ export class ProjectUsage {
   }
 
   #hasRoom(shape: Shape, priority: number, tier: number): boolean {
-    const beside = this.#besideIn(tier, this.isAtHome(shape, priority, tier));
+    const beside = this.#besideIn(shape, priority, tier);
     if (fitsInto(shape, beside)) return true;
     // Leases of its own project that count after it may be pushed out by it.
     const own = this.quota.usage().usedIn[tier] ?? [];
@@ -73,9 +77,9 @@ export class ProjectUsage {
     return fitsInto(shape, without(this.quota.usageWith(shape, priority).usedIn[tier] ?? []));
   }
 
-  #besideIn(tier: number, isHome: boolean): readonly number[] {
-    const beside = this.#room.beside(tier);
-    if (isHome || !this.#limits.isLendingLimited) return beside;
+  #besideIn(shape: Shape, priority: number, tier: number): readonly number[] {
+    const { beside } = this.#room.of(tier);
+    if (!this.#limits.isLendingLimited || this.isAtHome(shape, priority, tier)) return beside;
     return beside.map((units, type) => units - this.#limits.keptFrom(this, type, tier));
   }
 
