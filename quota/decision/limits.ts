@@ -1,20 +1,30 @@
-import type { PassState } from './pass-state.js';
+import type { LimitedQuota, PoolRules } from '../quota-config.js';
+import type { Room } from './room.js';
 import type { ProjectUsage } from './usage.js';
 import type { Kind } from './waiting.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../../domain/units.js';
-import type { Shape } from './shapes.js';
+import type { Shape, ShapeTable } from './shapes.js';
 import type { TierProblem } from './verdict.js';
+
+/** What limits are looked up in, as the pass goes on. */
+interface Limited {
+  readonly config: LimitedQuota;
+  readonly rules: PoolRules;
+  readonly shapes: ShapeTable;
+  readonly room: Room;
+  readonly projects: ReadonlyMap<string, ProjectUsage>;
+}
 
 /**
  * Borrowing and lending limits (rule 4) during a pass: units by project and type. A project without limits has no entry.
  */
 export class Limits {
-  readonly #state: PassState;
+  readonly #state: Limited;
   readonly isLendingLimited: boolean;
 
   /** Before the state knows its projects, who are counted by these limits. */
-  constructor(state: PassState) {
+  constructor(state: Limited) {
     this.#state = state;
     this.isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
   }

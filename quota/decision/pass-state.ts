@@ -152,12 +152,14 @@ export class PassState {
     for (const { name } of this.config.projects) drafts.of(name);
     for (const { project } of requests) drafts.of(project);
     const nominal = new Map(this.config.projects.map((each) => [each.name.toLowerCase(), each.nominal]));
+    const { limits } = this;
+    const keptFrom = limits.isLendingLimited ? limits.keptFrom.bind(limits) : undefined;
     const pricings = this.config.tiers.map((_, tier) => this.rules.tiers[tier]?.pricing);
     return new Map(
       [...drafts.byName].map(([name, { workloads: own, used }], index) => {
         const byTier = this.config.tiers.map((_, tier) => this.#vector(nominal.get(name)?.[tier] ?? {}));
         const quota = new ProjectQuota(new Nominal(byTier, pricings), own);
-        return [name, new ProjectUsage(index, { name, quota, used, room: this.room, limits: this.limits })];
+        return [name, new ProjectUsage(index, { name, quota, used, room: this.room, keptFrom })];
       }),
     );
   }

@@ -1,4 +1,3 @@
-import type { Limits } from './limits.js';
 import type { ProjectQuota, Workload } from './project-quota.js';
 import { addShape, fitsInto } from './room.js';
 import type { Room } from './room.js';
@@ -14,15 +13,15 @@ export class ProjectUsage {
   /** Units by type over all tiers: leases that do not drain, and what this pass granted or claimed. */
   readonly #used: number[];
   readonly #room: Room;
-  readonly #limits: Limits;
+  readonly #keptFrom: ProjectParts['keptFrom'];
 
-  constructor(index: number, { name, quota, used, room, limits }: ProjectParts) {
+  constructor(index: number, { name, quota, used, room, keptFrom }: ProjectParts) {
     this.index = index;
     this.name = name;
     this.quota = quota;
     this.#used = [...used];
     this.#room = room;
-    this.#limits = limits;
+    this.#keptFrom = keptFrom;
     if (this.#hasTiers) room.countWithinQuota(quota.usage().usedIn);
   }
 
@@ -79,8 +78,9 @@ export class ProjectUsage {
 
   #besideIn(shape: Shape, priority: number, tier: number): readonly number[] {
     const { beside } = this.#room.of(tier);
-    if (!this.#limits.isLendingLimited || this.isAtHome(shape, priority, tier)) return beside;
-    return beside.map((units, type) => units - this.#limits.keptFrom(this, type, tier));
+    const keptFrom = this.#keptFrom;
+    if (keptFrom === undefined || this.isAtHome(shape, priority, tier)) return beside;
+    return beside.map((units, type) => units - keptFrom(this, type, tier));
   }
 
   /** Dominant share (rule 5): the largest (used + asked) / nominal of the types asked for. */
@@ -107,7 +107,8 @@ interface ProjectParts {
   /** By type. */
   readonly used: readonly number[];
   readonly room: Room;
-  readonly limits: Limits;
+  /** Units of one tier that other projects do not lend. Undefined if there is no such limit. */
+  readonly keptFrom?: ((project: ProjectUsage, type: number, tier: number) => number) | undefined;
 }
 
 /** What one user holds of the pool, in all projects. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { NO_MEMORY } from '../../../quota/quota-config.js';
 import { ShapeTable } from '../../../quota/decision/shapes.js';
 import { Nominal } from '../../../quota/decision/nominal-left.js';
 import { ProjectQuota, workloadOf } from '../../../quota/decision/project-quota.js';
 import type { Workload } from '../../../quota/decision/project-quota.js';
-import { PassState } from '../../../quota/decision/pass-state.js';
 import { Room } from '../../../quota/decision/room.js';
 import { compareShares, NO_SHARE, ProjectDrafts, ProjectUsage, UserUsage } from '../../../quota/decision/usage.js';
 import { lease } from '../builders.js';
@@ -64,9 +62,7 @@ describe('quota: the usage of a project in a pass', () => {
       [8, 4],
       [2, 0],
     ]);
-    const config = { kind: 'limited' as const, tiers: [{ v4: 16 }, { v4: 16 }], projects: [] };
-    const { limits } = new PassState({ config, requests: [], leases: [], memory: NO_MEMORY, now: 0 });
-    return new ProjectUsage(0, { name: 'own', quota: new ProjectQuota(nominal, workloads), used, room: of, limits });
+    return new ProjectUsage(0, { name: 'own', quota: new ProjectQuota(nominal, workloads), used, room: of });
   };
 
   it('its dominant share is the largest of the types asked for, over the nominal quota of all tiers', () => {
