@@ -72,6 +72,20 @@ describe('quota, scenario: what a project may use on several tiers is one guaran
       leases: [held('a', 16, 0, 'none'), held('b', 16, 1, 'none')],
       preemptions: ['a for r1', 'b for r2'],
     },
+    'a winner takes no free place away from home before another had its turn, for whom it was freed': {
+      config: HALVES,
+      requests: [
+        request('w1', { v4: 8 }, { project: 'p1', submittedAt: 0 }),
+        request('w2', { v4: 8 }, { project: 'p2', submittedAt: 1 }),
+      ],
+      leases: [
+        held('a', 8, 0, 'p2'),
+        lease('young', { v4: 8 }, { tier: 0, startedAt: minutesAgo(1) }),
+        held('b', 8, 1, 'p1'),
+      ],
+      memory: { winners: ['w1', 'w2'] },
+      grants: ['w2@1'],
+    },
     'of several types, each is a sum of its own': {
       config: pool([{ v4: 8, v6e: 8 }, { v4: 8 }], project('p', [{ v4: 4, v6e: 4 }, { v4: 4 }])),
       requests: [request('ask', { v4: 8, v6e: 4 }, { project: 'p' })],
