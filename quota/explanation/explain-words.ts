@@ -136,7 +136,7 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
     return `${say.project}'s quota${say.inTiers(tiers)}: ${nominal} nominal, ${inUse}, so ${all}`;
   },
   crowded: ({ tier, type, total, within }, say) =>
-    `${say.pool(tier)}: jobs within their own quota have ${within} of ${say.amount(type, total)}, and are not preempted`,
+    `${say.pool(tier)}: ${say.project}'s quota covers it, but jobs within theirs have ${within} of ${say.amount(type, total)} and are not preempted`,
   short: (reason, say) => {
     const { tier, type, total, inUse, free, short } = reason;
     const forIt = isForOthers(reason) ? ' for it' : '';
