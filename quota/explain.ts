@@ -73,11 +73,13 @@ export class Explainer {
 /** As things stand when the decision was carried out. None in an unlimited pool: it keeps nobody waiting unless it is frozen. */
 function reasonsAfter({ config, requests, leases }: Pool, { decision }: Pass, now: EpochMs): Reasons | undefined {
   if (config.kind === 'unlimited') return undefined;
-  const tiers = new Map(decision.grants.map(({ id, tier }) => [id, tier]));
+  const asked = new Map(requests.map((request) => [request.id, request]));
   const leaving = new Set(decision.preemptions.map(({ id }) => id));
-  const granted = requests.flatMap((request): QuotaLease[] => {
-    const tier = tiers.get(request.id);
-    return tier === undefined ? [] : [{ ...request, tier, startedAt: now, state: 'asking' }];
+  // Who was granted first counts first, whatever the ids.
+  const granted = decision.grants.flatMap(({ id, tier }, index): QuotaLease[] => {
+    const request = asked.get(id);
+    if (request === undefined) return [];
+    return [{ ...request, tier, startedAt: now + index, askingSince: now, state: 'asking' }];
   });
   const stayed = leases.map((lease): QuotaLease => (leaving.has(lease.id) ? { ...lease, state: 'draining' } : lease));
   return new Reasons(config, decision.memory, requests, new LeaseHolders(config, [...stayed, ...granted]));

@@ -1,5 +1,6 @@
-import { addUnits, isWithin, type QuotaUnits, subtractUnits, unitsOf } from '../domain/units.js';
-import { inQuotaOrder, nominalQuota } from './nominal-quota.js';
+import { addUnits, type QuotaUnits, unitsOf } from '../domain/units.js';
+import { CountedLeases } from './counted-leases.js';
+import { nominalQuota } from './nominal-quota.js';
 import type { LeaseState, LimitedQuota, Pool, QuotaLease } from './quota-config.js';
 import type { PoolSnapshot } from './published-state.js';
 
@@ -53,11 +54,8 @@ export function poolAccounts({ config, requests, leases }: Pool): PoolAccounts {
     ledger.add(project, state === 'draining' ? 'draining' : 'used', units);
   if (config.kind === 'unlimited') return { tiers: [], ...ledger.close() };
   for (const { name, nominal } of config.projects) for (const units of nominal) ledger.add(name, 'nominal', units);
-  const tiers = config.tiers.flatMap((total, tier) => {
-    const there = leasesIn(config, tier, leases);
-    enterLoans(ledger, config, tier, there);
-    return tierAccounts(total, tier, there);
-  });
+  enterLoans(ledger, config, leases);
+  const tiers = config.tiers.flatMap((total, tier) => tierAccounts(total, tier, leasesIn(config, tier, leases)));
   return { tiers, ...ledger.close() };
 }
 
@@ -77,60 +75,27 @@ function tierAccounts(total: QuotaUnits, tier: number, leases: readonly QuotaLea
 /** Ids of the leases that do not lie on their project's nominal quota (rule 3); a lease that drains is none of them. */
 export function borrowedLeases({ config, leases }: Pool): ReadonlySet<string> {
   if (config.kind === 'unlimited') return new Set();
-  const ids = config.tiers.flatMap((_, tier) => countedOf(config, tier, leasesIn(config, tier, leases)));
-  return new Set(ids.flatMap(({ borrowers }) => borrowers));
+  const { projects } = new CountedLeases(config, leases);
+  return new Set([...projects.values()].flatMap(({ borrowed }) => borrowed.map(({ id }) => id)));
 }
 
 const leasesIn = ({ tiers }: LimitedQuota, tier: number, leases: readonly QuotaLease[]): readonly QuotaLease[] =>
   leases.filter((lease) => Math.min(lease.tier, tiers.length - 1) === tier);
 
-/** Each project's leases, laid on its nominal quota of one tier. */
-function countedOf(config: LimitedQuota, tier: number, leases: readonly QuotaLease[]) {
-  const byProject = new Map<string, QuotaLease[]>(config.projects.map(({ name }) => [name.toLowerCase(), []]));
-  for (const lease of leases.filter((each) => !isDraining(each))) {
-    const own = byProject.get(lease.project.toLowerCase());
-    if (own) own.push(lease);
-    else byProject.set(lease.project.toLowerCase(), [lease]);
-  }
-  const nominal = new Map(config.projects.map((project) => [project.name.toLowerCase(), project.nominal[tier] ?? {}]));
-  return [...byProject].map(([project, own]) => ({ project, ...countLeases(nominal.get(project) ?? {}, own) }));
-}
-
-/** Who borrows and who lends in one tier. */
-function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: readonly QuotaLease[]): void {
-  const counted = countedOf(config, tier, leases);
-  for (const { project, borrowed } of counted) ledger.add(project, 'borrowed', borrowed);
-  const borrowed = counted.map((each) => each.borrowed).reduce(addUnits, {});
-  const promised = config.projects.map(({ nominal }) => nominal[tier] ?? {}).reduce(addUnits, {});
-  for (const [type, total] of Object.entries(config.tiers[tier] ?? {})) {
+/** Who borrows and who lends, over all tiers. */
+function enterLoans(ledger: Ledger, config: LimitedQuota, leases: readonly QuotaLease[]): void {
+  const counted = new CountedLeases(config, leases);
+  const borrowed = new Map([...counted.projects].map(([project, each]) => [project, sumOf(each.borrowed)]));
+  for (const [project, units] of borrowed) ledger.add(project, 'borrowed', units);
+  const all = [...borrowed.values()].reduce(addUnits, {});
+  const promised = config.projects.flatMap(({ nominal }) => nominal).reduce(addUnits, {});
+  for (const [type, total] of Object.entries(config.tiers.reduce(addUnits, {}))) {
     const nobodys = Math.max(0, total - unitsOf(promised, type));
-    const unused = new Map(counted.map(({ project, left }) => [project, unitsOf(left, type)]));
-    for (const [project, units] of lend(unitsOf(borrowed, type) - nobodys, unused)) {
+    const unused = new Map([...counted.projects.keys()].map((project) => [project, counted.unused(project, type)]));
+    for (const [project, units] of lend(unitsOf(all, type) - nobodys, unused)) {
       ledger.add(project, 'lent', { [type]: units });
     }
   }
-}
-
-interface CountedLeases {
-  readonly left: QuotaUnits;
-  readonly borrowed: QuotaUnits;
-  /** Ids. */
-  readonly borrowers: readonly string[];
-}
-
-/** A project's leases on its nominal quota of one tier (rule 3): what is left of it, and what is borrowed. */
-function countLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): CountedLeases {
-  let left = nominal;
-  let borrowed: QuotaUnits = {};
-  const borrowers: string[] = [];
-  for (const { id, units } of leases.toSorted(inQuotaOrder)) {
-    if (isWithin(units, left)) left = subtractUnits(left, units);
-    else {
-      borrowed = addUnits(borrowed, units);
-      borrowers.push(id);
-    }
-  }
-  return { left, borrowed, borrowers };
 }
 
 /**

@@ -1,15 +1,14 @@
-import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
-import { isAnyWaiting, isWithinNominal } from './waiting.js';
+import { isAnyWaiting, isInQuota } from './waiting.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
 /**
  * Best effort (rule 4): whoever is left, in the order of service, into free places of tiers where it does not cool down. It
  * preempts nobody and claims nothing, so that others go past one that cannot start.
  */
-export function serveBestEffort(state: PassState, limits: Limits): void {
-  const place = (kind: Kind): number | undefined => freePlace(kind, state, limits);
+export function serveBestEffort(state: PassState): void {
+  const place = (kind: Kind): number | undefined => freePlace(kind, state);
   // Free chips only get fewer in this step: kinds without a place now are not put in order at all.
   serveWhere(
     state.kinds.filter((kind) => !isHeldBack(kind) && place(kind) !== undefined),
@@ -18,10 +17,11 @@ export function serveBestEffort(state: PassState, limits: Limits): void {
   );
 }
 
-function freePlace({ project, shape }: Kind, { room }: PassState, limits: Limits): number | undefined {
+function freePlace(kind: Kind, { room, limits }: PassState): number | undefined {
+  const { shape } = kind;
   for (const tier of shape.tiers) {
     if (shape.coolingUntil.has(tier) || !room.isFree(shape, tier)) continue;
-    if (limits.allow(project, shape, tier)) return tier;
+    if (limits.allow(kind, tier)) return tier;
   }
   return undefined;
 }
@@ -30,7 +30,7 @@ function freePlace({ project, shape }: Kind, { room }: PassState, limits: Limits
  * Rule 12: requests that cool down are looked at last, those in quota first, and get only chips of types that nobody else
  * waits for in that tier.
  */
-export function serveCoolingDown(state: PassState, limits: Limits): void {
+export function serveCoolingDown(state: PassState): void {
   const cooling = state.kinds.filter(({ shape }) => shape.coolingUntil.size > 0);
   if (cooling.length === 0) return;
   const wanted = wantedTypes(state);
@@ -41,10 +41,10 @@ export function serveCoolingDown(state: PassState, limits: Limits): void {
         state.room.isFree(kind.shape, tier) &&
         isAllowed(kind, tier),
     );
-  serveWhere(cooling, placeWhere(isWithinNominal), state);
+  serveWhere(cooling, placeWhere(isInQuota), state);
   serveWhere(
     cooling,
-    placeWhere((kind, tier) => limits.allow(kind.project, kind.shape, tier)),
+    placeWhere((kind, tier) => state.limits.allow(kind, tier)),
     state,
   );
 }

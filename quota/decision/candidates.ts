@@ -1,4 +1,4 @@
-import type { Workload, TierQuota } from './tier-quota.js';
+import type { ProjectQuota, Workload } from './project-quota.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { PoolRules, QuotaLease } from '../quota-config.js';
 import { add } from './room.js';
@@ -34,25 +34,27 @@ const rank = ({ lease }: Workload): number => (lease?.state === 'asking' ? 0 : l
 
 /** The borrowing leases of one tier during a pass: those that may be preempted now, and those still protected. */
 export class Candidates {
+  readonly #tier: number;
   readonly #rules: PoolRules;
   readonly #now: EpochMs;
   /** The borrowing leases of each quota. */
-  readonly #byQuota = new Map<TierQuota, readonly Workload[]>();
+  readonly #byQuota = new Map<ProjectQuota, readonly Workload[]>();
   /** Preemptible leases of all quotas in the order of rule 6. Undefined: not sorted yet. */
   #inOrder: Workload[] | undefined;
-  readonly #quotaOf = new Map<Workload, TierQuota>();
+  readonly #quotaOf = new Map<Workload, ProjectQuota>();
   readonly #taken = new Set<Workload>();
   /** By number of the type, an index of `#inOrder`: every lease of that type before it is taken. */
   #from: number[] = [];
 
-  constructor(quotas: Iterable<TierQuota>, rules: PoolRules, now: EpochMs) {
+  constructor(quotas: Iterable<ProjectQuota>, tier: number, rules: PoolRules, now: EpochMs) {
+    this.#tier = tier;
     this.#rules = rules;
     this.#now = now;
     for (const quota of quotas) if (quota.hasLeases) this.#read(quota);
   }
 
   /** To be called after a workload was added to or removed from the quota. */
-  changed(quota: TierQuota): void {
+  changed(quota: ProjectQuota): void {
     const before = this.#byQuota.get(quota) ?? [];
     const after = this.#read(quota);
     if (this.#inOrder === undefined) return;
@@ -78,7 +80,7 @@ export class Candidates {
   targets(
     shape: Shape,
     priority: number,
-    own: TierQuota,
+    own: ProjectQuota,
     shortage: readonly number[],
   ): readonly Workload[] | undefined {
     const left = shortageByType(shape, shortage);
@@ -102,14 +104,14 @@ export class Candidates {
   }
 
   /** Whether candidates and protected leases together would be enough. */
-  isEnoughLater(shape: Shape, priority: number, own: TierQuota, shortage: readonly number[]): boolean {
+  isEnoughLater(shape: Shape, priority: number, own: ProjectQuota, shortage: readonly number[]): boolean {
     const left = shortageByType(shape, shortage);
     const isEnoughWith = (borrowed: readonly Workload[]): boolean =>
       borrowed.some((workload) => {
         if (!this.#taken.has(workload)) subtract(left, workload.shape, 1);
         return isEnough(left);
       });
-    if (isEnoughWith(onlyLeases(own.borrowingWith(shape, priority)))) return true;
+    if (own.hasLeases && isEnoughWith(this.#leasesHere(own.usageWith(shape, priority).borrowing))) return true;
     for (const [quota, borrowed] of this.#byQuota) if (quota !== own && isEnoughWith(borrowed)) return true;
     return false;
   }
@@ -128,9 +130,9 @@ export class Candidates {
     return workload.lease === undefined ? undefined : protectedUntil(workload.lease, this.#rules, this.#now);
   }
 
-  #ownCandidates(shape: Shape, priority: number, own: TierQuota): readonly Workload[] {
+  #ownCandidates(shape: Shape, priority: number, own: ProjectQuota): readonly Workload[] {
     if (!own.hasLeases) return [];
-    return onlyLeases(own.borrowingWith(shape, priority))
+    return this.#leasesHere(own.usageWith(shape, priority).borrowing)
       .filter((workload) => this.#isPreemptible(workload))
       .sort(inCandidateOrder);
   }
@@ -161,12 +163,16 @@ export class Candidates {
     return at;
   }
 
+  #leasesHere(borrowing: readonly Workload[]): Workload[] {
+    return borrowing.filter(({ lease, tier }) => lease !== undefined && tier === this.#tier);
+  }
+
   #isPreemptible(workload: Workload): boolean {
     return this.until(workload) === undefined;
   }
 
-  #read(quota: TierQuota): readonly Workload[] {
-    const borrowed = onlyLeases(quota.usage().borrowing);
+  #read(quota: ProjectQuota): readonly Workload[] {
+    const borrowed = this.#leasesHere(quota.usage().borrowing);
     this.#byQuota.set(quota, borrowed);
     for (const workload of borrowed) this.#quotaOf.set(workload, quota);
     return borrowed;
@@ -174,8 +180,6 @@ export class Candidates {
 }
 
 /** Without requests that this pass granted or claimed units for: they cannot be preempted. */
-const onlyLeases = (borrowed: readonly Workload[]): Workload[] => borrowed.filter(({ lease }) => lease !== undefined);
-
 /** Gives targets back that are not needed, from the last to the first. @param left shortage that remains: 0 or less in every type */
 function fillBack(taken: readonly Workload[], left: number[]): readonly Workload[] {
   return taken

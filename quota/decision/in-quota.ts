@@ -1,27 +1,34 @@
-import type { Workload } from './tier-quota.js';
-import type { Limits } from './limits.js';
+import type { Workload } from './project-quota.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
 import type { HoldBacks } from './hold-backs.js';
-import { isWithinNominal } from './waiting.js';
+import { isInQuota } from './waiting.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
 /** The parts of a pass that serve in-quota demand. */
 interface PassParts {
   readonly state: PassState;
-  readonly limits: Limits;
   readonly holdBacks: HoldBacks;
 }
 
 /**
  * Serves in-quota requests in the order of service (rules 4 to 7). A request that no longer is within nominal quota is left
  * to later steps.
- * @param areWinners chips drain for these requests. Each waits for the chips of its own quota. None borrows a free place
- *   elsewhere before all had their turn, since it may have been freed for another one of them. Two requests that took each
- *   other's chips preempted each other for ever (docs/adr/0018).
  */
-export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts, areWinners = false): void {
-  serveInOrder(waiting, (next) => serve(next, parts, areWinners));
+export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts): void {
+  serveInOrder(waiting, (next) => serve(next, parts, false));
+}
+
+/**
+ * Serves requests for which chips drain. Each waits for the chips of its own quota of a tier. None takes a free place of another
+ * tier before all had their turn, since it may have been freed for another one of them (docs/adr/0018).
+ */
+export function serveWinners(waiting: readonly WaitingRequest[], parts: PassParts): void {
+  serveInOrder(waiting, (next) => serve(next, parts, true));
+  serveInQuota(
+    waiting.filter(({ served, kind }) => served === undefined && kind.blocked === AFTER_WINNERS),
+    parts,
+  );
 }
 
 /**
@@ -30,7 +37,7 @@ export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassPart
  */
 export function serveFree(waiting: readonly WaitingRequest[], state: PassState): void {
   serveInOrder(waiting, (next) => {
-    const free = firstFree(next.kind, tiersOnNominal(next.kind), state);
+    const free = freePlace(next.kind, state);
     if (free === undefined) passOver(next.kind);
     else state.grant(next, free);
   });
@@ -48,23 +55,31 @@ function serveInOrder(waiting: readonly WaitingRequest[], serveOne: (next: Waiti
 /** Called for the head of a project. Only that project's own turns change its nominal quota. */
 function isOut({ served, kind }: WaitingRequest): boolean {
   if (served !== undefined || kind.blocked !== undefined) return true;
-  for (const tier of kind.inQuota) if (isWithinNominal(kind, tier)) return false;
+  for (const tier of kind.inQuota) if (isInQuota(kind, tier)) return false;
   kind.blocked = PASSED_OVER;
   return true;
 }
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
+/** A place is free for it in a tier that another winner may need. */
+const AFTER_WINNERS = { kind: 'passed-over' } as const;
 
 function serve(waiting: WaitingRequest, parts: PassParts, areWinners: boolean): void {
   const { state } = parts;
   const { kind } = waiting;
-  const tiers = tiersOnNominal(kind);
-  const free = firstFree(kind, tiers, state);
+  const atHome = freeAtHome(kind, state);
+  if (atHome !== undefined) return state.grant(waiting, atHome);
+  const { home, away } = tiersOnNominal(kind);
+  const tiers = away.length === 0 ? home : [...home, ...away];
+  const free = firstFree(kind, home, state);
   if (free !== undefined) return state.grant(waiting, free);
-  if (areWinners && claimComing(waiting, tiers, state)) return;
-  const elsewhere = freeElsewhere(waiting, tiers, parts);
+  if (areWinners && claimComing(waiting, home, state)) return;
+  const elsewhere = firstFree(kind, away, state);
   if (elsewhere !== undefined && !areWinners) return state.grant(waiting, elsewhere);
-  if (elsewhere !== undefined) return passOver(kind);
+  if (elsewhere !== undefined) {
+    kind.blocked = AFTER_WINNERS;
+    return;
+  }
   if (claimComing(waiting, tiers, state) || claimWithTargets(waiting, tiers, state)) return;
   if (isHeldBack(waiting, tiers, parts) || waitForProtected(waiting, tiers, state)) return;
   if (tiers.some((tier) => state.room.isBehindReservations(kind.shape, tier))) parts.holdBacks.keepWaiting(kind);
@@ -75,33 +90,42 @@ function passOver(kind: Kind): void {
   kind.blocked = PASSED_OVER;
 }
 
-/** Tiers in which it is still within nominal quota. A request that is served has at least one. */
-function tiersOnNominal(kind: Kind): readonly number[] {
-  return kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isWithinNominal(kind, tier));
+interface Tiers {
+  /** Its project has quota of this tier left for it: there it takes no room that another project's quota counts on. */
+  readonly home: readonly number[];
+  readonly away: readonly number[];
+}
+
+/** Tiers in which it is still in quota; all are home if none is. A request that is served has at least one. */
+function tiersOnNominal(kind: Kind): Tiers {
+  const { project, shape, priority, inQuota } = kind;
+  if (inQuota.length === 1) return { home: inQuota, away: NOWHERE };
+  const tiers = inQuota.filter((tier) => isInQuota(kind, tier));
+  const home = tiers.filter((tier) => project.isAtHome(shape, priority, tier));
+  if (home.length === 0) return { home: tiers, away: NOWHERE };
+  return { home, away: tiers.filter((tier) => !home.includes(tier)) };
+}
+
+const NOWHERE: readonly number[] = [];
+
+/** What most find. */
+function freeAtHome(kind: Kind, { room }: PassState): number | undefined {
+  const { project, shape, priority, inQuota } = kind;
+  if (inQuota.length === 1) return undefined;
+  for (const tier of inQuota) {
+    if (room.isFree(shape, tier) && project.isAtHome(shape, priority, tier) && isInQuota(kind, tier)) return tier;
+  }
+  return undefined;
+}
+
+function freePlace(kind: Kind, state: PassState): number | undefined {
+  const { home, away } = tiersOnNominal(kind);
+  return firstFree(kind, home, state) ?? firstFree(kind, away, state);
 }
 
 function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassState): number | undefined {
   for (const tier of tiers) if (room.isFree(shape, tier)) return tier;
   return undefined;
-}
-
-/** A free place in any allowed tier is used before a lease is preempted. There the request borrows. */
-function freeElsewhere(waiting: WaitingRequest, inQuota: readonly number[], parts: PassParts): number | undefined {
-  return waiting.kind.shape.tiers.length === inQuota.length ? undefined : freeOutside(waiting, inQuota, parts);
-}
-
-function freeOutside(
-  { kind }: WaitingRequest,
-  inQuota: readonly number[],
-  { state, limits }: PassParts,
-): number | undefined {
-  return kind.shape.tiers.find(
-    (tier) =>
-      !inQuota.includes(tier) &&
-      !kind.shape.coolingUntil.has(tier) &&
-      state.room.isFree(kind.shape, tier) &&
-      limits.allow(kind.project, kind.shape, tier),
-  );
 }
 
 /** Rule 8: what reservations collected would be enough, alone or with targets. Neither is touched (docs/adr/0018). */
@@ -141,19 +165,15 @@ function targetsFor(
 ): readonly Workload[] | undefined {
   const shortage = state.room.shortage(shape, tier, isReservedUsable);
   if (shortage.every((units) => units <= 0)) return [];
-  return state.candidates(tier).targets(shape, priority, project.quota(tier), shortage);
+  return state.candidates(tier).targets(shape, priority, project.quota, shortage);
 }
 
 /** Rule 6: borrowing leases hold its chips and are protected. Free and coming chips are kept for it meanwhile. */
 function waitForProtected(waiting: WaitingRequest, tiers: readonly number[], state: PassState): boolean {
   const { shape, priority, project } = waiting.kind;
   for (const tier of tiers) {
-    const [shortage, quota, candidates] = [
-      state.room.shortage(shape, tier),
-      project.quota(tier),
-      state.candidates(tier),
-    ];
-    if (!candidates.isEnoughLater(shape, priority, quota, shortage)) continue;
+    const [shortage, candidates] = [state.room.shortage(shape, tier), state.candidates(tier)];
+    if (!candidates.isEnoughLater(shape, priority, project.quota, shortage)) continue;
     state.claimPart(waiting, tier, () => candidates.protected(shape, shortage));
     return true;
   }

@@ -1,39 +1,53 @@
-import type { PassState } from './pass-state.js';
+import type { LimitedQuota, PoolRules } from '../quota-config.js';
+import type { Room } from './room.js';
 import type { ProjectUsage } from './usage.js';
+import type { Kind } from './waiting.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../../domain/units.js';
-import type { Shape } from './shapes.js';
+import type { Shape, ShapeTable } from './shapes.js';
 import type { TierProblem } from './verdict.js';
+
+/** What limits are looked up in, as the pass goes on. */
+interface Limited {
+  readonly config: LimitedQuota;
+  readonly rules: PoolRules;
+  readonly shapes: ShapeTable;
+  readonly room: Room;
+  readonly projects: ReadonlyMap<string, ProjectUsage>;
+}
 
 /**
  * Borrowing and lending limits (rule 4) during a pass: units by project and type. A project without limits has no entry.
  */
 export class Limits {
-  readonly #state: PassState;
-  readonly #isLendingLimited: boolean;
+  readonly #state: Limited;
+  readonly isLendingLimited: boolean;
 
-  constructor(state: PassState) {
+  /** Before the state knows its projects, who are counted by these limits. */
+  constructor(state: Limited) {
     this.#state = state;
-    this.#isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
+    this.isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
   }
 
-  /** Whether the project may borrow the gang in this tier. @param isTaken its units are not among the free ones any more */
-  allow(project: ProjectUsage, shape: Shape, tier: number, isTaken = false): boolean {
-    return (
-      this.#borrowing(project, shape, tier) === undefined && this.#lending(project, shape, tier, isTaken) === undefined
-    );
+  /**
+   * Whether the gang may start in this tier: within what its project may borrow, unless its quota covers it, and what others lend.
+   * @param isTaken its units are not among the free ones any more
+   */
+  allow(kind: Kind, tier: number, isTaken = false): boolean {
+    return this.#borrowing(kind, tier) === undefined && this.#lending(kind, tier, isTaken) === undefined;
   }
 
   /** All limits that forbid it. */
-  problems(project: ProjectUsage, shape: Shape, tier: number): readonly TierProblem[] {
-    const found = [this.#borrowing(project, shape, tier), this.#lending(project, shape, tier, false)];
+  problems(kind: Kind, tier: number): readonly TierProblem[] {
+    const found = [this.#borrowing(kind, tier), this.#lending(kind, tier, false)];
     return found.filter((problem) => problem !== undefined);
   }
 
-  /** Whether the project could ever borrow the gang in this tier if it were empty, within borrowing and lending limits. */
-  potentiallyAllow(project: ProjectUsage, shape: Shape, tier: number): boolean {
-    const limit = this.#state.rules.borrowingLimits[project.name];
-    return (limit === undefined && !this.#isLendingLimited) || this.#isWithinEver(project, shape, tier, limit);
+  /** Whether the gang could ever start in this tier if it were empty, within borrowing and lending limits. */
+  potentiallyAllow({ project, shape, priority }: Kind, tier: number): boolean {
+    const ofProject = this.#state.rules.borrowingLimits[project.name];
+    const limit = ofProject === undefined || project.isCovered(shape, priority) ? undefined : ofProject;
+    return (limit === undefined && !this.isLendingLimited) || this.#isWithinEver(project, shape, tier, limit);
   }
 
   #isWithinEver(project: ProjectUsage, shape: Shape, tier: number, limit: QuotaUnits | undefined): boolean {
@@ -45,9 +59,9 @@ export class Limits {
     });
   }
 
-  #borrowing(project: ProjectUsage, shape: Shape, tier: number): TierProblem | undefined {
+  #borrowing({ project, shape, priority }: Kind, tier: number): TierProblem | undefined {
     const limits = this.#state.rules.borrowingLimits[project.name];
-    if (limits === undefined) return undefined;
+    if (limits === undefined || project.isCovered(shape, priority)) return undefined;
     for (const [index, type] of shape.types.entries()) {
       const name = this.#state.shapes.types[type] ?? '';
       if (!Object.hasOwn(limits, name)) continue;
@@ -59,11 +73,12 @@ export class Limits {
     return undefined;
   }
 
-  #lending(project: ProjectUsage, shape: Shape, tier: number, isTaken: boolean): TierProblem | undefined {
-    if (!this.#isLendingLimited) return undefined;
+  #lending({ project, shape, priority }: Kind, tier: number, isTaken: boolean): TierProblem | undefined {
+    if (!this.isLendingLimited) return undefined;
+    if (project.isCovered(shape, priority) && project.isAtHome(shape, priority, tier)) return undefined;
     const { free } = this.#state.room.of(tier);
     for (const [index, type] of shape.types.entries()) {
-      const kept = this.#kept(project, type, tier);
+      const kept = this.keptFrom(project, type, tier);
       const after = (free[type] ?? 0) - (isTaken ? 0 : (shape.amounts[index] ?? 0));
       if (kept > 0 && after < kept)
         return { kind: 'lending-limit', tier, type: this.#state.shapes.types[type] ?? '', kept };
@@ -71,17 +86,21 @@ export class Limits {
     return undefined;
   }
 
-  /** Nominal units of other projects that they neither use nor lend. */
-  #kept(project: ProjectUsage, type: number, tier: number): number {
+  /** Nominal units of one tier that other projects neither use nor lend. */
+  keptFrom(project: ProjectUsage, type: number, tier: number): number {
     return this.#sumOfOthers(project, (other, lendingLimit) => {
-      const quota = other.quota(tier);
-      return Math.max(0, quota.nominalOf(type) - this.#lendable(lendingLimit, type) - (quota.usage().used[type] ?? 0));
+      const { used, usedIn } = other.quota.usage();
+      const left = Math.min(
+        nominalIn(other, tier, type) - (usedIn[tier]?.[type] ?? 0),
+        other.quota.nominalOf(type) - (used[type] ?? 0),
+      );
+      return Math.max(0, left - this.#lendable(lendingLimit, type));
     });
   }
 
   #neverLent(project: ProjectUsage, type: number, tier: number): number {
     return this.#sumOfOthers(project, (other, lendingLimit) =>
-      Math.max(0, other.quota(tier).nominalOf(type) - this.#lendable(lendingLimit, type)),
+      Math.max(0, nominalIn(other, tier, type) - this.#lendable(lendingLimit, type)),
     );
   }
 
@@ -102,3 +121,5 @@ export class Limits {
     return Object.hasOwn(limit, name) ? unitsOf(limit, name) : Number.POSITIVE_INFINITY;
   }
 }
+
+const nominalIn = ({ quota }: ProjectUsage, tier: number, type: number): number => quota.nominal.of(tier)[type] ?? 0;

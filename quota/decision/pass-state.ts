@@ -1,7 +1,8 @@
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { runningCoolDowns } from './cool-downs.js';
-import type { Workload } from './tier-quota.js';
-import { TierQuota } from './tier-quota.js';
+import { Nominal } from './nominal-left.js';
+import type { Workload } from './project-quota.js';
+import { ProjectQuota, workloadOf } from './project-quota.js';
 import { ProjectDrafts, ProjectUsage, UserUsage } from './usage.js';
 import { DEFAULT_RULES } from '../quota-config.js';
 import type {
@@ -18,6 +19,7 @@ import { KindTable } from './waiting.js';
 import { addShape, Room } from './room.js';
 import { ShapeTable } from './shapes.js';
 import type { Shape } from './shapes.js';
+import { Limits } from './limits.js';
 import { Candidates } from './candidates.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
@@ -37,6 +39,7 @@ export class PassState {
   readonly now: EpochMs;
   readonly memory: QuotaMemory;
   readonly shapes: ShapeTable;
+  readonly limits: Limits;
   readonly room: Room;
   readonly kinds: readonly Kind[];
   readonly waiting: readonly WaitingRequest[];
@@ -56,10 +59,11 @@ export class PassState {
     this.memory = memory;
     this.shapes = new ShapeTable(config, runningCoolDowns(memory, now));
     const asked = requests.map((request) => this.shapes.of(request));
-    const workloads = leases.map((lease) => workloadOf(lease, this.shapes.of(lease)));
+    const workloads = leases.map((lease) => workloadOf(lease, this.shapes.of(lease), config.tiers.length));
     const totals = config.tiers.map((tier) => this.#vector(tier));
     this.#poolUnits = this.shapes.types.map((_, type) => totals.reduce((sum, total) => sum + (total[type] ?? 0), 0));
     this.room = roomOf(totals, workloads);
+    this.limits = new Limits(this);
     this.projects = this.#projectsOf(workloads, requests);
     const kinds = new KindTable(this.projects);
     this.waiting = requests.map((request, index) =>
@@ -112,8 +116,8 @@ export class PassState {
   }
 
   #readCandidates(tier: number): Candidates {
-    const quotas = [...this.projects.values()].map((project) => project.quota(tier));
-    const candidates = new Candidates(quotas, this.rules, this.now);
+    const quotas = [...this.projects.values()].map((project) => project.quota);
+    const candidates = new Candidates(quotas, tier, this.rules, this.now);
     this.#candidates.set(tier, candidates);
     return candidates;
   }
@@ -131,30 +135,31 @@ export class PassState {
 
   #serve({ request, kind, user }: WaitingRequest, tier: number): void {
     const { project, priority, shape } = kind;
-    const quota = project.quota(tier);
-    quota.add({ id: request.id, priority, startedAt: this.now, shape });
-    if (quota.hasLeases) this.#candidates.get(tier)?.changed(quota);
-    project.use(shape);
+    project.add({ id: request.id, priority, startedAt: this.now, shape, tier });
+    // It may push out leases of its project in any tier.
+    if (project.quota.hasLeases) for (const candidates of this.#candidates.values()) candidates.changed(project.quota);
     user.hold(shape);
   }
 
   #projectsOf(workloads: readonly Workload[], requests: readonly QuotaRequest[]): Map<string, ProjectUsage> {
-    const drafts = new ProjectDrafts(this.config.tiers.length, this.shapes.types.length);
+    const drafts = new ProjectDrafts(this.shapes.types.length);
     for (const each of workloads) {
       const { lease, shape } = each;
       if (lease === undefined || lease.state === 'draining') continue;
-      drafts.of(lease.project).add(each, lease.tier);
+      drafts.of(lease.project).add(each);
       this.#user(lease.user).hold(shape);
     }
     for (const { name } of this.config.projects) drafts.of(name);
     for (const { project } of requests) drafts.of(project);
     const nominal = new Map(this.config.projects.map((each) => [each.name.toLowerCase(), each.nominal]));
+    const { limits } = this;
+    const keptFrom = limits.isLendingLimited ? limits.keptFrom.bind(limits) : undefined;
+    const pricings = this.config.tiers.map((_, tier) => this.rules.tiers[tier]?.pricing);
     return new Map(
-      [...drafts.byName].map(([name, { workloads: byTier, used }], index) => {
-        const quotas = byTier.map(
-          (ofTier, tier) => new TierQuota(this.#vector(nominal.get(name)?.[tier] ?? {}), ofTier),
-        );
-        return [name, new ProjectUsage(index, name, quotas, used)];
+      [...drafts.byName].map(([name, { workloads: own, used }], index) => {
+        const byTier = this.config.tiers.map((_, tier) => this.#vector(nominal.get(name)?.[tier] ?? {}));
+        const quota = new ProjectQuota(new Nominal(byTier, pricings), own);
+        return [name, new ProjectUsage(index, { name, quota, used, room: this.room, keptFrom })];
       }),
     );
   }
@@ -170,15 +175,10 @@ export class PassState {
   }
 }
 
-function workloadOf(lease: QuotaLease, shape: Shape): Workload {
-  return { id: lease.id, priority: lease.priority, startedAt: lease.startedAt, shape, lease };
-}
-
 function roomOf(totals: readonly (readonly number[])[], workloads: readonly Workload[]): Room {
   const leased = totals.map((total) => total.map(() => 0));
   const draining = totals.map((total) => total.map(() => 0));
-  for (const { shape, lease } of workloads) {
-    const tier = Math.min(lease?.tier ?? 0, totals.length - 1);
+  for (const { shape, lease, tier } of workloads) {
     addShape(leased[tier] ?? [], shape);
     if (lease?.state === 'draining') addShape(draining[tier] ?? [], shape);
   }

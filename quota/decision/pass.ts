@@ -1,8 +1,7 @@
 import { serveBestEffort, serveCoolingDown } from './best-effort.js';
 import { rememberedCoolDowns } from './cool-downs.js';
 import { HoldBacks } from './hold-backs.js';
-import { serveFree, serveInQuota } from './in-quota.js';
-import { Limits } from './limits.js';
+import { serveFree, serveInQuota, serveWinners } from './in-quota.js';
 import { nextAt } from './timeouts.js';
 import { PassState } from './pass-state.js';
 import type { PassInput } from './pass-state.js';
@@ -15,7 +14,6 @@ import type { WaitingRequest } from './waiting.js';
 /** One pass of the rules over a pool with a quota file. Rule numbers are those of docs/quota.md. */
 export class DecisionPass {
   readonly state: PassState;
-  readonly limits: Limits;
   readonly reservations: Reservations;
   readonly holdBacks: HoldBacks;
   readonly #leases: readonly QuotaLease[];
@@ -23,9 +21,8 @@ export class DecisionPass {
 
   constructor(input: PassInput) {
     this.state = new PassState(input);
-    this.limits = new Limits(this.state);
     this.#leases = input.leases;
-    this.reservations = new Reservations(this.state, this.limits, (id) => this.waitingOf(id));
+    this.reservations = new Reservations(this.state, (id) => this.waitingOf(id));
     this.holdBacks = new HoldBacks(input.memory.heldBack, this.state, () => this.reservations.ids());
   }
 
@@ -37,14 +34,14 @@ export class DecisionPass {
 
   /** Rule 4. Before it come requests for which chips were freed (7), and those that were held back long enough (8). */
   serve(): void {
-    const means = { state: this.state, limits: this.limits, holdBacks: this.holdBacks };
-    serveInQuota(this.#winners(), means, true);
+    const means = { state: this.state, holdBacks: this.holdBacks };
+    serveWinners(this.#winners(), means);
     serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
     this.reservations.collect();
     serveInQuota(this.state.waiting.filter(isInQuotaAndUnserved), means);
     this.#serveGrown();
-    serveBestEffort(this.state, this.limits);
-    serveCoolingDown(this.state, this.limits);
+    serveBestEffort(this.state);
+    serveCoolingDown(this.state);
     this.#serveGrown();
   }
 

@@ -23,9 +23,9 @@ export class Reservations {
   #kept: Reserved[];
 
   /** Keeps what stands, dissolves what is over, makes what is due. @param waitingOf a request that waits, by id */
-  constructor(state: PassState, limits: Limits, waitingOf: (id: string) => WaitingRequest | undefined) {
+  constructor(state: PassState, waitingOf: (id: string) => WaitingRequest | undefined) {
     this.#state = state;
-    this.#limits = limits;
+    this.#limits = state.limits;
     this.#dissolved = new Map(
       Object.entries(state.memory.dissolved)
         .filter(([id]) => waitingOf(id) !== undefined)
@@ -59,9 +59,10 @@ export class Reservations {
   collect(): void {
     for (const { reservation, waiting } of this.#inOrder()) {
       const { tier } = reservation;
-      const { shape, project } = waiting.kind;
+      const { kind } = waiting;
+      const { shape } = kind;
       const isFull = this.#state.room.reserve(shape, tier);
-      if (isFull && this.#limits.allow(project, shape, tier, true)) this.#state.grant(waiting, tier, true);
+      if (isFull && this.#limits.allow(kind, tier, true)) this.#state.grant(waiting, tier, true);
     }
   }
 
@@ -98,7 +99,7 @@ export class Reservations {
   #isOver({ reservation, waiting: { kind } }: Reserved): boolean {
     if (this.endOf(reservation) > this.#state.now) return false;
     const isFull = this.#state.room.isFree(kind.shape, reservation.tier);
-    return !isFull || !this.#limits.allow(kind.project, kind.shape, reservation.tier);
+    return !isFull || !this.#limits.allow(kind, reservation.tier);
   }
 
   /** The longest waiting first; each takes the place of its types, so there are few. */
@@ -130,10 +131,11 @@ export class Reservations {
   }
 
   /** The first allowed tier that could ever hold it within limits, where none of its types is reserved. */
-  #placeFor({ project, shape, inQuota }: Kind): number | undefined {
+  #placeFor(kind: Kind): number | undefined {
+    const { shape, inQuota } = kind;
     if (inQuota.length > 0 || shape.types.length === 0) return undefined;
     for (const tier of shape.tiers) {
-      if (shape.coolingUntil.has(tier) || !this.#limits.potentiallyAllow(project, shape, tier)) continue;
+      if (shape.coolingUntil.has(tier) || !this.#limits.potentiallyAllow(kind, tier)) continue;
       return this.#isTaken(shape, tier) ? undefined : tier;
     }
     return undefined;

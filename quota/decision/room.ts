@@ -2,6 +2,7 @@ import type { Shape } from './shapes.js';
 
 /** Units of one tier by number of the type. */
 interface TierRoom {
+  readonly total: readonly number[];
   /** Units that are neither leased nor claimed; 0 in a pool that was shrunk below its leases. */
   readonly free: number[];
   /** Free and draining units less claimed ones; negative in a pool that was shrunk below its leases. */
@@ -13,6 +14,8 @@ interface TierRoom {
   /** Units that in-quota requests of this pass wait for. */
   readonly claimed: number[];
   readonly draining: number[];
+  /** Units that are there if all go who borrow and drain: less those within nominal quota, claimed ones too. Kept in several tiers. */
+  readonly beside: number[];
 }
 
 /** Available units of the pool during one pass. Claims exist only here; the next pass makes them again. */
@@ -32,12 +35,14 @@ export class Room {
     this.#tiers = totals.map((total, tier) => {
       const rest = total.map((units, type) => units - (leased[tier]?.[type] ?? 0));
       return {
+        total,
         free: rest.map((units) => Math.max(0, units)),
         coming: rest.map((units, type) => units + (draining[tier]?.[type] ?? 0)),
         reserved: total.map(() => 0),
         started: total.map(() => 0),
         claimed: total.map(() => 0),
         draining: total.map((_, type) => draining[tier]?.[type] ?? 0),
+        beside: [...total],
       };
     });
   }
@@ -76,6 +81,13 @@ export class Room {
     return types.map(
       (type, index) => (amounts[index] ?? 0) - (coming[type] ?? 0) - (isReservedUsable ? (reserved[type] ?? 0) : 0),
     );
+  }
+
+  /** @param usedIn what a project has within its nominal quota, by tier and type. @param sign -1: it was counted before */
+  countWithinQuota(usedIn: readonly (readonly number[])[], sign: 1 | -1 = 1): void {
+    for (const [tier, units] of usedIn.entries()) {
+      for (const [type, amount] of units.entries()) if (amount > 0) add(this.of(tier).beside, type, -sign * amount);
+    }
   }
 
   /** Takes units for a grant. */

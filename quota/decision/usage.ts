@@ -1,5 +1,6 @@
-import type { TierQuota, Workload } from './tier-quota.js';
-import { addShape } from './room.js';
+import type { ProjectQuota, Workload } from './project-quota.js';
+import { addShape, fitsInto } from './room.js';
+import type { Room } from './room.js';
 import type { Shape } from './shapes.js';
 
 /** What one project uses during a pass, in all tiers. */
@@ -8,28 +9,78 @@ export class ProjectUsage {
   readonly index: number;
   /** In lower case. */
   readonly name: string;
-  readonly quotas: readonly TierQuota[];
+  readonly quota: ProjectQuota;
   /** Units by type over all tiers: leases that do not drain, and what this pass granted or claimed. */
   readonly #used: number[];
-  readonly #nominal: readonly number[];
+  readonly #room: Room;
+  readonly #keptFrom: ProjectParts['keptFrom'];
 
-  /** @param used by type */
-  constructor(index: number, name: string, quotas: readonly TierQuota[], used: readonly number[]) {
+  constructor(index: number, { name, quota, used, room, keptFrom }: ProjectParts) {
     this.index = index;
     this.name = name;
-    this.quotas = quotas;
+    this.quota = quota;
     this.#used = [...used];
-    this.#nominal = used.map((_, type) => quotas.reduce((sum, quota) => sum + quota.nominalOf(type), 0));
+    this.#room = room;
+    this.#keptFrom = keptFrom;
+    if (this.#hasTiers) room.countWithinQuota(quota.usage().usedIn);
   }
 
-  quota(tier: number): TierQuota {
-    const quota = this.quotas[tier];
-    if (quota === undefined) throw new RangeError(`tier ${tier}: project ${this.name} has ${this.quotas.length}`);
-    return quota;
+  /** A request that got units, or for which units were claimed. */
+  add(workload: Workload): void {
+    addShape(this.#used, workload.shape);
+    if (!this.#hasTiers) {
+      this.quota.add(workload);
+      return;
+    }
+    const before = this.quota.usage().usedIn;
+    const isWithin = this.quota.fits(workload.shape, workload.priority);
+    if (this.quota.add(workload)) {
+      this.#room.countWithinQuota(before, -1);
+      this.#room.countWithinQuota(this.quota.usage().usedIn);
+    } else if (isWithin) addShape(this.#room.of(workload.tier).beside, workload.shape, -1);
   }
 
-  use(shape: Shape): void {
-    addShape(this.#used, shape);
+  /**
+   * Rule 3: whether a request is in quota in a tier. Its project's nominal quota covers it, and in this tier it has room beside
+   * all that is within nominal quota: only what borrows goes for it. Where its project has no quota of this very tier left for it,
+   * it also leaves there what other projects do not lend.
+   */
+  isInQuota(shape: Shape, priority: number, tier: number): boolean {
+    return this.quota.fits(shape, priority) && (!this.#hasTiers || this.#hasRoom(shape, priority, tier));
+  }
+
+  /** Whether its project's nominal quota covers a request that may find no tier with room beside others' nominal quota. */
+  isCovered(shape: Shape, priority: number): boolean {
+    return this.#hasTiers && this.quota.fits(shape, priority);
+  }
+
+  /** Whether nominal quota of this very tier is left for it: there it is in nobody's way. */
+  isAtHome(shape: Shape, priority: number, tier: number): boolean {
+    const [nominal, used] = [this.quota.nominal.of(tier), this.quota.usedBefore(priority, tier)];
+    return shape.types.every((type, index) => (shape.amounts[index] ?? 0) <= (nominal[type] ?? 0) - (used[type] ?? 0));
+  }
+
+  /** In one tier, what all have within nominal quota is never more than the tier: a request that it covers has room. */
+  get #hasTiers(): boolean {
+    return this.quota.nominal.tiers > 1;
+  }
+
+  #hasRoom(shape: Shape, priority: number, tier: number): boolean {
+    const beside = this.#besideIn(shape, priority, tier);
+    if (fitsInto(shape, beside)) return true;
+    // Leases of its own project that count after it may be pushed out by it.
+    const own = this.quota.usage().usedIn[tier] ?? [];
+    const without = (kept: readonly number[]): readonly number[] =>
+      beside.map((units, type) => units + (own[type] ?? 0) - (kept[type] ?? 0));
+    if (!fitsInto(shape, without(this.quota.usedBefore(priority, tier)))) return false;
+    return fitsInto(shape, without(this.quota.usageWith(shape, priority).usedIn[tier] ?? []));
+  }
+
+  #besideIn(shape: Shape, priority: number, tier: number): readonly number[] {
+    const { beside } = this.#room.of(tier);
+    const keptFrom = this.#keptFrom;
+    if (keptFrom === undefined || this.isAtHome(shape, priority, tier)) return beside;
+    return beside.map((units, type) => units - keptFrom(this, type, tier));
   }
 
   /** Dominant share (rule 5): the largest (used + asked) / nominal of the types asked for. */
@@ -37,7 +88,7 @@ export class ProjectUsage {
     let largest = NO_SHARE;
     for (let index = 0; index < types.length; index += 1) {
       const type = types[index] ?? 0;
-      const share = { part: (this.#used[type] ?? 0) + (amounts[index] ?? 0), of: this.#nominal[type] ?? 0 };
+      const share = { part: (this.#used[type] ?? 0) + (amounts[index] ?? 0), of: this.quota.nominalOf(type) };
       if (index === 0 || compareShares(share, largest) > 0) largest = share;
     }
     return largest;
@@ -45,8 +96,19 @@ export class ProjectUsage {
 
   /** Borrowed units of a type, over all tiers. */
   borrowed(type: number): number {
-    return this.quotas.reduce((sum, quota) => sum + (quota.isEmpty ? 0 : (quota.usage().borrowedUnits[type] ?? 0)), 0);
+    return this.quota.isEmpty ? 0 : (this.quota.usage().borrowedUnits[type] ?? 0);
   }
+}
+
+interface ProjectParts {
+  /** In lower case. */
+  readonly name: string;
+  readonly quota: ProjectQuota;
+  /** By type. */
+  readonly used: readonly number[];
+  readonly room: Room;
+  /** Units of one tier that other projects do not lend. Undefined if there is no such limit. */
+  readonly keptFrom?: ((project: ProjectUsage, type: number, tier: number) => number) | undefined;
 }
 
 /** What one user holds of the pool, in all projects. */
@@ -96,19 +158,16 @@ export function compareShares(a: Share, b: Share): number {
 
 /** One project while leases and requests are read. */
 class ProjectDraft {
-  /** By tier. */
-  readonly workloads: readonly Workload[][];
+  readonly workloads: Workload[] = [];
   /** By type. */
   readonly used: number[];
 
-  constructor(tiers: number, types: number) {
-    this.workloads = Array.from({ length: tiers }, () => []);
+  constructor(types: number) {
     this.used = Array.from({ length: types }, () => 0);
   }
 
-  /** @param tier of the lease. A tier that the pool no longer has counts as the last one */
-  add(workload: Workload, tier: number): void {
-    this.workloads[Math.min(tier, this.workloads.length - 1)]?.push(workload);
+  add(workload: Workload): void {
+    this.workloads.push(workload);
     addShape(this.used, workload.shape);
   }
 }
@@ -118,11 +177,9 @@ export class ProjectDrafts {
   /** By name in lower case. */
   readonly byName = new Map<string, ProjectDraft>();
   readonly #asWritten = new Map<string, ProjectDraft>();
-  readonly #tiers: number;
   readonly #types: number;
 
-  constructor(tiers: number, types: number) {
-    this.#tiers = tiers;
+  constructor(types: number) {
     this.#types = types;
   }
 
@@ -130,7 +187,7 @@ export class ProjectDrafts {
     const known = this.#asWritten.get(name);
     if (known !== undefined) return known;
     const lower = name.toLowerCase();
-    const draft = this.byName.get(lower) ?? new ProjectDraft(this.#tiers, this.#types);
+    const draft = this.byName.get(lower) ?? new ProjectDraft(this.#types);
     this.byName.set(lower, draft);
     this.#asWritten.set(name, draft);
     return draft;

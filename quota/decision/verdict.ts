@@ -23,6 +23,11 @@ export type TierProblem =
       readonly claimed: number;
       readonly draining: number;
     }
+  /**
+   * The project's nominal quota covers the request, and in this tier there is no room for it: `within` units are within nominal
+   * quota of leases, or claimed (rule 3).
+   */
+  | { readonly kind: 'crowded'; readonly tier: number; readonly type: string; readonly within: number }
   /** The project may borrow `limit` over all tiers, and borrows `borrowed` without this request. */
   | {
       readonly kind: 'borrowing-limit';
@@ -56,7 +61,7 @@ export interface Verdict {
   readonly request: QuotaRequest;
   /** 1 = first: where the pass looks at it, in the order of service, among those who go on waiting; 0 if it was granted. */
   readonly position: number;
-  /** Whether it is within its project's nominal quota in an allowed tier when its turn comes. */
+  /** Whether it is in quota in an allowed tier when its turn comes. */
   readonly isInQuota: boolean;
   readonly outcome: Outcome;
   /** Of each tier; empty if it was granted. */

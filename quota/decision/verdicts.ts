@@ -5,7 +5,7 @@ import type { DecisionPass } from './pass.js';
 import { unitsOf } from '../../domain/units.js';
 import { mayLieIn } from './shapes.js';
 import type { Outcome, TierProblem, Verdict } from './verdict.js';
-import { isWithinNominal, isWaiting } from './waiting.js';
+import { isInQuota, isWaiting } from './waiting.js';
 import type { WaitingRequest } from './waiting.js';
 
 /** Reasons for what a run of the rules decided, found when they are asked for. */
@@ -40,7 +40,7 @@ export class Verdicts {
     return {
       request: waiting.request,
       position: this.#positionOf(id),
-      isInQuota: isInQuota(waiting),
+      isInQuota: isInQuotaAnywhere(waiting),
       outcome: this.#outcomeOf(waiting),
       problems: isWaiting(waiting) ? config.tiers.flatMap((_, tier) => this.#problems(waiting, tier)) : [],
     };
@@ -85,7 +85,8 @@ export class Verdicts {
     return [
       ...cooling,
       ...this.#roomProblems(waiting, tier),
-      ...(isInQuotaIn(waiting, tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
+      ...this.#crowdProblems(waiting, tier),
+      ...(isInQuotaIn(waiting, tier) ? [] : this.#run.state.limits.problems(kind, tier)),
       ...(until === undefined ? [] : this.#othersFirst(waiting, tier)),
     ];
   }
@@ -102,6 +103,18 @@ export class Verdicts {
     });
   }
 
+  #crowdProblems({ kind, served }: WaitingRequest, tier: number): readonly TierProblem[] {
+    const { shape, project, priority } = kind;
+    if (served !== undefined || !project.isCovered(shape, priority) || isInQuota(kind, tier)) return [];
+    const { room, shapes } = this.#run.state;
+    const { total, beside } = room.of(tier);
+    return shape.types.flatMap((type, index): TierProblem[] => {
+      const left = beside[type] ?? 0;
+      if ((shape.amounts[index] ?? 0) <= left) return [];
+      return [{ kind: 'crowded', tier, type: shapes.types[type] ?? '', within: (total[type] ?? 0) - left }];
+    });
+  }
+
   #othersFirst({ kind: { shape } }: WaitingRequest, tier: number): readonly TierProblem[] {
     const wanted = (this.#wanted ??= wantedTypes(this.#run.state));
     const types = shape.types.filter((type) => wanted.has(`${tier}/${type}`));
@@ -109,14 +122,14 @@ export class Verdicts {
   }
 }
 
-const isInQuota = (waiting: WaitingRequest): boolean =>
+const isInQuotaAnywhere = (waiting: WaitingRequest): boolean =>
   waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
 
 /** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
 function isInQuotaIn({ kind, served }: WaitingRequest, tier: number): boolean {
   if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
   if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;
-  return isWithinNominal(kind, tier);
+  return isInQuota(kind, tier);
 }
 
 function inOrder(waiting: readonly WaitingRequest[]): readonly WaitingRequest[] {

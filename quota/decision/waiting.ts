@@ -14,8 +14,8 @@ export interface Kind {
   /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
   last: WaitingRequest | undefined;
   /**
-   * Allowed tiers in which it is within nominal quota when the pass begins, or came within it since (`growInQuota`), best first,
-   * without tiers on cool-down.
+   * Allowed tiers in which it is in quota when the pass begins, or came to be since (`growInQuota`), best first, without tiers
+   * on cool-down.
    */
   inQuota: readonly number[];
   /** Outcome of the first request that could not be served in the current step. */
@@ -49,9 +49,9 @@ export function isAnyWaiting(kind: Kind): boolean {
   return false;
 }
 
-/** Whether it would be within its project's nominal quota of this tier if it started now. */
-export const isWithinNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
-  project.quota(tier).fits(shape, priority);
+/** Whether it would be in quota in this tier if it started now. */
+export const isInQuota = ({ project, shape, priority }: Kind, tier: number): boolean =>
+  project.isInQuota(shape, priority, tier);
 
 /** More than any priority. */
 export const PRIORITIES = 1024;
@@ -100,14 +100,8 @@ export class KindTable {
 }
 
 function newKind(project: ProjectUsage, priority: number, shape: Shape): Kind {
-  return {
-    project,
-    priority,
-    shape,
-    last: undefined,
-    inQuota: tiersInQuota(project, priority, shape),
-    blocked: undefined,
-  };
+  const kind = { project, priority, shape, last: undefined, inQuota: NOWHERE, blocked: undefined };
+  return { ...kind, inQuota: tiersInQuota(kind) };
 }
 
 /**
@@ -115,22 +109,21 @@ function newKind(project: ProjectUsage, priority: number, shape: Shape): Kind {
  * whether the kind came within it in a tier
  */
 export function growInQuota(kind: Kind): boolean {
-  const { project, priority, shape, inQuota } = kind;
-  const grown = shape.tiers.filter((tier) => inQuota.includes(tier) || isInQuota(project, priority, shape, tier));
+  const { shape, inQuota } = kind;
+  const grown = shape.tiers.filter((tier) => inQuota.includes(tier) || isInQuotaAtFirst(kind, tier));
   if (grown.length === inQuota.length) return false;
   kind.inQuota = grown;
   return true;
 }
 
 /** Returns the shape's own list if it is all of them: thousands of kinds have all or none. */
-function tiersInQuota(project: ProjectUsage, priority: number, shape: Shape): readonly number[] {
+function tiersInQuota(kind: Kind): readonly number[] {
+  const { tiers } = kind.shape;
   let count = 0;
-  for (const tier of shape.tiers) if (isInQuota(project, priority, shape, tier)) count += 1;
+  for (const tier of tiers) if (isInQuotaAtFirst(kind, tier)) count += 1;
   if (count === 0) return NOWHERE;
-  if (count === shape.tiers.length) return shape.tiers;
-  return shape.tiers.filter((tier) => isInQuota(project, priority, shape, tier));
+  return count === tiers.length ? tiers : tiers.filter((tier) => isInQuotaAtFirst(kind, tier));
 }
 
-function isInQuota(project: ProjectUsage, priority: number, shape: Shape, tier: number): boolean {
-  return !shape.coolingUntil.has(tier) && project.quota(tier).fits(shape, priority);
-}
+const isInQuotaAtFirst = (kind: Kind, tier: number): boolean =>
+  !kind.shape.coolingUntil.has(tier) && isInQuota(kind, tier);

@@ -85,7 +85,7 @@ export function sentenceText(why: Explanation, wording: Wording): string {
   const short = reasons.find((reason) => reason.code === 'short');
   const one = coming ?? decisive;
   if (one !== undefined || short === undefined) {
-    const shown = one ?? reasons.find(({ code }) => code !== 'over-nominal') ?? reasons[0];
+    const shown = one ?? reasons.find(({ code }) => code !== 'over-nominal' && code !== 'crowded') ?? reasons[0];
     return shown === undefined ? '' : reasonText(shown, why, wording);
   }
   const over = reasons.find((reason) => reason.code === 'over-nominal');
@@ -93,7 +93,9 @@ export function sentenceText(why: Explanation, wording: Wording): string {
   const pool = `${hasTiers ? `tier ${short.tier + 1}` : 'the pool'} has ${short.free} free${isForOthers(short) ? ' for it' : ''}`;
   const isOneType = Object.keys(why.units).length === 1;
   const more = `${moreOf(short)}${isOneType ? '' : ` of ${short.type}`}`;
-  return `${more}: ${over === undefined ? '' : `${nominalClause(why.project, over)}, `}${pool}`;
+  const isCrowded = reasons.some(({ code }) => code === 'crowded');
+  const quota = isCrowded ? 'others within their quota leave no tier with room, ' : '';
+  return `${more}: ${over === undefined ? quota : `${nominalClause(why.project, over)}, `}${pool}`;
 }
 
 /** Whether some of what is free collects or waits for others. */
@@ -126,13 +128,15 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
       ? `${say.pool(tier)} has no ${type}: it can never start there`
       : `${say.pool(tier)} has ${say.amount(type, has)}, ${asked} asked: it can never start there`,
   pricing: ({ tier, pricing, wanted }, say) => `${say.pool(tier)} is bought as ${pricing}, the job wants ${wanted}`,
-  'over-nominal': ({ tier, type, nominal, used, asked, by }, say) => {
+  'over-nominal': ({ tier, tiers = [tier], type, nominal, used, asked, by }, say) => {
     const all = `all ${say.amount(type, asked)} would be borrowed`;
-    if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTier(tier)}: ${all}`;
+    if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTiers(tiers)}: ${all}`;
     // Without an earlier job, this one alone asks for more than the nominal quota.
     const inUse = used === 0 ? 'less than it asks' : `${used} in use (${say.holders(by)})`;
-    return `${say.project}'s quota${say.inTier(tier)}: ${nominal} nominal, ${inUse}, so ${all}`;
+    return `${say.project}'s quota${say.inTiers(tiers)}: ${nominal} nominal, ${inUse}, so ${all}`;
   },
+  crowded: ({ tier, type, total, within }, say) =>
+    `${say.pool(tier)}: ${say.project}'s quota covers it, but jobs within theirs have ${within} of ${say.amount(type, total)} and are not preempted`,
   short: (reason, say) => {
     const { tier, type, total, inUse, free, short } = reason;
     const forIt = isForOthers(reason) ? ' for it' : '';
@@ -188,6 +192,11 @@ class Speech {
   }
   inTier(tier: number): string {
     return this.#wording.hasTiers ? ` in tier ${tier + 1}` : '';
+  }
+  /** `in tiers 1, 2 and 4`. */
+  inTiers(tiers: readonly number[]): string {
+    if (tiers.length < 2) return this.inTier(tiers[0] ?? 0);
+    return ` in tiers ${andList(tiers.map((tier) => String(tier + 1)))}`;
   }
   name(id: string): string {
     return this.#wording.nameOf(id);

@@ -31,16 +31,28 @@ export type Reason =
     }
   /** The tier's chips are bought in another way than the job wants. */
   | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
-  /** It does not fit whole on what is left of its project's nominal quota in this tier, so all of it would be borrowed (rule 3). */
+  /** It does not fit whole on what is left of its project's nominal quota, so all of it would be borrowed (rule 3). */
   | {
       readonly code: 'over-nominal';
+      /** The best that it may use. */
       readonly tier: number;
+      /** All that it may use, if they are several: `nominal` is their sum. */
+      readonly tiers?: readonly number[];
       readonly type: string;
       readonly asked: number;
       readonly nominal: number;
       /** Units of nominal quota used by jobs that count before it. */
       readonly used: number;
       readonly by: readonly Holder[];
+    }
+  /** Its project's nominal quota covers it, but jobs within theirs have `within` units of the tier and are not preempted (rule 3). */
+  | {
+      readonly code: 'crowded';
+      readonly tier: number;
+      readonly type: string;
+      readonly asked: number;
+      readonly total: number;
+      readonly within: number;
     }
   /** `short` units are missing. `free` are for it, collected ones too; others that are free are reserved or claimed. */
   | {

@@ -1,9 +1,9 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { Holder, ProjectUnits } from './explanation.js';
-import { inQuotaOrder } from '../nominal-quota.js';
-import { DEFAULT_RULES } from '../quota-config.js';
-import type { LimitedQuota, QuotaLease } from '../quota-config.js';
-import { isWithin, subtractUnits, unitsOf } from '../../domain/units.js';
+import { CountedLeases } from '../counted-leases.js';
+import { DEFAULT_RULES, projectKey } from '../quota-config.js';
+import type { LimitedQuota, QuotaLease, QuotaRequest } from '../quota-config.js';
+import { unitsOf } from '../../domain/units.js';
 
 /** Who holds one type in one tier. */
 interface Holding {
@@ -18,13 +18,6 @@ interface Holding {
   readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
 }
 
-interface CountedTier {
-  /** Ids of borrowing leases. */
-  readonly borrowed: ReadonlySet<string>;
-  /** By project, in lower case: leases within nominal quota, in the order of rule 3. */
-  readonly withinNominal: ReadonlyMap<string, readonly QuotaLease[]>;
-}
-
 /**
  * Who holds what, looked up by tier and type. Each is made when it is asked for first: ten thousand leases are sorted once,
  * not for each job that is explained.
@@ -32,13 +25,13 @@ interface CountedTier {
 export class LeaseHolders {
   readonly #config: LimitedQuota;
   readonly #tiers: readonly QuotaLease[][];
-  readonly #counted: (CountedTier | undefined)[];
+  #counted: CountedLeases | undefined;
+  #borrowed: ReadonlySet<string> | undefined;
   readonly #holdings = new Map<string, Holding>();
 
   constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
     this.#config = config;
     this.#tiers = config.tiers.map(() => []);
-    this.#counted = config.tiers.map(() => undefined);
     for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
   }
 
@@ -57,7 +50,7 @@ export class LeaseHolders {
       .filter((lease) => units(lease) > 0)
       .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
     const draining = leases.filter(isDraining);
-    const { borrowed } = this.#countedIn(tier);
+    const borrowed = this.#borrowedIds;
     const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
     const asking = leases.filter((lease) => lease.state === 'asking');
     const ends = asking.map(({ id, askingSince, startedAt }) => ({
@@ -78,32 +71,24 @@ export class LeaseHolders {
     };
   }
 
-  /** Counts one tier's leases against their projects' nominal quotas (rule 3), once for all jobs that are explained. */
-  #countedIn(tier: number): CountedTier {
-    const known = this.#counted[tier];
-    if (known) return known;
-    const inOrder = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inQuotaOrder);
-    const left = new Map(this.#config.projects.map(({ name, nominal }) => [name.toLowerCase(), nominal[tier] ?? {}]));
-    const counted = { borrowed: new Set<string>(), withinNominal: new Map<string, QuotaLease[]>() };
-    for (const lease of inOrder) {
-      const project = lease.project.toLowerCase();
-      const own = left.get(project) ?? {};
-      if (!isWithin(lease.units, own)) {
-        counted.borrowed.add(lease.id);
-        continue;
-      }
-      left.set(project, subtractUnits(own, lease.units));
-      const before = counted.withinNominal.get(project);
-      if (before) before.push(lease);
-      else counted.withinNominal.set(project, [lease]);
-    }
-    this.#counted[tier] = counted;
-    return counted;
+  /** All leases counted (rule 3), once for all jobs that are explained. */
+  get #count(): CountedLeases {
+    return (this.#counted ??= new CountedLeases(this.#config, this.#tiers.flat()));
+  }
+
+  get #borrowedIds(): ReadonlySet<string> {
+    this.#borrowed ??= new Set([...this.#count.projects.values()].flatMap((each) => each.borrowed.map(({ id }) => id)));
+    return this.#borrowed;
+  }
+
+  /** What is left of its project's nominal quota for a request, of one type, beside those that count before it. */
+  leftFor(request: QuotaRequest, type: string): number {
+    return this.#count.leftFor(request, type);
   }
 
   /** The project's leases within nominal quota that count before a request of this priority, in the order of rule 3. */
-  withinNominalBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
-    const counted = this.#countedIn(tier).withinNominal.get(project.toLowerCase()) ?? [];
+  withinNominalBefore(project: string, priority: number): readonly QuotaLease[] {
+    const counted = this.#count.projects.get(projectKey(project))?.within ?? [];
     return counted.filter((lease) => lease.priority <= priority);
   }
 }

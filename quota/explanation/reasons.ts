@@ -5,6 +5,7 @@ import { holder } from './lease-holders.js';
 import type { LeaseHolders } from './lease-holders.js';
 import { findProject } from '../quota-config.js';
 import type { LimitedQuota, QuotaLease, QuotaMemory, QuotaRequest, Reservation } from '../quota-config.js';
+import { mayLieIn } from '../decision/shapes.js';
 import type { Outcome, TierProblem, Verdict } from '../decision/verdict.js';
 
 /** Jobs that a reason names at most. */
@@ -81,12 +82,18 @@ export class Reasons {
       }
       case 'lending-limit':
         return [{ code: 'lending-limit', tier, type: problem.type, kept: problem.kept }];
+      case 'crowded': {
+        const { type, within } = problem;
+        const total = unitsOf(this.#config.tiers[tier] ?? {}, type);
+        return [{ code: 'crowded', tier, type, asked: unitsOf(request.units, type), total, within }];
+      }
       case 'after-others':
         return [{ code: 'after-others', tier, type: problem.type }];
     }
   }
 
-  #ofRoom(room: Extract<TierProblem, { kind: 'room' }>, { request, isInQuota, outcome }: Verdict): readonly Reason[] {
+  #ofRoom(room: Extract<TierProblem, { kind: 'room' }>, verdict: Verdict): readonly Reason[] {
+    const { request, isInQuota, outcome, problems } = verdict;
     const { tier, type, asked, free, reserved, claimed } = room;
     const { inUse, draining, drainingUnits, borrowed } = this.#holders.of(tier, type);
     const total = unitsOf(this.#config.tiers[tier] ?? {}, type);
@@ -94,6 +101,7 @@ export class Reasons {
     const reservation = this.#reservations.find((each) => each.tier === tier && each.types.includes(type));
     const isOwn = reservation?.id === request.id;
     const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
+    const isBorrower = !isInQuota && !problems.some(({ kind }) => kind === 'crowded');
     // What has collected for it is as good as free; so is what it alone claims, as far as it is free.
     const isOnlyClaim = isForIt && claimed <= asked;
     const usable = isOnlyClaim ? Math.max(0, Math.min(asked, total - inUse - reserved)) : free + (isOwn ? reserved : 0);
@@ -108,30 +116,26 @@ export class Reasons {
       ...(draining.length > 0
         ? [{ code: 'draining', tier, type, units: drainingUnits, by: named(draining, type), isForIt } as const]
         : []),
-      ...(!isInQuota && borrowed.length > 0 ? [{ code: 'borrowers', tier, type, by: borrowed } as const] : []),
+      ...(isBorrower && borrowed.length > 0 ? [{ code: 'borrowers', tier, type, by: borrowed } as const] : []),
     ];
   }
 
-  /** In the tier that lacks least. */
-  #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly Reason[] {
+  /** Of the tiers that it may use, together. */
+  #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly OverNominal[] {
+    const { project, priority, units } = request;
     const shut = new Set(problems.filter(({ kind }) => kind === 'pricing' || kind === 'size').map(({ tier }) => tier));
-    const open = this.#config.tiers.flatMap((_, tier) => (shut.has(tier) ? [] : [this.#lackOfNominal(request, tier)]));
-    const missing = (lacking: readonly OverNominal[]): number =>
-      lacking.reduce((most, { asked, nominal, used }) => Math.max(most, asked - (nominal - used)), 0);
-    return open.toSorted((a, b) => missing(a) - missing(b))[0] ?? [];
-  }
-
-  #lackOfNominal({ project, priority, units }: QuotaRequest, tier: number): readonly OverNominal[] {
-    const nominal = findProject(this.#config, project)?.nominal[tier] ?? {};
-    const before = this.#holders.withinNominalBefore(tier, project, priority);
-    return Object.entries(units).flatMap(([type, asked]) => {
-      const used = sum(before, type);
-      if (asked <= unitsOf(nominal, type) - used) return [];
-      const by = named(
-        before.filter((lease) => unitsOf(lease.units, type) > 0),
-        type,
-      );
-      return [{ code: 'over-nominal', tier, type, asked, nominal: unitsOf(nominal, type), used, by }];
+    if (shut.size === this.#config.tiers.length) return [];
+    const tiers = [...this.#config.tiers.keys()].filter((tier) => mayLieIn(this.#config, request, tier));
+    const nominal = findProject(this.#config, project)?.nominal ?? [];
+    const before = this.#holders.withinNominalBefore(project, priority);
+    const [tier = 0] = tiers;
+    return Object.entries(units).flatMap(([type, asked]): OverNominal[] => {
+      const has = tiers.reduce((sum, each) => sum + unitsOf(nominal[each] ?? {}, type), 0);
+      const left = this.#holders.leftFor(request, type);
+      if (asked <= left) return [];
+      const by = before.filter((lease) => unitsOf(lease.units, type) > 0);
+      const more = { used: has - left, by: named(by, type), ...(tiers.length > 1 ? { tiers } : {}) };
+      return [{ code: 'over-nominal', tier, type, asked, nominal: has, ...more }];
     });
   }
 
@@ -160,9 +164,6 @@ function ofOutcome(outcome: Outcome): readonly Reason[] {
 }
 
 type OverNominal = Extract<Reason, { code: 'over-nominal' }>;
-
-const sum = (leases: readonly QuotaLease[], type: string): number =>
-  leases.reduce((units, lease) => units + unitsOf(lease.units, type), 0);
 
 const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =>
   leases.slice(0, MOST_NAMED).map((lease) => holder(lease, type));

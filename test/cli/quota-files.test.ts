@@ -40,6 +40,31 @@ describe("an operator's files on the command line", () => {
     ])
       assert.ok(said.includes(want), `${want} in\n${said.join('\n')}`);
   });
+  it('quota validate says at once which gangs of several tiers a share does not always hold', () => {
+    const tiers = GOOD.replace(/\[\[total_resources\]\]\nv5litepod = 64[^\n]*\n/, (table) => table + table);
+    const essentials = (...files: [string, string?]): readonly string[] =>
+      judgeFiles(...files).lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' | '));
+    assert.deepEqual(
+      essentials(file('tiers.toml', tiers)).filter((line) => line.includes('gang')),
+      [
+        'quota of all tiers together; a gang lies in one tier:',
+        'research | 96 v5litepod | a gang of 48 always has room, one of 64 if others within their quota leave a tier to it, no tier holds more than 64',
+        'eval | 32 v5litepod | a gang of 16 always has room, one of 32 if others within their quota leave a tier to it',
+      ],
+    );
+    const pool = '[[tiers]]\npricing = "reserved"\n[[tiers]]\npricing = "spot"\n';
+    const firm = `${pool}[lending_limits.eval]\nv5litepod = 0\n`;
+    const ofEval = (...files: [string, string?]): readonly string[] =>
+      essentials(...files).filter((line) => line.startsWith('eval | 16 v5litepod, jobs that name reserved'));
+    assert.deepEqual(ofEval(file('tiers.toml', tiers), file('bought.toml', pool)), [
+      'eval | 16 v5litepod, jobs that name reserved | no gang always has room, one of 16 if others within their quota leave a tier to it',
+    ]);
+    assert.deepEqual(ofEval(file('tiers.toml', tiers), file('firm.toml', firm)), []);
+    assert.deepEqual(
+      essentials(file('one.toml', GOOD)).filter((line) => line.includes('gang')),
+      [],
+    );
+  });
   for (const verb of [['quota', 'validate'], ['validate']]) {
     it(`${verb.join(' ')} refuses files that do not fit together, with the place`, async () => {
       const [quota, pool] = [file('q.toml', GOOD), file('p.toml', '[[tiers]]\n[[tiers]]\n')];

@@ -56,11 +56,11 @@ describe('quota: rule 4, what is done for in-quota demand before anybody is evic
       leases: [lease('guest', v4(8), old)],
       grants: ['a@1'],
     },
-    'not where the borrowing limit forbids it': {
+    'whatever the borrowing limit: its quota covers it there too': {
       config: withRules(tiers, { borrowingLimits: { own: v4(4) } }),
       requests: [request('a', v4(8), own)],
       leases: [lease('guest', v4(8), old)],
-      preemptions: ['guest for a'],
+      grants: ['a@1'],
     },
     'not where the tier has another pricing': {
       config: withRules(tiers, { tiers: [{}, { pricing: 'spot' }] }),
@@ -213,7 +213,7 @@ describe('quota: rule 7, drain before start', () => {
       memory: { winners: ['a'] },
       grants: ['a@0'],
     },
-    'who had somebody preempted waits for those chips, and borrows no free place of another tier meanwhile': {
+    'who had somebody preempted waits for those chips, and takes no free place of another tier meanwhile': {
       config: pool([v4(8), v4(8)], project('own', [{}, v4(8)])),
       requests: [request('a', v4(8), own)],
       leases: [lease('guest', v4(8), { ...old, tier: 1, state: 'draining' })],

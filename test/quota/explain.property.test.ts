@@ -5,12 +5,29 @@ import { dueText, plainWording, reasonText } from '../../quota/explanation/expla
 import { planOf } from '../../quota/plan.js';
 import type { Pool } from '../../quota/quota-config.js';
 import { holds } from './properties/check.js';
+import { isCovered, isInQuota } from './properties/oracle.js';
+import type { Facts } from './properties/oracle.js';
 import { NOW, scene } from './properties/scenes.js';
 
 const ANY = { requests: 8, leases: 8, withLimits: true, withCoolDowns: true, withReservations: true };
 const anyPool: fc.Arbitrary<Pool> = fc
   .record({ facts: scene(ANY), isFrozen: fc.constantFrom(false, false, false, true) })
   .map(({ facts, isFrozen }) => ({ ...facts, isFrozen }));
+
+const QUIET = scene({ ...ANY, states: ['held', 'parked'], withReservations: false });
+
+/** Two projects that have half of each tier, and run what they may: gangs find no tier with room. */
+function halves(facts: Facts): Facts {
+  const { config, requests, leases } = facts;
+  const nominal = config.tiers.map(({ v4 = 0 }) => ({ v4: v4 / 2 }));
+  const projects = ['a', 'b'].map((name) => ({ name, shares: {}, members: [], nominal }));
+  return {
+    ...facts,
+    config: { ...config, projects },
+    requests: requests.map((one) => ({ ...one, project: 'a', units: { v4: 12 } })),
+    leases: leases.map((one, index) => ({ ...one, project: index % 2 === 0 ? 'a' : 'b', units: { v4: 4 } })),
+  };
+}
 
 describe('quota: explanations of any pool', () => {
   it('who has no reason is granted, and who is not granted has one (rule 9)', () => {
@@ -51,6 +68,41 @@ describe('quota: explanations of any pool', () => {
         return shortages.length > 0;
       },
       { interesting: 0.3 },
+    );
+  });
+
+  it('what it says of quota is what the oracle finds in the pool as the decision leaves it', () => {
+    const kinds = { 'over-nominal': 0, crowded: 0, borrowers: 0 };
+    holds(
+      fc.oneof(QUIET, QUIET.map(halves)),
+      (pool) => {
+        const explainer = new Explainer(pool, NOW);
+        const after = afterwards(pool, explainer);
+        // Chips are claimed for whoever has them on the way; no lease says so, and this is about the leases.
+        if (after.requests.some(({ id }) => explainer.pass.verdictOf(id)?.outcome.kind !== 'passed-over')) return false;
+        for (const request of after.requests) {
+          const reasons = explainer.of(request.id)?.reasons ?? [];
+          const codes = new Set(reasons.map(({ code }) => code));
+          const covered = isCovered(after, request, NOW);
+          const ofBorrowers = (['over-nominal', 'borrowers', 'borrowing-limit'] as const).filter((code) =>
+            codes.has(code),
+          );
+          if (covered) assert.deepEqual(ofBorrowers, [], `the quota of ${request.id} covers it`);
+          else assert.ok(codes.has('over-nominal') || codes.has('never-fits') || codes.has('pricing'), request.id);
+          const crowded = reasons
+            .filter(({ code }) => code === 'crowded')
+            .map((each) => ('tier' in each ? each.tier : -1));
+          assert.ok(covered || crowded.length === 0, `${request.id} is over nominal quota`);
+          for (const tier of crowded) assert.ok(!isInQuota(after, request, tier, NOW), `it has room in tier ${tier}`);
+          for (const code of Object.keys(kinds) as (keyof typeof kinds)[]) if (codes.has(code)) kinds[code] += 1;
+        }
+        return after.requests.length > 0;
+      },
+      { interesting: 0.2 },
+    );
+    assert.ok(
+      Object.values(kinds).every((seen) => seen > 0),
+      JSON.stringify(kinds),
     );
   });
 
@@ -98,3 +150,20 @@ describe('quota: explanations of any pool', () => {
     );
   });
 });
+
+/** The pool with what was granted leased, and without who was told to go. */
+function afterwards(facts: Facts, { pass: { decision } }: Explainer): Facts {
+  const tiers = new Map(decision.grants.map(({ id, tier }) => [id, tier]));
+  const told = new Set(decision.preemptions.map(({ id }) => id));
+  // Who was granted first counts first, whatever the ids.
+  const granted = decision.grants.flatMap(({ id, tier }, index) =>
+    facts.requests
+      .filter((request) => request.id === id)
+      .map(({ waitingSince: _, ...asked }) => ({ ...asked, tier, startedAt: NOW + index })),
+  );
+  return {
+    ...facts,
+    requests: facts.requests.filter(({ id }) => !tiers.has(id)),
+    leases: [...facts.leases.filter(({ id }) => !told.has(id)), ...granted],
+  };
+}

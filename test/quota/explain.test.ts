@@ -17,6 +17,8 @@ const mine = request('j', { v4: 16 }, { project: 'a', submittedAt: ago(5) });
 const large = { ...mine, units: { v4: 24 } };
 const other = request('k', { v4: 8 }, { submittedAt: ago(3) });
 const coolDown = { type: 'v4', tier: 0, zone: 'us-central2-b', failures: 1, until: ago(-7) };
+const both = [{ v4: 16 }, { v4: 16 }];
+const halves = pool([{ v4: 32 }, { v4: 32 }], project('a', both), project('b', both));
 const tiers = withRules(
   { tiers: [{ pricing: 'reserved' }, { pricing: 'spot' }] },
   pool([{ v4: 16 }, { v4: 32 }], project('a', [{ v4: 8 }, { v4: 16 }])),
@@ -44,6 +46,38 @@ describe('quota: why a job waits (rule 9)', () => {
     'a type that the pool has not': {
       view: { config, requests: [{ ...mine, units: { v6e: 8 } }], leases: [] },
       want: ['the pool has no v6e: it can never start there'],
+    },
+    'over nominal quota of several tiers together': {
+      view: {
+        config: halves,
+        requests: [{ ...mine, units: { v4: 32 } }],
+        leases: [lease('x', { v4: 16 }, { project: 'a', ...held }), lease('y', { v4: 32 }, { ...held, tier: 1 })],
+      },
+      want: [
+        "a's quota in tiers 1 and 2: 32 nominal, 16 in use (x 16), so all 32 units (16 chips) would be borrowed",
+        'tier 1 of the pool: 32 units (16 chips), 16 in use, 16 free: 16 short',
+        'tier 2 of the pool: 32 units (16 chips), 32 in use, 0 free: 32 short',
+        'jobs without a project use 32 borrowed in tier 2; a borrower is not preempted for a borrower',
+        'it can have a reservation from 14:55, if no older job has one',
+      ],
+    },
+    'covered by its quota, and crowded out of both tiers': {
+      view: {
+        config: halves,
+        requests: [{ ...mine, units: { v4: 24 } }],
+        leases: [
+          lease('x', { v4: 16 }, { project: 'b', ...held }),
+          lease('y', { v4: 16 }, { project: 'b', ...held, tier: 1 }),
+          lease('z', { v4: 16 }, { ...held, tier: 1 }),
+        ],
+      },
+      want: [
+        'tier 1 of the pool: 32 units (16 chips), 16 in use, 16 free: 8 short',
+        "tier 1 of the pool: a's quota covers it, but jobs within theirs have 16 of 32 units (16 chips) and are not preempted",
+        'tier 2 of the pool: 32 units (16 chips), 32 in use, 0 free: 24 short',
+        "tier 2 of the pool: a's quota covers it, but jobs within theirs have 16 of 32 units (16 chips) and are not preempted",
+        'it can have a reservation from 14:55, if no older job has one',
+      ],
     },
     'in quota: a borrower is told to go': {
       view: { config, requests: [mine], leases: [lease('x', { v4: 32 }, { project: 'b', ...held })] },

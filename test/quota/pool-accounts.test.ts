@@ -54,17 +54,17 @@ describe('the accounts of a pool', () => {
       lease({ priority: 1 }),
     ];
     const { projects } = poolAccounts({ config, requests: [], leases });
-    // By priority 8 and 24 lie on 32; the 16 that started last is borrowed, though nobody needs it.
-    assert.deepEqual(accountOf(projects, 'Vision'), { ...NOTHING, nominal: 40, used: 48, borrowed: 16 });
+    // By priority 8 and 24 lie on 40; the 16 that started last is borrowed, though nobody needs it. 8 of it are nobody's.
+    assert.deepEqual(accountOf(projects, 'Vision'), { ...NOTHING, nominal: 40, used: 48, borrowed: 16, lent: 2 });
   });
 
   it('what is borrowed is lent by those who leave quota unused, in proportion, and all of it adds up', () => {
     const borrowers = [lease({ project: 'guest', units: { v4: 24 } })];
     const { projects } = poolAccounts({ config, requests: [], leases: [...borrowers, lease({ project: 'ads' })] });
-    // Unused in tier 1: vision 32, speech 16, ads 8. All 64 of it are promised, so 24 are lent: 13.7, 6.9, 3.4.
+    // Unused over all tiers: vision 40, speech 16, ads 8. 64 of 72 are promised, so 16 of 24 are lent.
     assert.deepEqual(
       ['Vision', 'speech', 'ads'].map((name) => accountOf(projects, name).lent),
-      [14, 7, 3],
+      [10, 4, 2],
     );
     assert.deepEqual(accountOf(projects, 'guest'), { ...NOTHING, used: 24, borrowed: 24 });
   });

@@ -1,5 +1,6 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
+import { gangBounds } from '../../../quota/gang-bounds.js';
 import type { PoolChoices } from '../../../quota/allow/allowed.js';
 import type { PoolLimits } from '../../../quota/pool-limits.js';
 import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
@@ -72,6 +73,21 @@ export function quotaEssentials(config: QuotaConfig): readonly string[] {
       members.length === 0 ? 'nobody' : members.join(' '),
     ]),
   ]);
+}
+
+/** Quota that is promised in several tiers together, and that one gang cannot always have. */
+export function gangEssentials(config: QuotaConfig): readonly string[] {
+  const bounds = gangBounds(config);
+  if (bounds.length === 0) return [];
+  const rows = bounds.map(({ project, type, pricing, nominal, tier, sure }) => {
+    const most = Math.min(nominal, tier);
+    const always = sure === 0 ? 'no gang always has room' : `a gang of ${sure} always has room`;
+    const more = sure < most ? `, one of ${most} if others within their quota leave a tier to it` : '';
+    const none = tier < nominal ? `, no tier holds more than ${tier}` : '';
+    const jobs = pricing === undefined ? '' : `, jobs that name ${pricing}`;
+    return [`  ${project}`, `${nominal} ${type}${jobs}`, `${always}${more}${none}`];
+  });
+  return ['  quota of all tiers together; a gang lies in one tier:', ...renderTable(rows)];
 }
 
 function boughtAs({ pricing, reservation }: TierRule = {}): string {

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { printVerdict, type Verdict } from '../file-verdict.js';
 import type { OutputFlag } from '../options.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
-import { poolEssentials, quotaEssentials, ruleEssentials } from '../render/operator-files.js';
+import { gangEssentials, poolEssentials, quotaEssentials, ruleEssentials } from '../render/operator-files.js';
+import { gangBounds } from '../../../quota/gang-bounds.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { formatToml } from '../../../quota/files/quota-fmt.js';
 import { CliError } from '../cli-error.js';
@@ -33,8 +34,8 @@ export function judgeFiles(file: string, poolFile?: string): Verdict {
   const ofPool = poolFile === undefined ? [] : [...poolEssentials(defaults), ...ruleEssentials(config)];
   return {
     notes: warnings.map((warning) => `warning: ${warning}`),
-    lines: [...quotaEssentials(config), ...ofPool],
-    json: { quota: config, ...(poolFile !== undefined && { pool: defaults }), warnings },
+    lines: [...quotaEssentials(config), ...gangEssentials(config), ...ofPool],
+    json: { quota: config, gangs: gangBounds(config), ...(poolFile !== undefined && { pool: defaults }), warnings },
   };
 }
 

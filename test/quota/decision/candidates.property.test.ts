@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Candidates } from '../../../quota/decision/candidates.js';
 import { ShapeTable } from '../../../quota/decision/shapes.js';
-import { TierQuota } from '../../../quota/decision/tier-quota.js';
-import type { Workload } from '../../../quota/decision/tier-quota.js';
+import { Nominal } from '../../../quota/decision/nominal-left.js';
+import { ProjectQuota } from '../../../quota/decision/project-quota.js';
+import type { Workload } from '../../../quota/decision/project-quota.js';
 import { DEFAULT_RULES } from '../../../quota/quota-config.js';
 import type { LeaseState } from '../../../quota/quota-config.js';
 import { lease } from '../builders.js';
@@ -48,7 +49,7 @@ function workloadsOf({ leases }: Scene, project: number): Workload[] {
     if (of !== project) return [];
     const startedAt = NOW - age * MINUTE;
     const held = lease(`l${index}`, demand, { priority, startedAt, state });
-    return [{ id: held.id, priority, startedAt, shape: table.of({ units: demand }), lease: held }];
+    return [{ id: held.id, priority, startedAt, shape: table.of({ units: demand }), tier: 0, lease: held }];
   });
 }
 
@@ -94,18 +95,19 @@ describe('quota: rule 6, candidates and targets', () => {
     fc.assert(
       fc.property(scene, fc.array(fc.tuple(asked, short), { minLength: 2, maxLength: 8 }), (drawn, steps) => {
         const workloads = [workloadsOf(drawn, 0), workloadsOf(drawn, 1)];
-        const quotas = workloads.map((each) => new TierQuota(drawn.nominal, each));
-        const candidates = new Candidates(quotas, DEFAULT_RULES, NOW);
+        const quotas = workloads.map((each) => new ProjectQuota(new Nominal([drawn.nominal]), each));
+        const candidates = new Candidates(quotas, 0, DEFAULT_RULES, NOW);
         steps.forEach(([{ of, units: demand, priority }, lack], index) => {
           const shape = table.of({ units: demand });
           const byType = shape.types.map((type) => lack[type] ?? 0);
-          const own1 = quotas[of] as TierQuota;
+          const own1 = quotas[of] as ProjectQuota;
           // Only in-quota requests have targets. Without a shortage they start, and what they push out becomes a candidate.
           if (!own1.fits(shape, priority)) return;
-          const fresh = (): TierQuota[] => workloads.map((each) => new TierQuota(drawn.nominal, each));
+          const fresh = (): ProjectQuota[] =>
+            workloads.map((each) => new ProjectQuota(new Nominal([drawn.nominal]), each));
           const hasShortage = byType.some((each) => each > 0);
           const others = leasesOf(fresh()[1 - of]?.usage().borrowing ?? []);
-          const own = leasesOf(fresh()[of]?.borrowingWith(shape, priority) ?? []);
+          const own = leasesOf(fresh()[of]?.usageWith(shape, priority).borrowing ?? []);
           const want = hasShortage ? expectedTargets(others, own, shape.types, byType) : [];
           const got = hasShortage ? candidates.targets(shape, priority, own1, byType) : [];
           assert.deepEqual(namesOf(got), namesOf(want));
@@ -115,7 +117,7 @@ describe('quota: rule 6, candidates and targets', () => {
             assert.equal(candidates.isEnoughLater(shape, priority, own1, byType), canLater);
           }
           // As a pass does: the request counts first, and then its targets are told to go.
-          const asking: Workload = { id: `r${index}`, priority, startedAt: NOW, shape };
+          const asking: Workload = { id: `r${index}`, priority, startedAt: NOW, shape, tier: 0 };
           own1.add(asking);
           workloads[of] = [...(workloads[of] ?? []), asking];
           if (own1.hasLeases) candidates.changed(own1);

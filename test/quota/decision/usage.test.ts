@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { ShapeTable } from '../../../quota/decision/shapes.js';
-import { TierQuota } from '../../../quota/decision/tier-quota.js';
+import { Nominal } from '../../../quota/decision/nominal-left.js';
+import { ProjectQuota, workloadOf } from '../../../quota/decision/project-quota.js';
+import type { Workload } from '../../../quota/decision/project-quota.js';
+import { Room } from '../../../quota/decision/room.js';
 import { compareShares, NO_SHARE, ProjectDrafts, ProjectUsage, UserUsage } from '../../../quota/decision/usage.js';
+import { lease } from '../builders.js';
 import type { Share } from '../../../quota/decision/usage.js';
 
 const BIG = Number.MAX_SAFE_INTEGER;
 const table = new ShapeTable({ kind: 'limited', tiers: [{ v4: 100, v6e: 100 }], projects: [] }, []);
 const shape = (units: Record<string, number>): ReturnType<ShapeTable['of']> => table.of({ units });
-const workload = (id: string, units: Record<string, number>) => ({
+const workload = (id: string, units: Record<string, number>, tier = 0): Workload => ({
   id,
   priority: 3,
   startedAt: 0,
   shape: shape(units),
+  tier,
 });
 
 describe('quota: shares are exact fractions', () => {
@@ -39,8 +44,26 @@ describe('quota: shares are exact fractions', () => {
 });
 
 describe('quota: the usage of a project in a pass', () => {
-  const project = (used: readonly number[] = [0, 0]): ProjectUsage =>
-    new ProjectUsage(0, 'own', [new TierQuota([8, 4], []), new TierQuota([2, 0], [])], used);
+  const room = (): Room =>
+    new Room(
+      [
+        [16, 16],
+        [16, 16],
+      ],
+      [[], []],
+      [[], []],
+    );
+  const project = (
+    used: readonly number[] = [0, 0],
+    workloads: readonly Workload[] = [],
+    of = room(),
+  ): ProjectUsage => {
+    const nominal = new Nominal([
+      [8, 4],
+      [2, 0],
+    ]);
+    return new ProjectUsage(0, { name: 'own', quota: new ProjectQuota(nominal, workloads), used, room: of });
+  };
 
   it('its dominant share is the largest of the types asked for, over the nominal quota of all tiers', () => {
     assert.deepEqual(project().shareWith(shape({ v4: 5, v6e: 1 })), { part: 5, of: 10 });
@@ -51,15 +74,33 @@ describe('quota: the usage of a project in a pass', () => {
     assert.deepEqual(project().shareWith(shape({})), NO_SHARE));
   it('grows with what the pass gives it', () => {
     const own = project([6, 1]);
-    own.use(shape({ v4: 3 }));
+    own.add(workload('a', { v4: 3 }));
     assert.deepEqual(own.shareWith(shape({ v4: 1 })), { part: 10, of: 10 });
   });
   it('borrows over all tiers what does not lie on nominal quota', () => {
-    const tiers = [new TierQuota([8], [workload('a', { v4: 9 })]), new TierQuota([2], [workload('b', { v4: 3 })])];
-    assert.equal(new ProjectUsage(0, 'own', tiers, [12]).borrowed(0), 12);
+    const leases = [workload('a', { v4: 9 }), workload('b', { v4: 3 }, 1)];
+    assert.equal(project([12, 0], leases).borrowed(0), 3);
     assert.equal(project().borrowed(0), 0);
   });
-  it('has no tier that the pool has not', () => assert.throws(() => project().quota(2), /tier 2: project own has 2/));
+  it('is in quota in a tier where others within theirs leave it room', () => {
+    const of = room();
+    of.countWithinQuota([[9], [8]]);
+    const own = project([0, 0], [], of);
+    assert.deepEqual(
+      [0, 1].map((tier) => own.isInQuota(shape({ v4: 8 }), 3, tier)),
+      [false, true],
+    );
+    assert.ok(own.isCovered(shape({ v4: 10 }), 3) && !own.isCovered(shape({ v4: 11 }), 3));
+  });
+  it('its own worse priorities count there only as far as it leaves them within quota', () => {
+    const isIn = (worse: number): boolean => {
+      const of = room();
+      of.countWithinQuota([[12], [12]]);
+      const own = project([worse, 0], [{ ...workload('worse', { v4: worse }), priority: 5 }], of);
+      return own.isInQuota(shape({ v4: 4 }), 3, 0);
+    };
+    assert.deepEqual([isIn(4), isIn(8)], [false, true], '4 and 4 are within 10, beside 8 one is pushed out');
+  });
 });
 
 describe('quota: the usage of a user in a pass', () => {
@@ -89,23 +130,22 @@ describe('quota: the usage of a user in a pass', () => {
 });
 
 describe('quota: projects while leases are read', () => {
-  it('are one whatever the case of their names, with leases by tier and units by type', () => {
-    const drafts = new ProjectDrafts(2, 2);
-    drafts.of('Own').add(workload('a', { v4: 3 }), 0);
-    drafts.of('own').add(workload('b', { v6e: 2 }), 1);
+  it('are one whatever the case of their names, with leases and units by type', () => {
+    const drafts = new ProjectDrafts(2);
+    drafts.of('Own').add(workload('a', { v4: 3 }));
+    drafts.of('own').add(workload('b', { v6e: 2 }, 1));
     assert.deepEqual([...drafts.byName.keys()], ['own']);
     const { workloads, used } = drafts.of('OWN');
     assert.deepEqual(
-      [workloads.map((tier) => tier.map(({ id }) => id)), used],
+      [workloads.map(({ id }) => id), used],
       [
-        [['a'], ['b']],
+        ['a', 'b'],
         [3, 2],
       ],
     );
   });
   it('a lease of a tier that the pool no longer has lies in the last', () => {
-    const drafts = new ProjectDrafts(2, 2);
-    drafts.of('own').add(workload('a', { v4: 3 }), 5);
-    assert.equal(drafts.of('own').workloads[1]?.length, 1);
+    const late = lease('a', { v4: 3 }, { tier: 5 });
+    assert.equal(workloadOf(late, shape({ v4: 3 }), 2).tier, 1);
   });
 });

@@ -88,16 +88,20 @@ function asLease({ waitingSince: _, ...asked }: QuotaRequest, tier: number, now:
 }
 
 /** With those laid who may have been served before the winner: chips were claimed for them, and no decision says so. */
-function withClaims(facts: Facts, winner: QuotaRequest, { project, tier }: QuotaLease, now: EpochMs): Facts {
+function withClaims(facts: Facts, winner: QuotaRequest, { project }: QuotaLease, now: EpochMs): Facts {
   const before = facts.requests.filter(
     (one) =>
       one.id !== winner.id &&
       isOf(project, one) &&
       (!isOf(project, winner) || one.priority <= winner.priority) &&
-      isInQuota(facts, one, tier, now) &&
       !facts.leases.some(({ id }) => id === one.id),
   );
-  return { ...facts, leases: [...facts.leases, ...before.map((one) => asLease(one, tier, now))] };
+  const laid = before.flatMap((one) =>
+    inQuotaTiers(facts, one, now)
+      .slice(0, 1)
+      .map((tier) => asLease(one, tier, now)),
+  );
+  return { ...facts, leases: [...facts.leases, ...laid] };
 }
 
 function nominalIsSafe(facts: Facts, decision: Decision, now: EpochMs): void {
@@ -106,7 +110,7 @@ function nominalIsSafe(facts: Facts, decision: Decision, now: EpochMs): void {
     const tier = tierOf(facts, lease);
     const isBorrowed = (seen: Facts): boolean =>
       borrowedBeside(seen, winner, tier, now).some(({ id }) => id === lease.id);
-    const claimed = withClaims(after, winner, { ...lease, tier }, now);
+    const claimed = withClaims(after, winner, lease, now);
     assert.ok([facts, after, claimed].some(isBorrowed), `${lease.id} lies on nominal quota beside ${winner.id}`);
     assert.ok(
       isInQuota(facts, winner, tier, now) || isInQuota(after, winner, tier, now),

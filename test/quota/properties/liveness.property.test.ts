@@ -97,7 +97,7 @@ describe('quota LIVENESS', () => {
           assert.ok(clock.longestMs <= bound, `${clock.longest}: ${clock.longestMs / MINUTE} of ${bound / MINUTE} min`);
           return clock.longestMs > 0;
         },
-        { interesting: 0.2, share: 0.15 },
+        { interesting: 0.14, share: 0.15 },
       );
     });
   }

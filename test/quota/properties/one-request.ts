@@ -9,7 +9,9 @@ import {
   fitsFree,
   free,
   hasAskedTooLong,
+  homeFirst,
   inQuotaTiers,
+  isCovered,
   isProtected,
   isWithinBorrowingLimit,
   isWithinLendingLimits,
@@ -50,11 +52,12 @@ export function afterComingBack(facts: Facts, request: QuotaRequest, now: EpochM
   };
 }
 
-/** Rule 4: its own nominal quota first, then any other allowed tier, as a borrower within limits. */
+/** Rule 4: where it is in quota, its project's own tiers first; who is not covered borrows in any allowed tier, within limits. */
 function freePlace(facts: Facts, request: QuotaRequest, now: EpochMs): number | undefined {
-  const own = inQuotaTiers(facts, request, now);
+  const own = homeFirst(facts, request, inQuotaTiers(facts, request, now), now);
   const borrows = (tier: number): boolean =>
-    isWithinBorrowingLimit(facts, request) && isWithinLendingLimits(facts, request, tier);
+    (isCovered(facts, request, now) || isWithinBorrowingLimit(facts, request)) &&
+    isWithinLendingLimits(facts, request, tier);
   const places = [...own, ...allowedTiers(facts, request).filter((tier) => !own.includes(tier) && borrows(tier))];
   return places.find((tier) => fitsFree(facts, request.units, tier));
 }
@@ -65,7 +68,7 @@ export function promiseTo(facts: Facts, request: QuotaRequest, now: EpochMs): Pr
   const place = freePlace(facts, request, now);
   if (place !== undefined) return { kind: 'granted', tier: place };
   const seen = afterComingBack(facts, request, now);
-  const own = inQuotaTiers(seen, request, now);
+  const own = homeFirst(seen, request, inQuotaTiers(seen, request, now), now);
   if (own.some((tier) => lacking(seen, request, tier).length === 0)) return { kind: 'waits' };
   for (const tier of own) {
     const victims = candidates(seen, request, tier, now);

@@ -46,7 +46,7 @@ export const drainingIn = (facts: Facts, tier: number, type: string): bigint =>
 export const fitsFree = (facts: Facts, units: QuotaUnits, tier: number): boolean =>
   typesOf(units).every((type) => count(units, type) <= free(facts, tier, type));
 
-export const canServe = ({ config }: Facts, { pricing }: QuotaRequest, tier: number): boolean => {
+export const canServe = ({ config }: Facts, { pricing }: Pick<QuotaRequest, 'pricing'>, tier: number): boolean => {
   const ofTier = config.rules.tiers[tier]?.pricing;
   return ofTier === undefined || pricing === undefined || pricing === ofTier;
 };
@@ -58,31 +58,79 @@ export const allowedTiers = (facts: Facts, request: QuotaRequest): number[] =>
 const nominalOf = ({ config }: Facts, project: string, tier: number): QuotaUnits =>
   config.projects.find(({ name }) => isOf(project, { project: name }))?.nominal[tier] ?? {};
 
-type Laid = Pick<QuotaLease, 'id' | 'priority' | 'startedAt' | 'units'>;
+type Laid = Pick<QuotaLease, 'id' | 'priority' | 'startedAt' | 'units' | 'pricing'>;
 
-/** Rule 3: of the leases of a project in a tier, and of a request that would start now, those that lie on nominal quota. */
-export function onNominal(facts: Facts, project: string, tier: number, asking?: Laid): Set<string> {
-  const lying: Laid[] = leasesIn(facts, tier).filter((one) => isOf(project, one) && one.state !== 'draining');
+/** Rule 3: of the leases of a project, and of a request that would start now, those that lie on nominal quota. */
+export function onNominal(facts: Facts, project: string, asking?: Laid): Set<string> {
+  const lying: Laid[] = facts.leases.filter((one) => isOf(project, one) && one.state !== 'draining');
   // What started in this very moment lies below a request all the same: it was granted before.
   const rank = (one: Laid): number => (one === asking ? Number.POSITIVE_INFINITY : one.startedAt);
   if (asking !== undefined) lying.push(asking);
   lying.sort((a, b) => a.priority - b.priority || compare(rank(a), rank(b)) || compare(a.id, b.id));
-  const left = new Map(typesOf(nominalOf(facts, project, tier)).map((type) => [type, 0n]));
-  for (const type of left.keys()) left.set(type, count(nominalOf(facts, project, tier), type));
-  const lies = new Set<string>();
-  for (const { id, units } of lying) {
-    if (!typesOf(units).every((type) => count(units, type) <= (left.get(type) ?? 0n))) continue;
-    lies.add(id);
-    for (const type of typesOf(units)) left.set(type, (left.get(type) ?? 0n) - count(units, type));
+  const on: Laid[] = [];
+  for (const one of lying) {
+    if (typesOf(one.units).every((type) => canBeSplit(facts, project, [...on, one], type))) on.push(one);
   }
-  return lies;
+  return new Set(on.map(({ id }) => id));
 }
+
+/**
+ * Whether there is a way to lay all of these on the project's quota of the tiers that each may use, a unit here and a unit there:
+ * by Hall's theorem, if no set of tiers has less than all those together who may use no other.
+ */
+function canBeSplit(facts: Facts, project: string, all: readonly Laid[], type: string): boolean {
+  return setsOf(allTiers(facts)).every((tiers) => {
+    const bound = all.filter((one) => allTiers(facts).every((tier) => tiers.has(tier) || !canServe(facts, one, tier)));
+    let has = 0n;
+    for (const tier of tiers) has += count(nominalOf(facts, project, tier), type);
+    return totalOf(bound, type) <= has;
+  });
+}
+
+const setsOf = (tiers: readonly number[]): Set<number>[] =>
+  tiers.reduce<Set<number>[]>((sets, tier) => [...sets, ...sets.map((set) => new Set([...set, tier]))], [new Set()]);
 
 const compare = <Value extends number | string>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** Rule 3: its project's quota of all tiers that it may use covers it. */
+export const isCovered = (facts: Facts, request: QuotaRequest, now: EpochMs): boolean =>
+  onNominal(facts, request.project, { ...request, startedAt: now }).has(request.id);
+
+/**
+ * Rule 3: it is covered, and has room in the tier beside all that lies on nominal quota once it does. Where it is not at home it
+ * leaves what others do not lend.
+ */
 export const isInQuota = (facts: Facts, request: QuotaRequest, tier: number, now: EpochMs): boolean =>
   canServe(facts, request, tier) &&
-  onNominal(facts, request.project, tier, { ...request, startedAt: now }).has(request.id);
+  isCovered(facts, request, now) &&
+  typesOf(request.units).every((type) => {
+    const beside = onNominalIn(facts, tier, { ...request, startedAt: now });
+    const kept = isHome(facts, request, tier, now) ? 0n : keptForOthers(facts, request.project, tier, type);
+    return count(request.units, type) + totalOf(beside, type) + kept <= count(facts.config.tiers[tier], type);
+  });
+
+/** The leases of all projects in one tier that lie on nominal quota when one more asks. */
+function onNominalIn(facts: Facts, tier: number, asking: QuotaRequest & Laid): QuotaLease[] {
+  return leasesIn(facts, tier).filter((lease) =>
+    onNominal(facts, lease.project, isOf(lease.project, asking) ? asking : undefined).has(lease.id),
+  );
+}
+
+/** Rule 4: tiers of which its project has quota of that very tier left come first. */
+export function homeFirst(facts: Facts, request: QuotaRequest, tiers: readonly number[], now: EpochMs): number[] {
+  const at = (tier: number): boolean => isHome(facts, request, tier, now);
+  return [...tiers.filter(at), ...tiers.filter((tier) => !at(tier))];
+}
+
+/** Its project has quota of that very tier left for it. */
+function isHome(facts: Facts, request: QuotaRequest, tier: number, now: EpochMs): boolean {
+  const lies = onNominal(facts, request.project, { ...request, startedAt: now });
+  const before = leasesIn(facts, tier).filter((one) => lies.has(one.id) && one.priority <= request.priority);
+  const own = before.filter((one) => isOf(request.project, one));
+  return typesOf(request.units).every(
+    (type) => count(request.units, type) + totalOf(own, type) <= count(nominalOf(facts, request.project, tier), type),
+  );
+}
 
 export const inQuotaTiers = (facts: Facts, request: QuotaRequest, now: EpochMs): number[] =>
   allTiers(facts).filter((tier) => isInQuota(facts, request, tier, now));
@@ -103,7 +151,7 @@ export function borrowedBeside(facts: Facts, request: QuotaRequest, tier: number
     .filter((lease) => {
       if (lease.state === 'draining') return false;
       const asking = isOf(lease.project, request) ? { ...request, startedAt: now } : undefined;
-      return !onNominal(facts, lease.project, tier, asking).has(lease.id);
+      return !onNominal(facts, lease.project, asking).has(lease.id);
     })
     .sort(
       (a, b) =>
@@ -116,16 +164,12 @@ export function borrowedBeside(facts: Facts, request: QuotaRequest, tier: number
 
 /** Units of a type that the project has borrowed, over all tiers. */
 export function borrowedBy(facts: Facts, project: string, type: string): bigint {
-  let total = 0n;
-  for (const tier of allTiers(facts)) {
-    const lies = onNominal(facts, project, tier);
-    const own = leasesIn(facts, tier).filter((one) => isOf(project, one) && one.state !== 'draining');
-    total += totalOf(
-      own.filter(({ id }) => !lies.has(id)),
-      type,
-    );
-  }
-  return total;
+  const lies = onNominal(facts, project);
+  const own = facts.leases.filter((one) => isOf(project, one) && one.state !== 'draining');
+  return totalOf(
+    own.filter(({ id }) => !lies.has(id)),
+    type,
+  );
 }
 
 const limitOf = (limits: Readonly<Record<string, QuotaUnits>>, project: string, type: string): bigint | undefined => {
@@ -140,18 +184,21 @@ export const isWithinBorrowingLimit = (facts: Facts, request: QuotaRequest): boo
     return limit === undefined || borrowedBy(facts, request.project, type) + count(request.units, type) <= limit;
   });
 
+export const nominalOfAll = (facts: Facts, project: string, type: string): bigint =>
+  allTiers(facts).reduce((sum, tier) => sum + count(nominalOf(facts, project, tier), type), 0n);
+
 /** Rule 4: units of a type that other projects do not lend and do not use. */
 export function keptForOthers(facts: Facts, project: string, tier: number, type: string): bigint {
   let kept = 0n;
   for (const { name } of facts.config.projects) {
     const limit = limitOf(facts.config.rules.lendingLimits, name, type);
     if (limit === undefined || isOf(project, { project: name })) continue;
-    const lies = onNominal(facts, name, tier);
-    const used = totalOf(
-      leasesIn(facts, tier).filter((one) => lies.has(one.id)),
-      type,
-    );
-    const own = count(nominalOf(facts, name, tier), type) - limit - used;
+    const lies = onNominal(facts, name);
+    const lying = facts.leases.filter((one) => lies.has(one.id));
+    const here = lying.filter((one) => tierOf(facts, one) === tier);
+    const leftHere = count(nominalOf(facts, name, tier), type) - totalOf(here, type);
+    const left = nominalOfAll(facts, name, type) - totalOf(lying, type);
+    const own = (leftHere < left ? leftHere : left) - limit;
     if (own > 0n) kept += own;
   }
   return kept;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { decide } from '../../../quota/decide.js';
 import { holds } from './check.js';
-import { onNominal, tierOf } from './oracle.js';
+import { onNominal } from './oracle.js';
 import { grantsInOrder, withoutBorrowers } from './order.js';
 import { NOW, RULES, scene } from './scenes.js';
 
@@ -14,9 +14,7 @@ describe('quota SAFETY: the order of service', () => {
     holds(
       scene({ requests: 10, leases: 5, rules: YOUNG, states: ['held', 'asking', 'parked'] }),
       (drawn) => {
-        const facts = withoutBorrowers(drawn, (lease, seen) =>
-          onNominal(seen, lease.project, tierOf(seen, lease)).has(lease.id),
-        );
+        const facts = withoutBorrowers(drawn, (lease, seen) => onNominal(seen, lease.project).has(lease.id));
         const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1);
         const want = grantsInOrder(facts, NOW).toSorted(byId);
         const got = decide(facts, NOW);

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../../../domain/units.js';
 import type { Grant, QuotaLease, QuotaRequest } from '../../../quota/quota-config.js';
-import { allTiers, allowedTiers, count, fitsFree, inQuotaTiers, isOf, totalOf, typesOf } from './oracle.js';
+import { allowedTiers, count, fitsFree, homeFirst, inQuotaTiers, isOf, totalOf, typesOf } from './oracle.js';
 import type { Facts } from './oracle.js';
 
 /** A share as it is: 1/0 is more than any other. */
@@ -109,7 +109,7 @@ export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
       find(next.project.toLowerCase());
     }
   };
-  serve(facts.requests, (request) => inQuotaTiers(seen, request, now));
+  serve(facts.requests, (request) => homeFirst(seen, request, inQuotaTiers(seen, request, now), now));
   serve(facts.requests.filter(isWaiting), (request) => allowedTiers(seen, request));
   return grants;
 }
@@ -117,8 +117,6 @@ export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
 /** The pool with only those of its leases that lie on nominal quota and cannot be displaced: the best priority, not draining. */
 export function withoutBorrowers(facts: Facts, isOnNominal: (lease: QuotaLease, seen: Facts) => boolean): Facts {
   const firm = facts.leases.map((lease): QuotaLease => ({ ...lease, priority: 1 }));
-  return allTiers(facts).reduce<Facts>(
-    (seen) => ({ ...seen, leases: seen.leases.filter((lease) => isOnNominal(lease, seen)) }),
-    { ...facts, leases: firm },
-  );
+  const seen = { ...facts, leases: firm };
+  return { ...seen, leases: firm.filter((lease) => isOnNominal(lease, seen)) };
 }

@@ -62,7 +62,7 @@ const STATES: readonly LeaseState[] = ['held', 'held', 'held', 'asking', 'draini
 
 /** A pool in any state that it could be in, and many that it could not: more leased than there is, say. */
 export function scene(options: SceneOptions): fc.Arbitrary<Facts> {
-  const { rules = RULES, states = STATES, tiers = 2 } = options;
+  const { rules = RULES, states = STATES, tiers = 3 } = options;
   // Who names no zones never cools down.
   const asked = options.withCoolDowns ? zones : fc.constant(undefined);
   const request = fc.record(
@@ -84,7 +84,7 @@ export function scene(options: SceneOptions): fc.Arbitrary<Facts> {
   return fc
     .record({
       tiers: fc.array(tierUnits, { minLength: 1, maxLength: tiers }),
-      pricings: fc.tuple(pricing, pricing),
+      pricings: fc.tuple(pricing, pricing, pricing),
       shares: fc.tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 2 })),
       requests: fc.array(request, { minLength: 1, maxLength: options.requests }),
       leases: fc.array(lease, { maxLength: options.leases ?? 7 }),
@@ -93,7 +93,7 @@ export function scene(options: SceneOptions): fc.Arbitrary<Facts> {
         maxLength: 4,
         selector: ({ type, tier, zone }) => `${type} ${tier} ${zone}`,
       }),
-      reserved: fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 1 }), fc.integer({ min: 500, max: NOW - 1 })),
+      reserved: fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 2 }), fc.integer({ min: 500, max: NOW - 1 })),
     })
     .map((drawn): Facts => {
       const requests = drawn.requests.map((each, index) => named<QuotaRequest>(each, idOf(`r${index}`)));
@@ -136,7 +136,7 @@ const limits = fc.dictionary(
 const coolDown: fc.Arbitrary<CoolDown> = fc.record(
   {
     type: fc.constantFrom('v4', 'v6e'),
-    tier: fc.nat({ max: 1 }),
+    tier: fc.nat({ max: 2 }),
     zone: fc.constantFrom(...ZONES),
     failures: fc.integer({ min: 1, max: 4 }),
     until: fc.integer({ min: NOW - 200, max: NOW + 400 }),

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Pricing } from '../../../domain/slice.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { decide } from '../../../quota/decide.js';
 import { DEFAULT_RULES } from '../../../quota/quota-config.js';
@@ -47,6 +48,16 @@ export interface TraceOptions {
   readonly withDeadZone?: boolean;
 }
 
+const pricing = fc.constantFrom<(Pricing | undefined)[]>(undefined, undefined, undefined, 'spot', 'reserved');
+/** What tiers are bought as: seldom anything, so that most gangs may go anywhere. */
+const pricings = fc.oneof(
+  { weight: 2, arbitrary: fc.constant([]) },
+  {
+    weight: 1,
+    arbitrary: fc.array(fc.constantFrom<(Pricing | undefined)[]>(undefined, 'spot', 'reserved'), { maxLength: 3 }),
+  },
+);
+
 const minutes = (min: number, max: number): fc.Arbitrary<number> =>
   fc.integer({ min, max }).map((each) => each * MINUTE);
 
@@ -65,9 +76,11 @@ export function trace({ jobs = 14, isEndless, withBlows, withDeadZone }: TraceOp
     ),
     workMs: minutes(1, 90),
     zones,
+    pricing,
   });
   const drawn = fc.record({
-    tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 2 }),
+    tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 3 }),
+    pricings,
     shares: fc.tuple(fc.constantFrom(0, 4, 5, 8), fc.constantFrom(0, 4, 8), fc.constantFrom(0, 2)),
     world: fc.record({ graceMs: minutes(0, 5), drainMs: minutes(0, 5), chipsMs: minutes(0, 6) }),
     jobs: fc.array(job, { minLength: 2, maxLength: jobs }),
@@ -79,7 +92,12 @@ export function trace({ jobs = 14, isEndless, withBlows, withDeadZone }: TraceOp
 /** Gangs of best effort, so many that one reservation follows the other, and small demand in quota beside them. */
 export function rowOfGangs(): fc.Arbitrary<Trace> {
   const [mostGangs, mostSmall] = [14, 14];
-  const dull = { user: fc.constantFrom('u', 'v'), priority: fc.integer({ min: 1, max: 5 }), zones: fc.constant(['z']) };
+  const dull = {
+    user: fc.constantFrom('u', 'v'),
+    priority: fc.integer({ min: 1, max: 5 }),
+    zones: fc.constant(['z']),
+    pricing,
+  };
   const gang = fc.record({
     ...dull,
     project: fc.constantFrom('none', 'c', 'a', 'b'),
@@ -96,7 +114,8 @@ export function rowOfGangs(): fc.Arbitrary<Trace> {
   });
   return fc
     .record({
-      tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 2 }),
+      tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 3 }),
+      pricings,
       shares: fc.tuple(fc.constantFrom(3, 4, 5, 8), fc.constantFrom(2, 4, 8), fc.constant(0)),
       world: fc.record({ graceMs: minutes(0, 5), drainMs: minutes(0, 5), chipsMs: minutes(0, 15) }),
       gangs: fc.array(gang, { minLength: 3, maxLength: mostGangs }),
@@ -128,19 +147,21 @@ const blowsOn = (jobs: number, most: number): fc.Arbitrary<DrawnBlow[]> =>
 /** Times since START, jobs by their number. */
 interface Drawn {
   readonly tiers: readonly number[];
+  readonly pricings: readonly (Pricing | undefined)[];
   readonly shares: readonly number[];
   readonly world: Trace['world'];
-  readonly jobs: readonly Omit<SimulatedJob, 'id'>[];
+  readonly jobs: readonly (Omit<SimulatedJob, 'id' | 'pricing'> & { readonly pricing: Pricing | undefined })[];
   readonly blows: readonly DrawnBlow[];
 }
 
 function traceOf(drawn: Drawn, isEndless: boolean): Trace {
   const tiers = drawn.tiers.map((v4) => ({ v4, v6e: 8 }));
   return {
-    config: { kind: 'limited', tiers, projects: projectsOf(tiers, drawn.shares), rules: RULES },
+    config: { kind: 'limited', tiers, projects: projectsOf(tiers, drawn.shares), rules: rulesOf(drawn.pricings) },
     world: drawn.world,
-    jobs: drawn.jobs.map(({ workMs, submitAt, ...each }, index) => ({
+    jobs: drawn.jobs.map(({ workMs, submitAt, pricing: named, ...each }, index) => ({
       ...each,
+      ...(named !== undefined && { pricing: named }),
       id: `j${index}`,
       submitAt: START + submitAt,
       ...(!isEndless && { workMs }),
@@ -148,6 +169,11 @@ function traceOf(drawn: Drawn, isEndless: boolean): Trace {
     blows: drawn.blows.map((each) => ({ ...each, job: `j${each.job}`, at: START + each.at })),
   };
 }
+
+const rulesOf = (bought: Drawn['pricings']): PoolRules => ({
+  ...RULES,
+  tiers: bought.map((each) => (each === undefined ? {} : { pricing: each })),
+});
 
 /** In 16 of the pool: 8 + 8 + 0 at most. */
 function projectsOf(tiers: LimitedQuota['tiers'], shares: readonly number[]): LimitedQuota['projects'] {
@@ -184,8 +210,12 @@ export function simulationOf({ config, world, jobs, blows }: Trace): Simulation 
 }
 
 /** Whether some place of the pool and every zone could give it its chips: a simulated lease asks in one zone and stays. */
-export function canEverRun({ config }: Trace, { units, zones = [] }: SimulatedJob): boolean {
-  const fits = config.tiers.some((tier) => typesOf(units).every((type) => count(units, type) <= count(tier, type)));
+export function canEverRun({ config }: Trace, { units, pricing: named, zones = [] }: SimulatedJob): boolean {
+  const fits = config.tiers.some((tier, index) => {
+    const bought = config.rules.tiers[index]?.pricing;
+    const serves = bought === undefined || named === undefined || bought === named;
+    return serves && typesOf(units).every((type) => count(units, type) <= count(tier, type));
+  });
   return fits && zones.every((zone) => zone !== DEAD_ZONE);
 }
 

@@ -1,0 +1,185 @@
+import type { EpochMs } from '../../domain/units.js';
+import { inQuotaOrder } from '../nominal-quota.js';
+import type { QuotaLease } from '../quota-config.js';
+import { type Nominal, NominalLeft } from './nominal-left.js';
+import { addShape } from './room.js';
+import type { Shape } from './shapes.js';
+
+/** What counts against a nominal quota: a lease or, if `lease` is absent, a request that got units in this pass. */
+export interface Workload {
+  readonly id: string;
+  readonly priority: number;
+  readonly startedAt: EpochMs;
+  readonly shape: Shape;
+  /** Where its units are. */
+  readonly tier: number;
+  readonly lease?: QuotaLease;
+}
+
+/** @param tiers that the pool has: a lease of one that it no longer has lies in the last */
+export function workloadOf(lease: QuotaLease, shape: Shape, tiers: number): Workload {
+  const { id, priority, startedAt } = lease;
+  return { id, priority, startedAt, shape, tier: Math.min(lease.tier, tiers - 1), lease };
+}
+
+/** What the workloads of one quota use (rule 3). */
+export interface NominalUsage {
+  /** Workloads that did not fit whole on what earlier ones left. They use none of the nominal quota. */
+  readonly borrowing: Workload[];
+  /** Units of the nominal quota in use, by type. */
+  readonly used: number[];
+  /** The same by tier in which the workloads are, whatever the project has there. Empty if there is one tier. */
+  readonly usedIn: number[][];
+  /** Units of borrowing workloads, by type. */
+  readonly borrowedUnits: number[];
+}
+
+/** What is used by workloads that count before a request. */
+interface Before {
+  readonly left: NominalLeft;
+  readonly usedIn: number[][];
+}
+
+/**
+ * One project's nominal quota, of all tiers together, and the workloads that count against it in the order (priority, start,
+ * id). A request that starts now comes after all others of its priority. Placed by id among those of the same millisecond, it
+ * could push one of them out.
+ */
+export class ProjectQuota {
+  readonly nominal: Nominal;
+  readonly #workloads: Workload[];
+  /** By priority, for a request of that priority. Computed on demand, updated by each grant. */
+  readonly #before = new Map<number, Before>();
+  #usage: NominalUsage | undefined;
+  /** Targets of this pass. They were borrowing, so removing them changes nothing for other workloads. */
+  readonly #removed = new Set<Workload>();
+  readonly hasLeases: boolean;
+
+  constructor(nominal: Nominal, workloads: readonly Workload[]) {
+    this.nominal = nominal;
+    this.#workloads = workloads.toSorted(inQuotaOrder);
+    this.hasLeases = workloads.length > 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.#workloads.length === 0;
+  }
+
+  nominalOf(type: number): number {
+    return this.nominal.whole[type] ?? 0;
+  }
+
+  /** Whether a request would be within nominal quota, in every type, if it started now. */
+  fits(shape: Shape, priority: number): boolean {
+    return this.#of(priority).left.fits(shape);
+  }
+
+  /** What is left for a request of this priority. */
+  leftFor(priority: number): NominalLeft {
+    return this.#of(priority).left;
+  }
+
+  /** Units within nominal quota in one tier of workloads that count before a request of this priority. */
+  usedBefore(priority: number, tier: number): readonly number[] {
+    return this.#of(priority).usedIn[tier] ?? [];
+  }
+
+  /**
+   * Counts a request that starts now, or as soon as its chips are free.
+   * @returns whether others may be pushed out; else what they use is as before
+   */
+  add(workload: Workload): boolean {
+    const { priority, shape, tier } = workload;
+    const isLast = this.#insert(workload);
+    const before = this.#of(priority);
+    if (!before.left.fits(shape)) {
+      // It borrows: workloads after it are not affected.
+      this.#usage?.borrowing.push(workload);
+      if (this.#usage !== undefined) addShape(this.#usage.borrowedUnits, shape);
+      return false;
+    }
+    for (const other of this.#before.keys()) if (other > priority) this.#before.delete(other);
+    before.left.count(shape);
+    addUsed(before.usedIn, tier, shape);
+    if (isLast && this.#usage !== undefined) {
+      addShape(this.#usage.used, shape);
+      addUsed(this.#usage.usedIn, tier, shape);
+    } else this.#usage = undefined;
+    return !isLast;
+  }
+
+  /** Inserts it after all others of its priority. @returns whether it is the last of all */
+  #insert(workload: Workload): boolean {
+    let place = this.#workloads.length;
+    while (place > 0 && (this.#workloads[place - 1]?.priority ?? 0) > workload.priority) place -= 1;
+    if (place < this.#workloads.length) {
+      this.#workloads.splice(place, 0, workload);
+      return false;
+    }
+    this.#workloads.push(workload);
+    return true;
+  }
+
+  /** Removes a borrowing lease that became a target. */
+  remove(workload: Workload): void {
+    this.#removed.add(workload);
+    if (this.#usage !== undefined) addShape(this.#usage.borrowedUnits, workload.shape, -1);
+  }
+
+  usage(): NominalUsage {
+    return (this.#usage ??= this.#count());
+  }
+
+  /** The usage if a request of this shape started now; its own units are in no tier yet. */
+  usageWith(shape: Shape, priority: number): NominalUsage {
+    return this.#count(shape, priority);
+  }
+
+  #count(shape?: Shape, priority = 0): NominalUsage {
+    const left = new NominalLeft(this.nominal);
+    const borrowing: Workload[] = [];
+    const borrowedUnits = this.nominal.whole.map(() => 0);
+    const usedIn = this.#noUnits();
+    let isPending = shape !== undefined;
+    for (const workload of this.#workloads) {
+      if (isPending && shape !== undefined && workload.priority > priority) {
+        left.count(shape);
+        isPending = false;
+      }
+      if (this.#removed.has(workload)) continue;
+      if (left.fits(workload.shape)) {
+        left.count(workload.shape);
+        addUsed(usedIn, workload.tier, workload.shape);
+      } else {
+        borrowing.push(workload);
+        addShape(borrowedUnits, workload.shape);
+      }
+    }
+    const used = this.nominal.whole.map((units, type) => units - left.whole(type));
+    return { borrowing, used, usedIn, borrowedUnits };
+  }
+
+  #of(priority: number): Before {
+    const known = this.#before.get(priority);
+    if (known !== undefined) return known;
+    const before = { left: new NominalLeft(this.nominal), usedIn: this.#noUnits() };
+    for (const workload of this.#workloads) {
+      if (workload.priority > priority) break;
+      if (this.#removed.has(workload) || !before.left.fits(workload.shape)) continue;
+      before.left.count(workload.shape);
+      addUsed(before.usedIn, workload.tier, workload.shape);
+    }
+    this.#before.set(priority, before);
+    return before;
+  }
+
+  #noUnits(): number[][] {
+    if (this.nominal.tiers < 2) return [];
+    return Array.from({ length: this.nominal.tiers }, () => this.nominal.whole.map(() => 0));
+  }
+}
+
+function addUsed(usedIn: readonly number[][], tier: number, shape: Shape): void {
+  const used = usedIn[tier];
+  if (used !== undefined) addShape(used, shape);
+}
