@@ -72,4 +72,28 @@ describe('what the slice of one host costs in API calls', function () {
         [],
       );
     });
+
+  it('is nothing of its own while many are being deleted: a listing tells all of them', async () => {
+    const plans = Array.from({ length: 20 }, (_, at) =>
+      slicePlan(`many-${at}`, 'tpu-vm', { accelerator: 'v5litepod-8' }),
+    );
+    await Promise.all(plans.map((plan) => machines.create(plan)));
+    await Promise.all(plans.map((plan) => ready(plan)));
+    await cloud.admin('hold', { state: 'DELETING', nameMatches: 'many' });
+    const seq = (await cloud.journal()).at(-1)?.seq;
+    const ends = plans.map((plan) => gone(plan));
+    const counts = async (): Promise<{ listed: number; byName: number }> => {
+      const methods = (await cloud.journal(seq)).map(({ details }) => String(details['method']));
+      const listed = methods.filter((method) => method === 'ListNodes').length;
+      return { listed, byName: methods.filter((method) => method.startsWith('Get')).length };
+    };
+    // Two looks by name each: before the removal, and after it.
+    await until('all look together', async () => (await counts()).byName >= 2 * plans.length);
+    const before = await counts();
+    await until('they looked three times more', async () => (await counts()).listed >= before.listed + 3);
+    const { byName } = await counts();
+    await cloud.admin('release', {});
+    await Promise.all(ends);
+    assert.ok(byName <= 3 * plans.length, `${byName} looks by name of ${plans.length}`);
+  });
 });
