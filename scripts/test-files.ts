@@ -48,6 +48,8 @@ const LIVE: Suite = {
     'test/end-to-end/job-life.live.test.ts',
     'test/end-to-end/remote-build.live.test.ts',
     'test/long/jobs/lost-worker.test.ts',
+    'test/conformance/machines.live.test.ts',
+    'test/end-to-end/tiers.live.test.ts',
     'test/long/contract-examples.test.ts',
   ],
 };
