@@ -66,7 +66,9 @@ function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemptio
 function withoutAsking(input: PassInput, back: readonly Preemption[], { state }: DecisionPass): PassInput {
   const { leases, memory, now } = input;
   const ids = new Set(back.map(({ id }) => id));
-  const failed = leases.filter(({ id }) => ids.has(id));
+  // A tier that the pool no longer has counts as the last.
+  const last = input.config.tiers.length - 1;
+  const failed = leases.flatMap((lease) => (ids.has(lease.id) ? [{ ...lease, tier: Math.min(lease.tier, last) }] : []));
   const isTierChange = back.some(({ cause }) => cause === 'tier');
   const cool = isTierChange ? coolWhileOthersAreTried(failed, state) : { failed, rules: state.rules };
   const remembered = rememberedCoolDowns(memory, state.rules, now);

@@ -14,15 +14,15 @@ alreadyexists also alsoput alt alternatively altname altnames always amazonaws a
 anchor anchors and anew annotate annotations announce announces anonymous another answer answered answerlost answers any
 anybody anyof anything anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey
 apikeyfile apirefusal apiresourcelist apis apiversion apiversions app apparmorprofile append application applied
-appliedby applier apply applyfiles applymodules apps apt architecture archive archived are aretakenback arg args
-argument arguments argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby asker
-asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic
-attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
-auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
-authmethods authoptions authority authorization authorize authorized authorizedkeys authprovider authtaglength
-autocreatesubnetworks autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler
-autoscaleroptions available await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back
-backenderror background backoff backoffcoefficient backofflimit backofflimitexceeded backs backslash bad bad_alias
+appliedby applier apply applyfiles applymodules apps apt architecture archive archived are aretakenback aretakentogether
+arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby
+askedin asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at
+atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes
+audience audit audited auditline australia auth authclient authenticated authentication authenticationrequired autherror
+authhandler authmethods authoptions authority authorization authorize authorized authorizedkeys authprovider
+authtaglength autocreatesubnetworks autodelete automatic automaticrestart automountserviceaccounttoken autopaginate
+autoscaler autoscaleroptions available await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200
+back backenderror background backoff backoffcoefficient backofflimit backofflimitexceeded backs backslash bad bad_alias
 bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken
 balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch bcd be bear bearer became
 becameready because become becomes been before began begin beginning beginparts beginresumable begins begun behind being
@@ -60,113 +60,114 @@ containercreating containerimage containers containersnotready containersready c
 contains content contentdisposition contentencoding contenthash contentid contentlanguage contents contenttype
 contenturl context contexts continue continues contract contradictory control controller conv converter cookie cool
 cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy copyto core cores
-coreutils cost costs could couldn count counted counter counts cp cpu cpuplatform cpus crd create createbucket
+coreutils cost costs could couldn count counted counter counts covers cp cpu cpuplatform cpus crd create createbucket
 createbuild createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems
 createslice createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile
-critical crlsign cron cross crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
+critical crlsign cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
 customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dashboard dashes data
 data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded deadlineexceeded
 deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys decrypted deep
 deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define defining definition
 definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteoperation deleteoptions
 deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
-deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver deliveries demand demands denied
-deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference descendants
-describe description descriptor destination destroyonreturn detached detail details dev devconsole developer developers
-device devicename devices devstorage df did didn die died differ different diffie digest digit digitalsignature digits
-dimensions dir direction directly directory dirname dirs disable disabled disabledservices discard discovery disk
-disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname disposition disrupted disruption
-disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs
-document does doesn dollars domain done dot dots dotted double doubled down download downloads downloadurl downs dpkg
-draft drain drained draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding
-dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier
-early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee
-eexist effect effectivelimit effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element
-elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
-enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
-enametoolong encode encodecommonattributes encoding encountered encrypted encryptedwith encryption end ended endedat
-endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endstext endtime enetunreach enforce
-enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered entity entitytoolarge entries entry enum
-enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs enxio
-eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
-error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev
-eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything evicting eviction
-evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude exec executable
-executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired
-expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
-extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
-extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition
-failedscheduling failing failjob fails failure failures failuretarget failurethreshold fallbacktologsonerror fallen
-false falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff
-fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb
-filename files fill filldisk fills filter filters final finalizers finally find findbuild findmnt finds findstrays
-findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
-firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
-flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
-followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
-foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
-forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
-fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype ft fulfill fulfilled full fulldisk fully
-function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave
-gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
-gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
-generationnotmatch generations get getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile
-getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource getruntimeversion gets
-getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github gitignore gitlab
-gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global globally globoff
-globs globstar gnu go goes going gone good goog google google_application_credentials google_auth_token_for_testing
-google_cloud_project google_project google_projects googleapis googlecallfailed googleproject got goversion gpg gpu
-gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket
-grantedonserviceaccount grants graphics greater greatest grep group grouped groupname groups groupversion grown grows
-grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guards guest
-guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had
-half handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans
-happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork
-hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing
-hasverifiedpools have head header headerfile headers headgroupspec health healthdescription healthy heap hear heard
-heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here
-heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu
-higher highest highgpu highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home
-homeof hook hooked hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey
-hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent
-hostunfit hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode
-httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id idea
-idempotency idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
-idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ig ignore ignorebom ignored ignores illegal
-image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib importsshpublickey
-impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming incompatible incompletems
-increase indent indentation indented index indexed indexes info inforce infrastructure ingress inherited init initial
-initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
-inline inner inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
-inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
-installer installing instance instance_type instanceadmin instanceaggregatedlist instancelist instances
-instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
-internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid
-invalid_argument invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
-invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive
-isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied isattended isbeingmade isbeside isbetweenhosts
-isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting isdisabled isdone isdraining isdue isended isending
-isendunknown isenforced isfinal isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot
-isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown
-islasting islate isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced
-isneveraccepted isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial
-ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
-isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby
-issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable isterminal
-isthere istogo istold isunconfirmed isurgent isverified isversioned iswarned iswhole iswholeonly iswide isworkflowopen
-iswrong iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc
-jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
-jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
-jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver delivered deliveries deliveroutputs demand
+demands denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
+descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
+developers device devicename devices devstorage df did didn die died differ different diffie digest digit
+digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
+discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
+disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
+dockerconfigjson dockerfile docs document does doesn dollars domain done dot dots dotted double doubled down download
+downloads downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri driver drm
+drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each
+eaddrinuse eai eai_again earlier early east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset
+ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort egress
+ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere email email_verified emails emfile empty
+empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling
+enableparalleldownloads enableservicelinks enametoolong encode encodecommonattributes encoding encountered encrypted
+encryptedwith encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints
+ends endstext endtime enetunreach enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter entered
+entity entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type env_vars environ environment
+environmentof environments envs enxio eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error
+error_description error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag
+etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms
+everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact exactly example exceeded
+exceeds except excess exchange exclude exec executable executionstatus exhausted exist existing exists exit exitcode
+exited exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat explain
+explained explanation export expression expressions extensions external external_ips externalip externalips externalname
+extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition
+failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
+failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue falseyes family far fast fastify fatal fault
+faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file
+file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers
+finally find findbuild findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall
+firewalllist firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat
+flags flatnamespace flavor fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput
+followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
+foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
+formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
+frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
+ft fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap
+garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
+gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
+generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken getconf
+geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject
+getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret
+gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving
+gke glob global globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
+google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
+googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
+granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater greatest grep group grouped groupname
+groups groupversion grown grows grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed
+guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz
+gzip h100 h200 had half hand handed handedover handing handle handleprotocols handler handlers handshake
+handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher
+hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin
+hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec health
+healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms
+heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding
+hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
+holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
+hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
+hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
+http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem
+iam iamconfiguration icmp id idea idempotency idempotencystrategy ident identities identity identityfile identitykeys
+idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ig
+ignore ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented
+implicit import importlib importsshpublickey impossible in in_use_addresses inactivefrom inbox include
+includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index indexed indexes
+info inforce infrastructure ingress inherited init initial initialinterval initialization initialized initializeparams
+initializing initiatemultipartuploadresult initiator initpid inline inner inotify input input_bytes inputbytes inputs
+inputsha256 inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed inspection
+inspectslice install installation installations installed installer installing instance instance_type instanceadmin
+instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient int integer interface
+interleaved internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
+interruptions interrupts into inturn inuse invalid invalid_argument invalidargument invalidimagename invalidinput
+invalidjob invalidparameter invalidpart invalidrange invalidvalue inventory involvedobject io iommu ip ipaddress ipc
+ipcidrrange ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone
+isapplied isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete
+isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfolder isforanybody
+isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete
+isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral
+islosttail ismaintained ismeantaskey ismisnumbered isn isnamespaced isneveraccepted isnew isolation isopaque isopen
+isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued
+isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced
+isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting
+isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal isthere istogo istold
+isunconfirmed isurgent isverified isversioned iswarned iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it
+items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job
+jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
+jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
+jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
 jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
 jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
 jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
 jwt k8s kb keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten
-kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill
-killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube kubeconfig
-kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
-labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
+keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib
+kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known knows knowsray kube
+kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint
+labels labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
 lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastprobetime lastproblem
 lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1 launch lavor
 layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer
@@ -214,24 +215,24 @@ notjson notletin notmetageneration notmodified notrunc notserved noun noupload n
 nshow nsilent nspeed nt nth nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices number
 numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken object
 object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
-objectviewer observation observe oc occurred oci octet odd of off offat offered offline offset ofkey oflag ofnode often
-ok old oldbytes older oldest on onalone oncall once onchange onclose ondemand one oneof ones onexchange onfailure
+objectviewer observation observe oc occurred oci octet odd of off offat offer offered offline offset ofkey oflag ofnode
+often ok old oldbytes older oldest on onalone oncall once onchange onclose ondemand one oneof ones onexchange onfailure
 onfiles ongoing onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep
 onunknownkey oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens
 openshift openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype
 operator operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy
-origin orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertype otheruserof
-otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
-output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
-owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
-pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parse parseas
-parseerror parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw passwd password past
-paste pat patch path pathname paths patience patiencems patient pattern patternproperties patterns pause paused pausems
-payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
+origin orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers othertype
+otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange
+outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own
+ownaccount owned owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages
+pagesize pagetoken pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents
+parked parse parseas parseerror parser part partial partialobjectmetadata partnumber parts pass passed passphrase passw
+passwd password past paste pat patch path pathname paths patience patiencems patient pattern patternproperties patterns
+pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
 performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permessagedeflate permission
 permission_denied permissiondenied permissions permit permitted persistent persistentvolumeclaim persistentvolumeclaims
 persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank pet_nproc_per_node phase phasesince pi pid pids
-pieces pin pino pins pip pipe pipefail pipes pk place placed placeof placeofbucket places placetext plain plan
+piece pieces pin pino pins pip pipe pipefail pipes pk place placed placeof placeofbucket places placetext plain plan
 plandetails planform plannedgrant plannedpreemption plannedwait plans plantext platform plausible please plural po pod
 podcompleted podexecoptions podfailed podfailurepolicy podinitializing podip podips podlabel
 podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled podslice poduid point
@@ -250,42 +251,42 @@ properties propertynames protected protection proto protobuf protobufjs protocol
 providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy
 proxycommand prune ps pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish
 published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed
-pushsecret put putaside putat putfile putpart puts pvc py pycache pypi pytest python python3 qefc qie qosclass qs qsxf
-qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
-queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
-quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions
-quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random
-range ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
-raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
-readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
-readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
-reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
-reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
-recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
-refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
-region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
-rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
-rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
-rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
-remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes rename render renderd renew renewed renumbered repair repairing repairingms repeat
-repeatable repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication
-reply repo report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize
-requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge
-requestfacts requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext
-requeue requeued require require_project required requirement requirements requirements_file requirementsfile
-requireoslogin requireproject requires requireshieldedvm reservation reservation_bound reservationaffinity
-reservationbound reservationname reservations reserved reset resetqueuedresource resolv resolve resolved resolves
-resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo resourcelocations
-resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype resourceversion response
-responsedeserialize responseserialize responsestream responsetype rest restart restart_on restartcount restarted
-restarting restarton restartpolicy restarts restate restendpoint restore restored restport resturl result results
-resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms retentionperiod
-retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision revocation
-revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights
-rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless
-roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
-runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstatus runtime
+pushsecret put putaside putat putcontents putfile putpart puts pvc py pycache pypi pytest python python3 qefc qie
+qosclass qs qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid
+queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota
+quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan
+quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise
+raises ran random range ranges rank rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned
+rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable
+readbook reader readers readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink
+readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons
+reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently
+reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect record recordattempt recorded
+recordoutcome records recover recovery recreate recursive recycleaddresses recycledip redirection redone ref reference
+references refers refform refin refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages
+refuses refusessh regard regex region regionquotas regions registry regrants regular rehearsal rehearsal_apt
+rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node
+rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm
+rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected rejectunauthorized related relationships relative
+release released releases relogin remainder remainingcputime remainingitemcount remedy remembers remote remote_user
+remoteaddress remoteport remoteuser removal remove removed removes rename render renderd renew renewed renumbered repair
+repairing repairingms repeat repeatable repeated repeating repeats repetitions replace replaced replaces replica
+replicas replicatedjobs replication reply repo report reported reportingcomponent reportinginstance reports repos
+repository request requestdeserialize requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts
+requestedsetup requestentitytoolarge requestfacts requestid requestms requests requests_per_job requestserialize
+requestsperjob requeststream requesttext requeue requeued require require_project required requirement requirements
+requirements_file requirementsfile requireoslogin requireproject requires requireshieldedvm reservation
+reservation_bound reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource
+resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid
+resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext
+resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart
+restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored
+restport resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds
+retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev
+revision revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc
+rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root
+rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup
+runasuser runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstatus runtime
 runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save
 saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler schedulername
 scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
@@ -317,61 +318,60 @@ startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir stat
 staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop
 stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host
 storageclass storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused
-stores storeunavailable storeurl storing story str stream streams stricthostkeychecking stride string stty stuck
+stores storeunavailable storeurl storing story str stream streams strict stricthostkeychecking stride string stty stuck
 stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
 submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
 subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully such
 sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported
-surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata suspendingms svc swappiness
-sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systemevent systems
-t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint taints take taken takes
-takesatomic takespublickey taking tar target targetid targetlink targets targettags task taskattempts taskqueue tasks tb
-tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores
-tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating terminatingorfailed termination
-terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse
-testpermissions text texts tf tfevents th than that thaw the their theirs them themselves then there these they thin
-thing this those though three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted
-timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp
-timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome
-todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
-tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
-tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch topayload topology total
-total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key
-tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace
-tracking traffic trailing train trainer transient trap tree tried tries trouble true trust trusted trustkeyerror trusts
-trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type
-type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu
-ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
-unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable
-undeletablems undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain
-unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit
-unithours units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime
-unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
-unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved
-unschedulable unscheduled unseen unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
-unterminated until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten up
-upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
-upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
-urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user
-user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8
-util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration
-validaftertime validate validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds
-validuntiltime value values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof
-verdicts verified verify versinfo version versioning versions very vfio view viewer views violated violations visibility
-visible vision visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited
-waitedms waiter waiters waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs
-waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow
-wandb want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched
-watches way ways wc we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2
-west3 west4 west6 west8 west9 wget what whatever when whenever where whether which whichever while white who whoami
-whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes withignored within
-withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs
-workerids workerindex workernumber workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
-workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools working workingdir works
-world_size worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl
-wrongurlforupload wrote ws wsl www x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf
-xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie
-zonal zone zonebackoffmaxms zonebackoffms zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(
-    /\s/,
-  ),
+sure surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata suspendingms svc
+swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd
+systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint taints take
+taken takes takesatomic takespublickey taking talk tar target targetid targetlink targets targettags task taskattempts
+taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template temporal temporalio
+temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated terminating
+terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test testiampermissions
+testiampermissionsresponse testpermissions text texts tf tfevents th than that thaw the their theirs them themselves
+then there these they thin thing this those though three through throwifnoentry ti tib tick tier tiers till time
+timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds
+timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile
+tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri token_url tokenfile
+tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare
+tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch
+topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu7x
+tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
+tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried tries
+trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel
+turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof
+ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil
+unasked unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed uncorrectable
+uncountedterminatedpods undecoded undefined undeletable undeletablems undeletableuntil under undergo underoslogin
+underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy unheard unhiding
+uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe universedomain unknown
+unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike unlimited unlisted
+unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreachables
+unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable unscheduled unseen unsent unset
+unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted
+unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated
+updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads
+uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage
+usageerror usdperhour use use_spot useauthwithcustomendpoint used usedin useinotify user user1 user_id userinfo userip
+userjobs userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4
+v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until validafterduration validaftertime validate
+validatestatus validator validfrom validinterval validuntil validuntilduration validuntilseconds validuntiltime value
+values valuetype vanish var variable variables vars vcpus vendor venv verb verbs verdict verdictof verdicts verified
+verify versinfo version versioning versions very vfio view viewer views violated violations visibility visible vision
+visiting visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms waiter
+waiters waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms
+waitoperation waits waitseconds waitsfor waitsforcount waitsuntil wake wakes wall wallat wallnow wandb want wanted
+wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we
+web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2 west3 west4 west6 west8
+west9 wget what whatever when whenever where whether which whichever while white who whoami whoever whole whom whose why
+width will window windowms winners wire with withdrawals withfiletypes withignored within without woken wokenpools word
+words work work_dir workdir worker worker_id worker_num workergroupspecs workerids workerindex workernumber workers
+workflow workflowexecutiontimeout workflowid workflowidconflictpolicy workflowidreusepolicy workflows workflowservice
+workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
+writehistory writer writes written wrong wrongsignature wrongtiers wronguploadurl wrongurlforupload wrote ws wsl www x1
+x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml
+yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms
+zoneoperations zonepatiencems zonepatiencepreemptedms zones zonetry zx`.split(/\s/),
 );

@@ -31,6 +31,13 @@ describe('quota: rule 11, a lease that gets no chips comes back', () => {
       leases: [{ ...asks, project: 'own' }],
       preemptions: ['asks for next (asking)'],
     },
+    'of a tier that the pool no longer has, in the last': {
+      config: pool(v4(8)),
+      requests: [request('next', v4(8), { zones: ['wet'] })],
+      leases: [{ ...asks, tier: 7 }],
+      preemptions: ['asks for next (asking)'],
+      after: { coolDowns: [coolDown(1, 15)] },
+    },
     'not while nobody waits': { config: pool(v4(8)), requests: [], leases: [asks], after: { coolDowns: [] } },
     'not for one who starts without its chips': {
       config: pool(v4(16)),
