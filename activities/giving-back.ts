@@ -2,6 +2,7 @@ import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@tempor
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
 import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
+import type { Condition } from '../domain/slice.js';
 import { wholeTimings } from '../domain/timings.js';
 import { messageOf } from './failures.js';
 
@@ -57,7 +58,7 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
 
 const BEAT_MS = 10_000;
 
-/** Before the first look after the removal, which is by name: a deletion that is quick costs no listing, and waits for none. */
+/** Before the first look after the removal. It and the next one are by name: a quick deletion costs no listing, and waits for none. */
 const FIRST_PAUSE_MS = 300;
 
 /** Up to this pause between two looks, the next one is not to wait for a quiet zone's listing. */
@@ -98,30 +99,13 @@ class Deletion {
     this.#tell = tell;
   }
 
-  /**
-   * A hundred deletions look once together: by the zone's listing, which says that a slice is still there. What it lacks, or what it
-   * cannot tell, is looked for by name.
-   * @param afterMs pause since the last look; doubles with each
-   */
+  /** @param afterMs pause since the last look; doubles with each */
   async look(afterMs: number): Promise<Seen> {
     const { ref, owner } = this.#input;
     const claim = { ref, ownership: owner };
-    if (afterMs <= 2 * FIRST_PAUSE_MS) return this.#lookByName(claim);
-    const isUrgent = afterMs <= URGENT_PAUSE_MS;
-    const signal = cancellationSignal();
-    const listed = await this.#machines.watch(claim, { isUrgent, signal }).catch(() => undefined);
-    signal.throwIfAborted();
-    if (listed?.kind === 'deleting') {
-      this.#last = { answer: 'it is being deleted' };
-      return 'deleting';
-    }
-    return this.#lookByName(claim);
-  }
-
-  async #lookByName(claim: Parameters<Machines['observe']>[0]): Promise<Seen> {
-    const { ref } = claim;
+    const listed = await this.#listed(claim, afterMs);
     try {
-      const seen = await this.#machines.observe(claim);
+      const seen = listed ?? (await this.#machines.observe(claim));
       if (seen.kind === 'deleting') this.#last = { answer: 'it is being deleted' };
       if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
       return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
@@ -132,6 +116,19 @@ class Deletion {
       this.#last = { answer: messageOf(error), ...(isFinal && { isFinal }) };
       return isFinal ? 'refused' : 'unknown';
     }
+  }
+
+  /**
+   * A hundred deletions look once together: by the zone's listing, which says that a slice is still being deleted. Undefined: it does
+   * not say so, and the slice is looked for by name.
+   */
+  async #listed(claim: Parameters<Machines['watch']>[0], afterMs: number): Promise<Condition | undefined> {
+    if (afterMs <= 2 * FIRST_PAUSE_MS) return undefined;
+    const signal = cancellationSignal();
+    const isUrgent = afterMs <= URGENT_PAUSE_MS;
+    const listed = await this.#machines.watch(claim, { isUrgent, signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    return listed?.kind === 'deleting' ? listed : undefined;
   }
 
   /** Undefined: nobody knows what came of it. */

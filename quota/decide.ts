@@ -1,10 +1,10 @@
 import type { EpochMs } from '../domain/units.js';
-import { leaseForOtherTier } from './decision/tier-changes.js';
+import { leaseForOtherTier, tierChangeOf } from './decision/tier-changes.js';
 import { timedOutLeases } from './decision/timeouts.js';
 import { rememberedCoolDowns, withFailures } from './decision/cool-downs.js';
 import { DecisionPass } from './decision/pass.js';
 import type { PassInput } from './decision/pass-state.js';
-import { NO_MEMORY } from './quota-config.js';
+import { NO_MEMORY, tierOf } from './quota-config.js';
 import type { Decision, Pool, Preemption, QuotaLease, QuotaRequest } from './quota-config.js';
 import type { Pass, Verdict } from './decision/verdict.js';
 import { Verdicts } from './decision/verdicts.js';
@@ -57,7 +57,7 @@ function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemptio
   const forOthers = timedOutLeases(run.state, input.leases);
   if (forOthers.length > 0) return forOthers;
   return leaseForOtherTier(run.state, input.leases, (lease) => {
-    const without = withoutAsking(input, [{ id: lease.id, for: lease.id, cause: 'tier' }], run);
+    const without = withoutAsking(input, [tierChangeOf(lease)], run);
     return served({ ...without, requests: [...without.requests, lease] }).state.grants;
   });
 }
@@ -66,9 +66,9 @@ function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemptio
 function withoutAsking(input: PassInput, back: readonly Preemption[], { state }: DecisionPass): PassInput {
   const { leases, memory, now } = input;
   const ids = new Set(back.map(({ id }) => id));
-  // A tier that the pool no longer has counts as the last.
-  const last = input.config.tiers.length - 1;
-  const failed = leases.flatMap((lease) => (ids.has(lease.id) ? [{ ...lease, tier: Math.min(lease.tier, last) }] : []));
+  const failed = leases.flatMap((lease) =>
+    ids.has(lease.id) ? [{ ...lease, tier: tierOf(lease, input.config.tiers.length) }] : [],
+  );
   const isTierChange = back.some(({ cause }) => cause === 'tier');
   const cool = isTierChange ? coolWhileOthersAreTried(failed, state) : { failed, rules: state.rules };
   const remembered = rememberedCoolDowns(memory, state.rules, now);

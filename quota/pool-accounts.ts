@@ -1,7 +1,7 @@
 import { addUnits, type QuotaUnits, unitsOf } from '../domain/units.js';
 import { CountedLeases } from './counted-leases.js';
 import { nominalQuota } from './nominal-quota.js';
-import type { LeaseState, LimitedQuota, Pool, QuotaLease } from './quota-config.js';
+import { type LeaseState, type LimitedQuota, type Pool, type QuotaLease, tierOf } from './quota-config.js';
 import type { PoolSnapshot } from './published-state.js';
 
 /** What a project has of one type, over all tiers, in quota units. */
@@ -80,7 +80,7 @@ export function borrowedLeases({ config, leases }: Pool): ReadonlySet<string> {
 }
 
 const leasesIn = ({ tiers }: LimitedQuota, tier: number, leases: readonly QuotaLease[]): readonly QuotaLease[] =>
-  leases.filter((lease) => Math.min(lease.tier, tiers.length - 1) === tier);
+  leases.filter((lease) => tierOf(lease, tiers.length) === tier);
 
 /** Who borrows and who lends, over all tiers. */
 function enterLoans(ledger: Ledger, config: LimitedQuota, leases: readonly QuotaLease[]): void {

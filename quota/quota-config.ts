@@ -124,6 +124,16 @@ export interface QuotaLease extends Demand {
   readonly isFromReservation?: boolean;
 }
 
+/** Which of so many tiers a lease lies in: one of a tier that the pool no longer has lies in the last. */
+export const tierOf = ({ tier }: Pick<QuotaLease, 'tier'>, tiers: number): number => Math.min(tier, tiers - 1);
+
+/** Since when a lease in state `asking` waits for its chips. */
+export const askedAt = ({ askingSince, startedAt }: QuotaLease): EpochMs => askingSince ?? startedAt;
+
+/** End of the asking timeout (rule 11). @param lease in state `asking` */
+export const askingEndsAt = (lease: QuotaLease, { askingTimeoutMs }: Pick<PoolRules, 'askingTimeoutMs'>): EpochMs =>
+  askedAt(lease) + askingTimeoutMs;
+
 /** Of a quota file. */
 export const MOST_TIERS = 20;
 

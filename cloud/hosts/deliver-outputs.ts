@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileSource } from '../../domain/file-source.js';
 import { quotedName } from '../../domain/outside-names.js';
-import { afterMark } from './output-streams.js';
+import { afterMark, wholeOf } from './output-streams.js';
 import type { OutputsTaker, Taken } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 import { MOST_MANIFEST_BYTES } from './runner/outputs-by-worker.js';
@@ -103,7 +103,7 @@ class Delivery {
     for (const { at, size } of batch) this.#talk.say(`send ${at} 0 ${size}`);
     const taken: [Offer, Promise<Taken>][] = [];
     for (const offer of batch) {
-      const content = await this.#whole(offer.size);
+      const content = await wholeOf(this.#talk.take(offer.size));
       const isTrue = createHash('sha256').update(content).digest('hex') === offer.sha256;
       taken.push([
         offer,
@@ -143,14 +143,8 @@ class Delivery {
   }
 
   async #manifest(bytes: number): Promise<void> {
-    const taken = await this.#taker.inTurn(async () => this.#taker.manifest(await this.#whole(bytes)));
+    const taken = await this.#taker.inTurn(async () => this.#taker.manifest(await wholeOf(this.#talk.take(bytes))));
     this.#talk.say('why' in taken ? `${taken.kind} ${oneLine(taken.why)}` : taken.kind);
-  }
-
-  async #whole(bytes: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.#talk.take(bytes)) chunks.push(chunk);
-    return Buffer.concat(chunks);
   }
 }
 

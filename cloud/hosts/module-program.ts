@@ -1,6 +1,7 @@
 import { shellQuote } from '../../domain/shell-quote.js';
 import type { ModuleFile, ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
+import { wholeOf } from './output-streams.js';
 
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const FINGERPRINT = /^[A-Za-z0-9._:-]+$/;
@@ -68,10 +69,7 @@ const isSource = (content: ModuleFile['content']): content is FileSource =>
   typeof content !== 'string' && !Buffer.isBuffer(content);
 
 async function contentOf(content: ModuleFile['content']): Promise<Buffer> {
-  if (!isSource(content)) return Buffer.from(content);
-  const chunks: Buffer[] = [];
-  for await (const chunk of content.read(0)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return isSource(content) ? wholeOf(content.read(0)) : Buffer.from(content);
 }
 
 /**

@@ -50,3 +50,9 @@ export class OutputTail {
     return this.#kept.toString().trimEnd().split('\n').slice(-this.#lines).join('\n');
   }
 }
+
+export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}

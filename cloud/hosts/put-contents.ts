@@ -3,6 +3,7 @@ import type { FileSource } from '../../domain/file-source.js';
 import { putFile, say } from './file-copy.js';
 import type { HostLink } from './host-link.js';
 import { HostFileError } from './port.js';
+import { wholeOf } from './output-streams.js';
 
 /** Contents up to here go several in one call: a call for each costs a second where the way is long. */
 const SMALL_BYTES = 256 * 1024;
@@ -58,17 +59,11 @@ async function read(batch: readonly FileSource[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let at = 0; at < batch.length; at += READ_AT_ONCE) {
     const some = batch.slice(at, at + READ_AT_ONCE);
-    const bytes = await Promise.all(some.map(whole));
+    const bytes = await Promise.all(some.map((source) => wholeOf(source.read(0))));
     for (const [index, { sha256, size }] of some.entries())
       parts.push(Buffer.from(`${sha256} ${size}\n`), bytes[index] as Buffer);
   }
   return Buffer.concat(parts);
-}
-
-async function whole(source: FileSource): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of source.read(0)) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 function batches(sources: readonly FileSource[]): readonly (readonly FileSource[])[] {

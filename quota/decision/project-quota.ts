@@ -1,6 +1,6 @@
 import type { EpochMs } from '../../domain/units.js';
 import { inQuotaOrder } from '../nominal-quota.js';
-import type { QuotaLease } from '../quota-config.js';
+import { type QuotaLease, tierOf } from '../quota-config.js';
 import { type Nominal, NominalLeft } from './nominal-left.js';
 import { addShape } from './room.js';
 import type { Shape } from './shapes.js';
@@ -16,10 +16,10 @@ export interface Workload {
   readonly lease?: QuotaLease;
 }
 
-/** @param tiers that the pool has: a lease of one that it no longer has lies in the last */
+/** @param tiers that the pool has */
 export function workloadOf(lease: QuotaLease, shape: Shape, tiers: number): Workload {
   const { id, priority, startedAt } = lease;
-  return { id, priority, startedAt, shape, tier: Math.min(lease.tier, tiers - 1), lease };
+  return { id, priority, startedAt, shape, tier: tierOf(lease, tiers), lease };
 }
 
 /** What the workloads of one quota use (rule 3). */

@@ -1,4 +1,5 @@
 import type { EpochMs } from '../../domain/units.js';
+import { askedAt, askingEndsAt, tierOf } from '../quota-config.js';
 import type { Preemption, QuotaLease } from '../quota-config.js';
 import type { PassState } from './pass-state.js';
 import { compareIds } from './time-order.js';
@@ -16,11 +17,14 @@ export function leaseForOtherTier(
 ): readonly Preemption[] {
   const due = leases.filter((lease) => isDue(lease, state) && mightBeElsewhere(lease, state));
   due.sort((a, b) => askedAt(a) - askedAt(b) || compareIds(a.id, b.id));
+  const ownTier = (lease: QuotaLease): number => tierOf(lease, state.config.tiers.length);
   const found = due
     .slice(0, MOST_LOOKED_AT)
-    .find((lease) => grantsWithout(lease).some(({ id, tier }) => id === lease.id && tier !== tierOf(lease, state)));
-  return found === undefined ? [] : [{ id: found.id, for: found.id, cause: 'tier' }];
+    .find((lease) => grantsWithout(lease).some(({ id, tier }) => id === lease.id && tier !== ownTier(lease)));
+  return found === undefined ? [] : [tierChangeOf(found)];
 }
+
+export const tierChangeOf = ({ id }: QuotaLease): Preemption => ({ id, for: id, cause: 'tier' });
 
 /** Each costs a pass. */
 const MOST_LOOKED_AT = 4;
@@ -40,16 +44,11 @@ function isDue(lease: QuotaLease, state: PassState): boolean {
 
 /** One that was refused everywhere has its answer already. */
 const dueAt = (lease: QuotaLease, { rules }: PassState): EpochMs =>
-  askedAt(lease) + (lease.everywhere === 'refused' ? 0 : rules.askingTimeoutMs);
-
-const askedAt = ({ askingSince, startedAt }: QuotaLease): EpochMs => askingSince ?? startedAt;
+  lease.everywhere === 'refused' ? askedAt(lease) : askingEndsAt(lease, rules);
 
 /** The cheap half: a tier has room at all. */
 function mightBeElsewhere(lease: QuotaLease, state: PassState): boolean {
   const shape = state.shapes.of(lease);
-  const own = tierOf(lease, state);
+  const own = tierOf(lease, state.config.tiers.length);
   return shape.tiers.some((tier) => tier !== own && !shape.coolingUntil.has(tier) && state.room.isFree(shape, tier));
 }
-
-/** One that the pool no longer has counts as the last. */
-const tierOf = ({ tier }: QuotaLease, { config }: PassState): number => Math.min(tier, config.tiers.length - 1);

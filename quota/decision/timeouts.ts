@@ -1,6 +1,7 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { PassState } from './pass-state.js';
-import type { PoolRules, Preemption, QuotaLease } from '../quota-config.js';
+import { askingEndsAt, tierOf } from '../quota-config.js';
+import type { Preemption, QuotaLease } from '../quota-config.js';
 import type { Shape } from './shapes.js';
 import { compareIds, inTimeOrder } from './time-order.js';
 import { isAnyWaiting, isWaiting } from './waiting.js';
@@ -9,11 +10,6 @@ import type { HoldBacks } from './hold-backs.js';
 import type { Reservations } from './reservations.js';
 import { protectedUntil } from './candidates.js';
 import { tierChangeTimes } from './tier-changes.js';
-
-/** End of the asking timeout, counted from when the lease last began to wait for chips. @param lease in state `asking` */
-export function askingEndsAt({ askingSince, startedAt }: QuotaLease, { askingTimeoutMs }: PoolRules): EpochMs {
-  return (askingSince ?? startedAt) + askingTimeoutMs;
-}
 
 /**
  * Rule 11: an asking lease whose timeout is over is returned to the pool if a request of another job still waits after this
@@ -38,7 +34,7 @@ function couldUse(
   lease: QuotaLease,
   tiers: number,
 ): boolean {
-  const tier = Math.min(lease.tier, tiers - 1);
+  const tier = tierOf(lease, tiers);
   if (!shape.tiers.includes(tier) || shape.coolingUntil.has(tier)) return false;
   return shape.types.some((type) => asking.types.includes(type)) && jobOf(request.id) !== jobOf(lease.id);
 }

@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { Holder, ProjectUnits } from './explanation.js';
 import { CountedLeases } from '../counted-leases.js';
-import { DEFAULT_RULES, projectKey } from '../quota-config.js';
+import { askingEndsAt, DEFAULT_RULES, projectKey, tierOf } from '../quota-config.js';
 import type { LimitedQuota, QuotaLease, QuotaRequest } from '../quota-config.js';
 import { unitsOf } from '../../domain/units.js';
 
@@ -32,7 +32,7 @@ export class LeaseHolders {
   constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
     this.#config = config;
     this.#tiers = config.tiers.map(() => []);
-    for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
+    for (const lease of leases) this.#tiers[tierOf(lease, config.tiers.length)]?.push(lease);
   }
 
   of(tier: number, type: string): Holding {
@@ -51,12 +51,9 @@ export class LeaseHolders {
       .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
     const draining = leases.filter(isDraining);
     const borrowed = this.#borrowedIds;
-    const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
+    const rules = this.#config.rules ?? DEFAULT_RULES;
     const asking = leases.filter((lease) => lease.state === 'asking');
-    const ends = asking.map(({ id, askingSince, startedAt }) => ({
-      id,
-      at: (askingSince ?? startedAt) + askingTimeoutMs,
-    }));
+    const ends = asking.map((lease) => ({ id: lease.id, at: askingEndsAt(lease, rules) }));
     const [askingEnd] = ends.toSorted((a, b) => a.at - b.at);
     return {
       inUse: leases.reduce((sum, lease) => sum + units(lease), 0),

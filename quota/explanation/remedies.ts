@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { Explanation, Holder } from './explanation.js';
 import { passOf } from '../decide.js';
-import type { Pool, QuotaLease } from '../quota-config.js';
+import { type Pool, type QuotaLease, tierOf } from '../quota-config.js';
 import { unitsOf } from '../../domain/units.js';
 import type { Verdict } from '../decision/verdict.js';
 
@@ -46,10 +46,10 @@ export function leastShort(
 function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
   const shortage = leastShort(why);
   if (shortage === undefined || pool.config.kind === 'unlimited') return [];
-  const last = pool.config.tiers.length - 1;
+  const tiers = pool.config.tiers.length;
   const units = (lease: QuotaLease): number => unitsOf(lease.units, shortage.type);
   const there = pool.leases
-    .filter((lease) => Math.min(lease.tier, last) === shortage.tier && units(lease) > 0 && lease.state !== 'draining')
+    .filter((lease) => tierOf(lease, tiers) === shortage.tier && units(lease) > 0 && lease.state !== 'draining')
     .toSorted((a, b) => units(a) - units(b) || (a.id < b.id ? -1 : 1));
   const startsWithout = (gone: readonly QuotaLease[]): boolean => starts(withoutLeases(pool, gone), now, why.id);
   const named = (leases: readonly QuotaLease[]): readonly Holder[] =>

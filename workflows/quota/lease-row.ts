@@ -263,9 +263,6 @@ export const unitsOfGangs = ({ demand }: LeaseRow, gangs: number): QuotaUnits =>
 /** Units that the row counts for, with those of gangs beside the first. */
 export const unitsInUse = (row: LeaseRow): QuotaUnits => unitsOfGangs(row, 1 + gangsBeside(row));
 
-/** Which of so many tiers the row counts in: the last has all tiers behind it too. */
-export const tierOf = ({ tier }: LeaseRow, tiers: number): number => Math.min(tier, tiers - 1);
-
 // As a decision sees it ----------------------------------------------------------------------------------------------
 
 export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaRequest {

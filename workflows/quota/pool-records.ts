@@ -6,7 +6,14 @@ import { tiersFor } from '../../quota/decision/shapes.js';
 import { decide } from '../../quota/decide.js';
 import { MOST_STUCK, type PoolSnapshot, type Rebuilding, type StuckSlice } from '../../quota/published-state.js';
 import { capacityRows, type OpenAsk } from '../../quota/seen-capacity.js';
-import { NO_MEMORY, type Pool, type Preemption, type QuotaConfig, type QuotaMemory } from '../../quota/quota-config.js';
+import {
+  NO_MEMORY,
+  type Pool,
+  type Preemption,
+  type QuotaConfig,
+  type QuotaMemory,
+  tierOf,
+} from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
 import { openAsks, type Seen } from './asks.js';
@@ -269,10 +276,8 @@ export class PoolRecords {
     const config = this.#facts?.config;
     if (config?.kind !== 'limited') return grant;
     const demand = this.book.get(leaseKey(grant))?.demand;
-    const otherTiers =
-      demand === undefined
-        ? []
-        : tiersFor(config, demand).filter((tier) => tier !== Math.min(grant.tier, config.tiers.length - 1));
+    const own = tierOf(grant, config.tiers.length);
+    const otherTiers = demand === undefined ? [] : tiersFor(config, demand).filter((tier) => tier !== own);
     return { ...grant, ...config.rules?.tiers[grant.tier], ...(otherTiers.length === 0 ? {} : { otherTiers }) };
   }
 

@@ -1,7 +1,7 @@
 import { leaseKey } from '../../domain/lease.js';
 import { addUnits, isWithin, type QuotaUnits } from '../../domain/units.js';
-import type { QuotaConfig } from '../../quota/quota-config.js';
-import { gangsBeside, type LeaseRow, tierOf, unitsInUse, unitsOfGangs } from './lease-row.js';
+import { type QuotaConfig, tierOf } from '../../quota/quota-config.js';
+import { gangsBeside, type LeaseRow, unitsInUse, unitsOfGangs } from './lease-row.js';
 
 /** For the job's user. */
 export const NO_ROOM_BESIDE = 'its pool has no room for a second request';

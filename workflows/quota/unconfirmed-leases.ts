@@ -1,5 +1,6 @@
 import { addUnits, isWithin, type QuotaUnits } from '../../domain/units.js';
-import { holds, type LeaseRow, tierOf, unitsInUse } from './lease-row.js';
+import { tierOf } from '../../quota/quota-config.js';
+import { holds, type LeaseRow, unitsInUse } from './lease-row.js';
 
 /** For the job's user. */
 export const CLAIMED_TOO_LATE =

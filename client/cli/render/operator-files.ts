@@ -1,6 +1,6 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
-import { gangBounds } from '../../../quota/gang-bounds.js';
+import type { GangBound } from '../../../quota/gang-bounds.js';
 import type { PoolChoices } from '../../../quota/allow/allowed.js';
 import type { PoolLimits } from '../../../quota/pool-limits.js';
 import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
@@ -76,8 +76,7 @@ export function quotaEssentials(config: QuotaConfig): readonly string[] {
 }
 
 /** Quota that is promised in several tiers together, and that one gang cannot always have. */
-export function gangEssentials(config: QuotaConfig): readonly string[] {
-  const bounds = gangBounds(config);
+export function gangEssentials(bounds: readonly GangBound[]): readonly string[] {
   if (bounds.length === 0) return [];
   const rows = bounds.map(({ project, type, pricing, nominal, tier, sure }) => {
     const most = Math.min(nominal, tier);

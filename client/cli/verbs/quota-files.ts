@@ -31,11 +31,12 @@ export async function quotaValidate(file: string, { poolFile, output }: QuotaVal
 /** @throws CliError listing every problem of the files */
 export function judgeFiles(file: string, poolFile?: string): Verdict {
   const { config, defaults, warnings } = goodFiles(readFiles(file, poolFile, VALIDATE_USAGE));
+  const gangs = gangBounds(config);
   const ofPool = poolFile === undefined ? [] : [...poolEssentials(defaults), ...ruleEssentials(config)];
   return {
     notes: warnings.map((warning) => `warning: ${warning}`),
-    lines: [...quotaEssentials(config), ...gangEssentials(config), ...ofPool],
-    json: { quota: config, gangs: gangBounds(config), ...(poolFile !== undefined && { pool: defaults }), warnings },
+    lines: [...quotaEssentials(config), ...gangEssentials(gangs), ...ofPool],
+    json: { quota: config, gangs, ...(poolFile !== undefined && { pool: defaults }), warnings },
   };
 }
 
