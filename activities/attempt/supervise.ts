@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import type { HostConnection, HostTarget, RunStatus } from '../../cloud/hosts/port.js';
+import { hasAccount, type HostConnection, type HostTarget, type RunStatus } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -23,6 +23,7 @@ import { ActivityEnd } from './activity-end.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
 import { decidingHosts, decisive, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
+import { untilSavedOn } from './left-hosts.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
 import { logLimitOf } from './log-limit.js';
@@ -114,6 +115,10 @@ class Supervision {
   readonly #ended = new Map<AttemptHost, HostEnd>();
   /** When they ended, by this worker's clock. */
   readonly #endedAt = new Map<HostEnd, EpochMs>();
+  /** Those that were told to end. */
+  readonly #told = new Set<AttemptHost>();
+  /** Of hosts whose files the worker stores: resolves when it has. */
+  readonly #delivered = new Map<AttemptHost, Promise<void>>();
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
   readonly #outputs: DeliveredOutputs;
@@ -208,6 +213,8 @@ class Supervision {
   }
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
+    // Before anything is read: the time of those that are left has begun.
+    this.#tellLeft(slices);
     const stored = await this.#storedEnds(this.#unheard);
     const known = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
     const { ends, hosts } = this.#decisive(known);
@@ -250,9 +257,40 @@ class Supervision {
     const isTaken = isTakenWith(this.#input, lost);
     const taken = this.#endWhere((target) => isTaken(target) && !lost.has(target.slice));
     const others = this.#endWhere((target) => !isTaken(target));
-    await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, this.#signal)])]);
+    await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, this.#signal)]), this.#leftSaved(slices)]);
     const later = this.#guard.lostByNow.filter(({ index }) => !lost.has(index));
     return { kind: 'slices-lost', slices: [...slices, ...later] };
+  }
+
+  /** Hosts of lost slices that may live on, and whose command goes on by all that is known. */
+  #leftOf(slices: readonly LostSlice[]): readonly AttemptHost[] {
+    if (machineKind(kindOfJob(this.#input.spec)).areTakenTogether) return [];
+    const lost = new Set(slices.map(({ index }) => index));
+    return [...this.#running.keys()].filter((host) => lost.has(host.target.slice));
+  }
+
+  #tellLeft(slices: readonly LostSlice[]): void {
+    const left = this.#leftOf(slices).filter((host) => !this.#ended.has(host) && !this.#told.has(host));
+    const targets = new Set(left.map(({ target }) => target));
+    const reason = 'a machine of its slice was lost, and the gang with it';
+    for (const { index, cause } of slices) {
+      const isMeant = (target: HostTarget): boolean => target.slice === index && targets.has(target);
+      void this.#stopWhere(isMeant, reason, cause === 'preempted' ? 'preemption' : 'attempt').catch(() => undefined);
+    }
+  }
+
+  async #leftSaved(slices: readonly LostSlice[]): Promise<void> {
+    this.#tellLeft(slices);
+    const left = this.#leftOf(slices).map((host) => ({
+      ...host,
+      ended: this.#running.get(host) as Promise<HostEnd>,
+      delivered: this.#delivered.get(host),
+    }));
+    await untilSavedOn(left, this.#input.spec.graceSeconds * 1000 + LAST_LINES_MS, {
+      runId: this.#runId,
+      on: (target, call) => this.#caller.on(target, call),
+      wait: (ms) => pause(ms, this.#signal).then(() => undefined),
+    });
   }
 
   async #endWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
@@ -333,8 +371,9 @@ class Supervision {
     cause: StopNotice['cause'] = 'attempt',
   ): Promise<void> {
     const graceMs = this.#input.spec.graceSeconds * 1000;
-    const targets = [...this.#running.keys()].map(({ target }) => target).filter(isMeant);
-    const stops = targets.map((target) =>
+    const hosts = [...this.#running.keys()].filter(({ target }) => isMeant(target));
+    for (const host of hosts) this.#told.add(host);
+    const stops = hosts.map(({ target }) =>
       Promise.race([
         this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause, reason })),
         this.#guard.lossOf(target.slice),
@@ -374,7 +413,8 @@ class Supervision {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
-    void this.#outputs.from(host);
+    const delivered = this.#outputs.from(host);
+    if (!hasAccount(target)) this.#delivered.set(host, delivered);
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);

@@ -39,7 +39,7 @@ const LARGE = Array.from({ length: 300_000 }, (_, at) => `${at + 1}\n`).join('')
  * RayCluster are pods behind the same link; its operator is in no rehearsal (test/long/kubernetes/ray-cluster-jobs.test.ts).
  */
 describe('every kind of machines', function () {
-  this.timeout(STEP_MS);
+  this.timeout(20 * STEP_MS);
   let all: StackOfAllKinds;
   const jobs = new Map<string, string>();
   const hosts = new Map<string, number>();

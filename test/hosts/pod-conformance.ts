@@ -193,7 +193,10 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
     it('a pod that is deleted tells its command first, and is then unreachable in the words of Kubernetes', async () => {
       const target = await pods.pod(image);
       const connection = await pods.connect(target);
-      const script = `trap 'cat "$JOBCTL_NOTICE_FILE"; sleep 1; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done`;
+      const script = [
+        `told=0; trap 'told=$((told + 1))' TERM; echo ready; while [ $told = 0 ]; do sleep 0.1; done`,
+        'cat "$JOBCTL_NOTICE_FILE"; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; echo "saved, told $told times"',
+      ].join('; ');
       await connection.startRun(request(script));
       let seen = '';
       const following = connection
@@ -202,8 +205,12 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
       await until('its trap', () => seen === 'ready\n');
       const { namespace, pod: name } = target;
       await pods.cluster.core.deleteNamespacedPod({ namespace, name });
+      await until('it is told', () => seen.includes('"cause"'));
+      // As the worker does that sees the loss of the gang.
+      const stop = connection.stopRun('train-x1-a1', 20_000, { cause: 'preemption', reason: 'the gang ends' });
+      stop.catch(() => undefined);
       await following;
-      assert.match(seen, /"cause":"preemption".*\nsaved\n$/s);
+      assert.match(seen, /"cause":"preemption","reason":"the pod is ended.*\nsaved, told 1 times\n$/s);
       await until(
         'its end',
         async () =>

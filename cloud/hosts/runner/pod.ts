@@ -31,6 +31,7 @@ verb_terminating() {
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the pod is ended: its first process was told to end","graceSeconds":'"$2"'}'
+  { true > "$run/told"; } 2> /dev/null
   wake_keeper
   save_first preemption "$(($2 * 1000))"
   tell_to_end "$mark"

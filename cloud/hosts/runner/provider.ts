@@ -110,6 +110,7 @@ tell_preemption() {
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the provider takes this host back (instance/preempted)","graceSeconds":30}'
+  { true > "$run/told"; } 2> /dev/null
   wake_keeper
   save_first preemption 30000
   [ "$(system_is)" != stopping ] || return 0

@@ -301,7 +301,7 @@ verb_stop() {
   if ! read_exit; then
     # On a full disk the mark may not be written: what has begun can be stopped without it, and without a notice.
     { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
-    put_line "$run/notice" "$3"
+    gang_of_told "$3" || put_line "$run/notice" "$3"
   fi
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
@@ -313,6 +313,7 @@ verb_stop() {
     '{"v":1,"cause":"preemption",'*) save_first preemption "$grace" ;;
     *) await_hook ;;
   esac
+  if gang_of_told "$3"; then await_end "$((grace - $(uptime_ms) + asked))"; fi
   grace=$((grace - $(uptime_ms) + asked))
   [ ! -f "$run/container" ] || { stop_container "$grace"; await_release; grace=200; }
   end_members "$mark" "$grace" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
@@ -322,6 +323,17 @@ verb_stop() {
   # Where nobody lived to take them away.
   rm -f "$run/env" "$run/env.list" "$run/hook.env"
   say "$now"
+}
+
+# NOTICE: whether it comes of the end of a gang to a host that was told of its own end: a second SIGTERM ends many a program at once.
+gang_of_told() {
+  case $1 in '{"v":1,"cause":"preemption",'*) [ -f "$run/told" ] ;; *) return 1 ;; esac
+}
+
+# MOST_MS
+await_end() {
+  limit=$(($(now_ms) + $1))
+  while [ ! -f "$run/exit" ] && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.05; done
 }
 
 # For the supervisor, which has the exit record to write.
