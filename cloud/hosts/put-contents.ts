@@ -45,14 +45,14 @@ async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Pro
 const MOST_LISTED_BYTES = 16 * 1024 * 1024;
 
 /** Reads `SHA256 SIZE`, a newline and so many bytes, again and again. */
-const batchScript = (folder: string): string => `${into(folder)}rm -f -- *.new
+const batchScript = (folder: string): string => `${into(folder)}rm -rf .new && mkdir .new || exit 1
 while IFS=' ' read -r sum size; do
-  head -c "$size" > "$sum.new" || exit 1
-  echo "$sum  $sum.new" >> sums.new
-done
-sha256sum --check --status --strict sums.new || { rm -f -- *.new; echo 'jobctl-runner: not all of it arrived' >&2; exit 0; }
-for new in *.new; do [ "$new" = sums.new ] || mv -f -- "$new" "\${new%.new}" || exit 1; done
-rm -f sums.new
+  head -c "$size" > ".new/$sum" || exit 1
+  echo "$sum  .new/$sum"
+done > sums.new
+sha256sum --check --status --strict sums.new || { rm -rf .new sums.new; echo 'jobctl-runner: not all of it arrived' >&2; exit 0; }
+mv -f -- .new/* . || exit 1
+rm -rf .new sums.new
 echo 'jobctl-runner: done' >&2`;
 
 async function read(batch: readonly FileSource[]): Promise<Buffer> {

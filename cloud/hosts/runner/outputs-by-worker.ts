@@ -12,7 +12,11 @@ export const BY_WORKER = `
 nobody() { IFS= read -r -t "$1" <&5; [ $? -gt 128 ]; }
 
 # OFFSET LENGTH of a file: as many bytes, whatever has become of it. What comes of that is compared by the worker.
-piece() { { tail -c "+$(($2 + 1))" -- "$1" 2> /dev/null | head -c "$3"; head -c "$3" /dev/zero; } 7>&- | head -c "$3" 7>&- >&6; }
+piece() {
+  if [ "$2" = 0 ]; then cat -- "$1" /dev/zero
+  else tail -c "+$(($2 + 1))" -- "$1"; exec cat /dev/zero
+  fi 2> /dev/null 7>&- | head -c "$3" 7>&- >&6
+}
 
 offer() {
   local first at name word offset length
