@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { CloudRefused, type OwnedResource } from '../cloud/machines/port.js';
+import { CloudRefused, type OnMissing, type OwnedResource } from '../cloud/machines/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { kindOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
@@ -19,7 +19,10 @@ export async function rememberAccount(
 /** What is ours in the cloud, wherever a job of ours ever was. */
 export interface OwnedEverywhere {
   readonly owned: readonly OwnedResource<MachineRef>[];
-  /** Accounts that refused for good: deleted, or rights were taken away. Their resources are unknown. */
+  /**
+   * Accounts that refused for good: deleted, or rights were taken away; and zones that the provider could not reach, as `zone of
+   * account`. Their resources are unknown.
+   */
   readonly unlisted: readonly string[];
 }
 
@@ -28,31 +31,41 @@ type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation
 /**
  * Lists, of every kind, the worker's own account and all in which a job was accepted. Another account that refuses is passed
  * over: a project that somebody deleted must not stop the janitor and the quota of all others.
+ * @param missing `passed over`: a zone that the provider does not reach is named; what is found elsewhere is as true without it
  * @throws CloudRefused from the worker's own account; CloudUnavailable from any, since what may pass proves nothing
  */
-export async function listOwnedEverywhere(outside: Outside): Promise<OwnedEverywhere> {
-  const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside)));
+export async function listOwnedEverywhere(
+  outside: Outside,
+  missing: 'refused' | 'passed over' = 'refused',
+): Promise<OwnedEverywhere> {
+  const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside, missing)));
   return { owned: kinds.flatMap(({ owned }) => owned), unlisted: kinds.flatMap(({ unlisted }) => unlisted) };
 }
 
 async function listOwnedOf(
   name: (typeof MACHINE_KINDS)[number],
   { machinesOf, store, installation }: Outside,
+  missing: 'refused' | 'passed over',
 ): Promise<OwnedEverywhere> {
   const kind = machineKind(name);
   const own: string | undefined = kind.account(installation);
   const objects = await store.list(kind.accountsPrefix);
   const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
-  const unlisted: string[] = [];
+  const unlisted = new Set<string>();
   const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (account) => {
     try {
-      return await machinesOf(name).listOwned(account, installation.owner);
+      const onMissing: OnMissing = (place, why) => {
+        log.warn(`what is ours in ${place} of ${kind.accountText(account)} is not known: ${why}`);
+        unlisted.add(`${place} of ${account}`);
+      };
+      const whole = missing === 'refused';
+      return await machinesOf(name).listOwned(account, installation.owner, ...(whole ? [] : [onMissing]));
     } catch (error) {
       if (!(error instanceof CloudRefused) || account === own) throw error;
       log.warn(`${kind.accountText(account)} refuses to list our resources: ${error.message}`);
-      unlisted.push(account);
+      unlisted.add(account);
       return [];
     }
   });
-  return { owned: (await Promise.all(listings)).flat(), unlisted };
+  return { owned: (await Promise.all(listings)).flat(), unlisted: [...unlisted] };
 }

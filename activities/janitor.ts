@@ -26,7 +26,7 @@ export function janitorActivities(dependencies: ActivityDependencies): JanitorAc
 /** Lists the cloud first, then asks about each workflow: what was created in between is not seen and so not judged. */
 async function sweep(temporal: WorkflowClient, dependencies: ActivityDependencies): Promise<JanitorReport> {
   const { installation } = dependencies;
-  const { owned, unlisted } = await listOwnedEverywhere(dependencies);
+  const { owned, unlisted } = await listOwnedEverywhere(dependencies, 'passed over');
   const slices = [...owned.map(ofResource), ...(await openSlices(temporal, installation))];
   const judged: Judged[] = [];
   // The cloud's entry first: its labels are what a reclaim has to find again.

@@ -62,7 +62,7 @@ function checkAccounts(
   const accounts = new Set([...googleProjects].flatMap((googleProject) => kind.account({ googleProject }) ?? []));
   return [...accounts].map((account) =>
     check(kind.accountText(account), async () => {
-      await machinesOf(name).listOwned(account, 'nobody');
+      await machinesOf(name).listOwned(account, 'nobody', () => undefined);
       return undefined;
     }),
   );

@@ -63,9 +63,10 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
   removal(operation: string): Promise<'under way' | 'done' | 'unknown'>;
   /**
    * Everything of `owner` in one account (`MachineKind.account`), resources that are being deleted included.
-   * @throws CloudUnavailable also if only a part could be listed
+   * @param onMissing hears each zone that the provider could not list: whether something of ours is there is unknown
+   * @throws CloudUnavailable without `onMissing` also if only a part could be listed
    */
-  listOwned(account: string, owner: string): Promise<readonly OwnedResource<RefOf<K>>[]>;
+  listOwned(account: string, owner: string, onMissing?: OnMissing): Promise<readonly OwnedResource<RefOf<K>>[]>;
   /** Of a provider whose machines come back: nothing more begins on this one until it was checked. Repeating is safe. */
   putAside?(
     machine: { readonly ref: RefOf<K>; readonly uid: string; readonly host: number },
@@ -73,6 +74,9 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
   ): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Hears a part of an account, such as `us-central1-a`, that could not be listed, and why. It may hear it more than once. */
+export type OnMissing = (place: string, why: string) => void;
 
 /** The adapter of each kind. */
 export type MachineAdapters = { readonly [K in MachineKindName]: Machines<K> };

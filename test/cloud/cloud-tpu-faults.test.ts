@@ -163,6 +163,26 @@ describe('the Cloud TPU adapter under faults', () => {
     });
   }
 
+  it('a zone that cannot be reached makes a listing no proof, and hides nothing that is elsewhere', async () => {
+    const wanted = plan('elsewhere');
+    await makeReady(under, wanted);
+    await cloud.admin('configure', { unreachableZones: ['us-central2-b'] });
+    await assert.rejects(port.listOwned(GOOGLE_PROJECT, 'own-1'), {
+      name: 'CloudUnavailable',
+      message: /could not reach projects\/[^/]+\/locations\/us-central2-b/,
+    });
+    const missing = new Set<string>();
+    const owned = await port.listOwned(GOOGLE_PROJECT, 'own-1', (place) => missing.add(place));
+    assert.ok(owned.some(({ ref }) => ref.name === wanted.ref.name));
+    assert.deepEqual([...missing], ['us-central2-b']);
+    await cloud.admin('configure', { unreachableZones: [ZONE] });
+    await assert.rejects(port.watch(wanted, { isUrgent: true, signal: AbortSignal.timeout(5000) }), {
+      name: 'CloudUnavailable',
+    });
+    await cloud.admin('configure', { unreachableZones: [] });
+    await makeGone(under, wanted);
+  });
+
   it('a forbidden API is refused, and not taken for an empty one', async () => {
     for (const method of ['GetQueuedResource', 'ListNodes', 'DeleteQueuedResource']) {
       await cloud.admin('refuse', { method, code: 7, message: 'Permission denied' });

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { listEveryVm } from '../../cloud/machines/compute-engine/audit.js';
 import { CloudRefused, CloudUnavailable } from '../../cloud/machines/port.js';
+import { labelsOf } from '../../domain/identity.js';
 import type { ComputeEnginePlan } from '../../domain/machine-kinds/compute-engine/words.js';
 import type { Condition } from '../../domain/slice.js';
 import { GOOGLE_PROJECT, ownership, ZONE } from './cloud-tpu-plan.js';
@@ -267,6 +271,31 @@ describe('VMs of the rehearsed Compute Engine', function () {
     assert.ok(isGone(await observed(under, plan)));
     const elsewhere = { ...plan, ref: { ...plan.ref, zone: 'us-nowhere9-z' } };
     await assert.rejects(observed(under, elsewhere), CloudRefused);
+  });
+
+  it('a zone that cannot be reached makes a listing no proof, and hides nothing that is elsewhere', async () => {
+    // The rehearsal reaches all zones. As documented of aggregatedList, in each of its two ways.
+    const labels = labelsOf(ownership());
+    const vm = { name: 'vm-0', zone: `https://www.googleapis.com/compute/v1/projects/p/zones/${ZONE}`, labels };
+    const reached = { [`zones/${ZONE}`]: { instances: [vm] } };
+    const bodies = [
+      { items: { ...reached, 'zones/us-east1-b': { warning: { code: 'UNREACHABLE' } } } },
+      { items: reached, unreachables: ['projects/p/zones/us-east1-b'] },
+    ];
+    for (const body of bodies) {
+      const server = createServer((_request, response) => response.end(JSON.stringify(body))).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const machines = cloud.computePort({ endpoint: `http://127.0.0.1:${port}` });
+      try {
+        await assert.rejects(machines.listOwned('p', 'own-1'), CloudUnavailable);
+        const missing: string[] = [];
+        const owned = await machines.listOwned('p', 'own-1', (place) => missing.push(place));
+        assert.deepEqual([owned.map(({ ref }) => ref.name), missing], [['vm-0'], ['us-east1-b']]);
+      } finally {
+        server.close();
+      }
+    }
   });
 
   it('the host keys that its agents wrote are read', async () => {

@@ -7,6 +7,7 @@ import {
   CloudRefused,
   CloudUnavailable,
   type Machines,
+  type OnMissing,
   type OwnedResource,
   type RemoveAnswer,
   type WatchOptions,
@@ -213,11 +214,15 @@ class GoogleTpu implements CloudTpuMachines {
     return found.error ? 'unknown' : 'done';
   }
 
-  async listOwned(googleProject: string, owner: string): Promise<readonly OwnedResource<CloudTpuRef>[]> {
+  async listOwned(
+    googleProject: string,
+    owner: string,
+    onMissing?: OnMissing,
+  ): Promise<readonly OwnedResource<CloudTpuRef>[]> {
     const everywhere = zonePath(googleProject, '-');
     const [nodes, queuedResources] = await Promise.all([
-      this.#api.listNodes(everywhere),
-      this.#api.listQueuedResources(everywhere),
+      this.#api.listNodes(everywhere, onMissing),
+      this.#api.listQueuedResources(everywhere, onMissing),
     ]);
     return ownedIn(queuedResources, nodes).filter(({ ownership }) => ownership.owner === owner);
   }

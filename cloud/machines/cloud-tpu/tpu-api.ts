@@ -6,7 +6,7 @@ import { classifyReadError, isCredentialProblem } from './classify-error.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
 import type { AlphaRequest } from './create-request.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
-import { CloudRefused, CloudUnavailable } from '../port.js';
+import { CloudRefused, CloudUnavailable, type OnMissing } from '../port.js';
 import type { TpuConnection } from './tpu-connection.js';
 
 /** An LRO as it was answered: `error` where it had failed already. */
@@ -137,17 +137,17 @@ export class TpuApi {
     );
   }
 
-  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
-  listNodes(parent: string): Promise<readonly ApiNode[]> {
-    return this.#list('ListNodes', parent, async (client, request) => {
+  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. @param onMissing as of `Machines.listOwned` */
+  listNodes(parent: string, onMissing?: OnMissing): Promise<readonly ApiNode[]> {
+    return this.#list('ListNodes', parent, onMissing, async (client, request) => {
       const [items, , page] = await client.listNodes(request, { ...this.#callOptions, autoPaginate: false });
       return { items, ...page };
     });
   }
 
-  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
-  listQueuedResources(parent: string): Promise<readonly ApiQueuedResource[]> {
-    return this.#list('ListQueuedResources', parent, async (client, request) => {
+  /** As `listNodes`. */
+  listQueuedResources(parent: string, onMissing?: OnMissing): Promise<readonly ApiQueuedResource[]> {
+    return this.#list('ListQueuedResources', parent, onMissing, async (client, request) => {
       const [items, , page] = await client.listQueuedResources(request, { ...this.#callOptions, autoPaginate: false });
       return { items, ...page };
     });
@@ -157,6 +157,7 @@ export class TpuApi {
   async #list<T>(
     method: string,
     parent: string,
+    onMissing: OnMissing | undefined,
     readPage: (client: v2.TpuClient, request: PageRequest) => Promise<Page<T>>,
   ): Promise<readonly T[]> {
     const all: T[] = [];
@@ -165,7 +166,9 @@ export class TpuApi {
       const request = { parent, pageSize: this.#pageSize, pageToken };
       const page = await this.#call(method, parent, (client) => readPage(client, request)).catch(throwCloudError);
       if (page.unreachable?.length) {
-        throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);
+        if (!onMissing)
+          throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);
+        for (const place of page.unreachable) onMissing(place.split('/').at(-1) ?? place, `${method}: unreachable`);
       }
       for (const one of page.items) all.push(one);
       if (!page.nextPageToken) return all;

@@ -3,7 +3,7 @@ import { GoogleRest, type GoogleRestOptions } from '../../google-project/rest.js
 import { GoogleCallFailed } from '../../google-project/port.js';
 import { refusalText } from '../../google-refusal.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
-import { CloudRefused, CloudUnavailable } from '../port.js';
+import { CloudRefused, CloudUnavailable, type OnMissing } from '../port.js';
 import { type ComputeFailure, isRateLimit } from './refusal-scope.js';
 
 export interface ComputeSettings {
@@ -138,20 +138,27 @@ export class ComputeApi {
     return this.#list('instances.list', place, '/instances', `labels.jobctl-owner="${owner}"`);
   }
 
-  /** The same in all zones. A part that could not be read makes it no list: what is missing in it is not gone. */
-  async listEverywhere(googleProject: string, owner: string): Promise<readonly ApiInstance[]> {
+  /** The same in all zones. Without `onMissing` a part that could not be read makes it no list: what is missing in it is not gone. */
+  async listEverywhere(googleProject: string, owner: string, onMissing?: OnMissing): Promise<readonly ApiInstance[]> {
     const all: ApiInstance[] = [];
-    const query = { filter: `labels.jobctl-owner="${owner}"`, returnPartialSuccess: 'false' };
+    const query = {
+      filter: `labels.jobctl-owner="${owner}"`,
+      returnPartialSuccess: onMissing === undefined ? 'false' : 'true',
+    };
     const pages = this.#pages<Readonly<Record<string, ScopedInstances>>>(
       'instances.aggregatedList',
       { googleProject, zone: '-' },
       `/compute/v1/projects/${encodeURIComponent(googleProject)}/aggregated/instances`,
       query,
+      onMissing,
     );
     for await (const { items = {} } of pages) {
       for (const [scope, { instances = [], warning }] of Object.entries(items)) {
-        if (warning?.code !== undefined && warning.code !== 'NO_RESULTS_ON_PAGE')
-          throw new CloudUnavailable(`instances.aggregatedList ${googleProject}: ${scope}: ${warning.code}`);
+        if (warning?.code !== undefined && warning.code !== 'NO_RESULTS_ON_PAGE') {
+          if (!onMissing)
+            throw new CloudUnavailable(`instances.aggregatedList ${googleProject}: ${scope}: ${warning.code}`);
+          onMissing(zoneOf(scope), `instances.aggregatedList: ${warning.code}`);
+        }
         for (const one of instances) all.push(one);
       }
     }
@@ -176,6 +183,7 @@ export class ComputeApi {
     place: ZonePlace,
     path: string,
     query: Readonly<Record<string, string>>,
+    onMissing?: OnMissing,
   ): AsyncGenerator<Page<T>> {
     let pageToken = '';
     for (let pages = 0; pages < MAX_PAGES; pages++) {
@@ -187,8 +195,11 @@ export class ComputeApi {
       const page = await this.#call(method, place, (rest) =>
         rest.get<Page<T>>('compute', `${path}?${parameters}`),
       ).catch(throwCloudError);
-      if (page.unreachables?.length)
-        throw new CloudUnavailable(`${method} ${path}: could not reach ${page.unreachables.join(', ')}`);
+      if (page.unreachables?.length) {
+        if (!onMissing)
+          throw new CloudUnavailable(`${method} ${path}: could not reach ${page.unreachables.join(', ')}`);
+        for (const scope of page.unreachables) onMissing(zoneOf(scope), `${method}: unreachable`);
+      }
       yield page;
       if (!page.nextPageToken) return;
       pageToken = page.nextPageToken;
@@ -245,6 +256,8 @@ export class ComputeApi {
   }
 }
 
+/** Of `zones/Z` or a URL that ends so. */
+const zoneOf = (scope: string): string => scope.split('/').at(-1) ?? scope;
 const pathOf = ({ googleProject, zone }: ZonePlace): string =>
   `/compute/v1/projects/${encodeURIComponent(googleProject)}/zones/${encodeURIComponent(zone)}`;
 

@@ -11,6 +11,7 @@ import {
   CloudRefused,
   CloudUnavailable,
   type Machines,
+  type OnMissing,
   type OwnedResource,
   type RemoveAnswer,
   type WatchOptions,
@@ -215,8 +216,12 @@ class ComputeEngine implements ComputeEngineMachines {
     return found.every((each) => each?.status === 'DONE') ? 'done' : 'under way';
   }
 
-  async listOwned(googleProject: string, owner: string): Promise<readonly OwnedResource<ComputeEngineRef>[]> {
-    const instances = await this.#api.listEverywhere(googleProject, owner);
+  async listOwned(
+    googleProject: string,
+    owner: string,
+    onMissing?: OnMissing,
+  ): Promise<readonly OwnedResource<ComputeEngineRef>[]> {
+    const instances = await this.#api.listEverywhere(googleProject, owner, onMissing);
     return instances.flatMap(({ name, zone, labels }) => {
       const ownership = ownershipFrom(labels);
       if (ownership === undefined || ownership.owner !== owner || !name || !zone) return [];
