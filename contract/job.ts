@@ -135,6 +135,8 @@ export interface JobView {
   /** First run id of its chain. Absent: a worker of an older jobctl answers. */
   readonly run?: string;
   readonly spec: JobSpec;
+  /** Of a job file with `build`: what hosts pull and of which commit it was made, for people. */
+  readonly image?: string;
   readonly project: string;
   readonly label?: string;
   readonly phase: JobPhase;

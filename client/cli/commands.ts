@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { registerBuild } from './build-command.js';
 import { parseHostChoice } from './hosts/host-options.js';
 import { changingMany } from './job-filter.js';
 import { registerLaunch } from './launch-command.js';
@@ -23,6 +24,7 @@ import type { ValidateFlags } from './verbs/validate.js';
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
   registerInit(program, invocation);
   registerSubmit(program, invocation);
+  registerBuild(program, invocation);
   registerLaunch(program, invocation);
   registerValidate(program, invocation);
   registerLookingVerbs(program, invocation);

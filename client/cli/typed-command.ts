@@ -9,6 +9,7 @@ export const VERBS = [
   ...[
     'init',
     'submit',
+    'build',
     'launch',
     'validate',
     'list',

@@ -96,11 +96,19 @@ export function refuseUnused({ modules }: { readonly modules: readonly string[] 
   report.problem(['build'], undefined, 'the image would not be used: the job does not have the module docker', hint);
 }
 
-/** The job file of an image that was built: the same in every other word. @param raw a job file with a section `build` */
-export function withDigest(raw: unknown, digest: string): unknown {
+/**
+ * The job file of an image that was built: the same in every other word.
+ * @param raw a job file with a section `build`
+ * @param commit that it was made of, where that is known and the file does not say it
+ */
+export function withDigest(raw: unknown, digest: string, commit?: string): unknown {
   const file = raw as Mapping;
-  return { ...file, build: { ...(file['build'] as Mapping), digest } };
+  return { ...file, build: { ...(file['build'] as Mapping), ...(commit !== undefined && { commit }), digest } };
 }
+
+/** `ghcr.io/team/train@sha256:.. of commit 3f2a9c1d0b7e`: an image as hosts pull it, and what it was made of as far as that is known. */
+export const builtText = (build: BuildSpec): string =>
+  `${imageOf(build)}${build.remote.commit === undefined ? '' : ` of commit ${build.remote.commit.slice(0, 12)}`}`;
 
 /** The job file whose image a cluster builds from a commit. @param at `context`: a folder of the repository */
 export function withCommit(

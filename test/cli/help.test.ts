@@ -34,6 +34,7 @@ describe('help', () => {
         ...[
           'init',
           'submit',
+          'build',
           'launch',
           'validate',
           'list',

@@ -171,10 +171,12 @@ describe('jobctl status', () => {
     const view: JobView = {
       ...{ id: 'train-7f3k', spec: spec({}), project: 'vision', phaseSince: T0, submittedAt: T0 },
       ...{ phase: 'running', attempt: 2, preemptions: 1, slices: [slice], events },
+      image: 'r.example.org/t@sha256:9c56 of commit 3f2a9c1d0b7e',
     };
     const lines = renderJobStatus(row({ label: 'REHEARSAL' }), { view }, place, T0);
     assert.equal(lines[0], 'train-7f3k   REHEARSAL: not on real Cloud TPUs');
     assert.ok(lines.includes('  command    x .. (on all hosts)'), lines.join('\n'));
+    assert.ok(lines.includes('  image      r.example.org/t@sha256:9c56 of commit 3f2a9c1d0b7e'), lines.join('\n'));
     assert.ok(lines.includes('  preempted  1 of 20 times that are allowed'));
     assert.deepEqual(lines.slice(-16), [
       '  NODE     ZONE           GEN  STATE  HOSTS             DETAIL',

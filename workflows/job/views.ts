@@ -1,5 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { JobInput, JobView } from '../../contract/job.js';
+import { builtText } from '../../domain/build/build.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Waiting } from './accept.js';
@@ -38,6 +39,7 @@ export function jobView(parts: ShownParts): JobView {
     id: workflowInfo().workflowId,
     run: chainRunId(),
     spec: file.spec,
+    ...(file.build && { image: builtText(file.build) }),
     project: settings.project,
     ...(settings.label === undefined ? {} : { label: settings.label }),
     submittedAt,

@@ -9,17 +9,29 @@ import { xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { tellLine } from '../render/told-line.js';
 import { type Builder, BUILDER_NAMES, type BuilderName, builderNamed, type BuildFailure } from './builders.js';
-import { buildCommit, type GitLeave } from './git-rules.js';
+import { type BuildCommit, buildCommit, type GitLeave } from './git-rules.js';
 import { buildSources } from './sources.js';
 
+/** An image of this computer's making. */
+export interface BuiltImage {
+  readonly digest: string;
+  /** What it was made of, as `BuildCommit` has it. Absent: of a folder that is not as its commit is, or that has none. */
+  readonly commit?: string;
+}
+
 /**
- * The digest of a job's image, built and pushed on this computer, unless it built one of the same commit and words before that its
+ * A job's image, built and pushed on this computer, unless it built one of the same commit and words before that its
  * registry still has. A tag alone is no reason: everybody knows it beforehand, and whoever may push can have pushed it (docs/adr/0107).
  * @param context its place
  * @throws CliError if the tree or its commit may not be built, no program can build, or the build or its push failed
  */
-export async function builtDigest(build: BuildSpec, context: string, leave: GitLeave): Promise<string> {
+export async function builtImage(build: BuildSpec, context: string, leave: GitLeave): Promise<BuiltImage> {
   const at = await buildCommit(context, leave);
+  const made = at.commit === undefined || at.isDirty ? {} : { commit: at.commit };
+  return { digest: await digestOf(build, context, at), ...made };
+}
+
+async function digestOf(build: BuildSpec, context: string, at: BuildCommit): Promise<string> {
   const builder = await chosenBuilder();
   const sources = await buildSources(build, context, at);
   const reference = `${build.image}:${sources.tag}`;
@@ -97,7 +109,7 @@ async function chosenBuilder(): Promise<Builder> {
 
 function failureOf({ step, command, end }: BuildFailure, { image }: BuildSpec): CliError {
   const what =
-    step === 'push' ? `the image was not pushed to ${image}` : 'the image was not built, and nothing was submitted';
+    step === 'push' ? `the image was not pushed to ${image}` : 'the image was not built';
   const how = end.code === 0 ? 'ended, and told no digest' : `ended with ${end.code ?? 'a signal'}`;
   return new CliError(ExitCode.Failed, `build: ${what}: \`${command}\` ${how}`, ...end.tail);
 }

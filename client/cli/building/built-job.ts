@@ -36,8 +36,9 @@ export async function builtJob<Job extends GoodJob>(job: Job, file: string, wish
   }
   const { place: folder } = localPlaceOf(file, build.context, raw);
   if (place === 'remote') return withRaw(job, withCommit(raw, await askedCommit(build, folder, wish)));
-  const { builtDigest } = await import('./build-image.js');
-  return withRaw(job, withDigest(raw, await builtDigest(build, folder, wish)));
+  const { builtImage } = await import('./build-image.js');
+  const { digest, commit } = await builtImage(build, folder, wish);
+  return withRaw(job, withDigest(raw, digest, commit));
 }
 
 /** Where a cluster is configured, as far as who submits can know: their job runs in it. */

@@ -89,7 +89,7 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: No
   ];
 }
 
-function viewFacts({ spec, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
+function viewFacts({ spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
   const { modules } = spec;
   const kind = machineKind(kindOfJob(spec));
   const ends = kind.endsText?.(spec);
@@ -97,6 +97,7 @@ function viewFacts({ spec, granted, preemptions, quotaPreemptions, requestedRest
     ['pricing', kind.requestText(spec)],
     ...(ends === undefined ? [] : [['ends', ends] as const]),
     ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
+    ...(image === undefined ? [] : [['image', oneLine(image)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(spec)],
     ...(attempt > 0 && preemptions > 0
