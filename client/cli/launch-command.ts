@@ -14,7 +14,8 @@ import type { SubmitFlags } from './verbs/submit.js';
 
 const NOTES = `
 It stands for a job file, which --dry-run prints: kubernetes, ray_cluster, tpu or machines, and build or the image of --image. Without
---image and JOBCTL_REGISTRY nobody knows where the image goes. Jobs on TPU VMs and machines without --build and --image get the current
+--image and a registry (JOBCTL_REGISTRY, or of the context) nobody knows where the image goes. A context holds zone, registry, GPU type and
+Ray version for all lines: jobctl context set --help. Jobs on TPU VMs and machines without --build and --image get the current
 folder as a bundle. Lines of Bastion's launch (--instance_type=..) work too: docs/migrating.md.
 
 Examples:
@@ -46,6 +47,12 @@ export function registerLaunch(program: Command, invocation: Invocation): void {
         wholeNumber(1, 1024),
       ),
     )
+    .addOption(
+      new Option('--min-workers <number>', 'of Ray, which adds and removes them (default: --workers)').argParser(
+        wholeNumber(0, 1024),
+      ),
+    )
+    .addOption(new Option('--max-workers <number>', 'of Ray (default: --workers)').argParser(wholeNumber(1, 1024)))
     .addOption(new Option('--gpus <number>', 'GPUs of each worker (default: 0)').argParser(wholeNumber(0, 64)))
     .option('--gpu-type <type>', 'what quota calls them, such as h100')
     .option('--image <image>', 'with --build the repository it is pushed to, else a pushed image')
@@ -55,7 +62,8 @@ export function registerLaunch(program: Command, invocation: Invocation): void {
     .option('--name-prefix <prefix>', 'ids of jobs are made from it')
     .option('--dry-run', 'print the job file that the line stands for, and do nothing')
     .option('--local', 'submit to the local stack, and start it if it is not up')
-    .option('--wait', 'follow the job, and exit with its exit code')
+    .option('--wait', 'follow the job, and exit with its exit code (default, but for --output json and --no-verdict)')
+    .option('--no-wait', 'submit, and follow nothing')
     .addOption(
       new Option('--host <hosts>', 'hosts whose lines --wait shows: 0, 0,2, 0-3 or all').argParser(parseHostChoice),
     )

@@ -30,6 +30,10 @@ describe('jobctl launch', function () {
       ['--execution', 'ray', '--workers', '2', '--ray-version', '2.60.0', '--image', 'ray:1'],
       { ray_cluster: { image: 'ray:1', ray_version: '2.60.0', workers: { min: 2, max: 2 } } },
     ],
+    'a RayCluster that follows its work': [
+      ['--execution', 'ray', '--min-workers', '0', '--max-workers', '8', '--ray-version', '2.60.0', '--image', 'ray:1'],
+      { ray_cluster: { image: 'ray:1', ray_version: '2.60.0', workers: { min: 0, max: 8 } } },
+    ],
     'a TPU slice, with the folder as it is': [
       ['--instance-type', 'tpu-v5litepod-16', '--zone', 'us-central1-a', '--name-prefix', 'Exp'],
       { name: 'exp', tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a' }, bundle: '.' },
@@ -67,6 +71,42 @@ describe('jobctl launch', function () {
     assert.match(build.image, /^ghcr\.io\/team\/[a-z0-9-]+$/, stderr);
   });
 
+  it('takes from the context what all lines of a team have in common, and no more than the line has use for', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'launch-'));
+    const env = { HOME: home };
+    const values = [
+      '--zone',
+      'us-east5-a',
+      '--registry',
+      'ghcr.io/team',
+      '--gpu-type',
+      'h100',
+      '--ray-version',
+      '2.60.0',
+    ];
+    const set = await jobctl(['context', 'set', 'team', '--server', 'https://jobctl.example.org', ...values], env);
+    assert.equal((await jobctl(['context', 'use', 'team'], env)).exitCode, 0, set.stderr);
+    const line = async (...words: readonly string[]): Promise<Record<string, unknown>> => {
+      const { stdout, stderr } = await jobctl([...words, '--dry-run', '--', 'x'], env);
+      return (parse(stdout) ?? { stderr }) as Record<string, unknown>;
+    };
+    const ray = await line('launch', '--execution', 'ray', '--workers', '2');
+    assert.deepEqual(ray['ray_cluster'], { ray_version: '2.60.0', workers: { min: 2, max: 2 } });
+    assert.match((ray['build'] as { image: string }).image, /^ghcr\.io\/team\//);
+    assert.deepEqual((await line('launch', '--gpus', '8', '--image', 'a:1'))['kubernetes'], {
+      ...{ image: 'a:1', workers: 1, gpus: 8, gpu_type: 'h100' },
+    });
+    const other = await line('launch', '--gpus', '8', '--image', 'a:1', '--gpu-type', 'a100');
+    assert.equal((other['kubernetes'] as { gpu_type: string }).gpu_type, 'a100', 'the line goes first');
+    const slice = { accelerator: 'v5litepod-16', zone: 'us-east5-a' };
+    assert.deepEqual((await line('launch', '--instance-type', 'v5litepod-16'))['tpu'], slice);
+    assert.deepEqual((await line('submit', '--tpu', 'v5litepod-16'))['tpu'], slice);
+    const bastion = await jobctl(['launch', '--instance_type=tpu-v5litepod-16', '--dry_run', '--', 'x'], env);
+    const { tpu } = parse(bastion.stdout) as { tpu: unknown };
+    assert.deepEqual(tpu, { accelerator: 'tpu-v5litepod-16', zone: 'us-east5-a' });
+    rmSync(home, { recursive: true });
+  });
+
   const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
     'no place for the image': [
       [...COMMAND],
@@ -81,6 +121,14 @@ describe('jobctl launch', function () {
       /--allow-dirty is for a build on this computer: --build local --allow-dirty/,
     ],
     'a TPU without a type': [['--execution', 'tpu', ...COMMAND], /the type of TPU slice: --instance-type v5litepod-16/],
+    'more pods at least than at most': [
+      ['--execution', 'ray', '--min-workers', '4', '--max-workers', '2', '--ray-version', '2', ...IMAGE, ...COMMAND],
+      /--min-workers 4 is more than --max-workers 2/,
+    ],
+    'a range of what does not scale': [
+      ['--min-workers', '2', ...IMAGE, ...COMMAND],
+      /--min-workers and --max-workers are for --execution ray/,
+    ],
     'GPUs on a TPU': [
       ['--instance-type', 'v5litepod-16', '--gpus', '8', '--gpu-type', 'h100', ...COMMAND],
       /--gpus 8 is not for --execution tpu/,

@@ -23,6 +23,7 @@ type Tried = readonly ['server' | 'nowhere', ...string[]];
 const TRIED: Readonly<Record<string, Tried | string>> = {
   init: ['nowhere', 'FOLDER', '--yes', '--force'],
   submit: ['nowhere', 'FOLDER/job.yaml'],
+  build: ['nowhere', 'FOLDER/job.yaml'],
   launch: ['nowhere', '--instance-type', 'v5litepod-8', '--', 'true'],
   validate: ['nowhere', 'FOLDER/job.yaml'],
   list: ['server'],

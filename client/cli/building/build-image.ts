@@ -108,8 +108,7 @@ async function chosenBuilder(): Promise<Builder> {
 }
 
 function failureOf({ step, command, end }: BuildFailure, { image }: BuildSpec): CliError {
-  const what =
-    step === 'push' ? `the image was not pushed to ${image}` : 'the image was not built';
+  const what = step === 'push' ? `the image was not pushed to ${image}` : 'the image was not built';
   const how = end.code === 0 ? 'ended, and told no digest' : `ended with ${end.code ?? 'a signal'}`;
   return new CliError(ExitCode.Failed, `build: ${what}: \`${command}\` ${how}`, ...end.tail);
 }

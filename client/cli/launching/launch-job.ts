@@ -4,7 +4,8 @@ import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { BuildPlace } from '../building/git-rules.js';
-import type { Environment } from '../dev/home.js';
+
+const CONTEXT = 'jobctl context set NAME';
 
 export const EXECUTIONS = ['kubernetes', 'ray', 'tpu', 'machines'] as const;
 export type Execution = (typeof EXECUTIONS)[number];
@@ -14,6 +15,9 @@ export interface LaunchFlags {
   readonly build?: BuildPlace;
   readonly execution?: Execution;
   readonly workers?: number;
+  /** Of a RayCluster whose size follows its work. */
+  readonly minWorkers?: number;
+  readonly maxWorkers?: number;
   readonly gpus?: number;
   readonly gpuType?: string;
   readonly rayVersion?: string;
@@ -27,20 +31,27 @@ export interface LaunchFlags {
   readonly namePrefix?: string;
 }
 
-/** Names the folder of registries' images: `ghcr.io/team`. */
-export const REGISTRY_VARIABLE = 'JOBCTL_REGISTRY';
+/** What lines have in common, from a context or from variables (docs/adr/0073). Of each the line's own flag goes first. */
+export interface LaunchDefaults {
+  /** Of images: `ghcr.io/team`. */
+  readonly registry?: string;
+  readonly gpuType?: string;
+  readonly rayVersion?: string;
+  readonly zone?: string;
+}
 
 /**
  * The job file that a line of `jobctl launch` stands for, without its command (docs/adr/0073).
  * @throws CliError with everything that the line lacks
  */
 export function launchJob(
-  flags: LaunchFlags,
+  line: LaunchFlags,
   hasCommand: boolean,
-  { env, folder }: { readonly env: Environment; readonly folder: string },
+  { defaults, folder }: { readonly defaults: LaunchDefaults; readonly folder: string },
 ): Mapping {
-  const execution = flags.execution ?? (flags.instanceType === undefined ? 'kubernetes' : 'tpu');
-  const image = imageOf(flags, env, folder, execution);
+  const execution = line.execution ?? (line.instanceType === undefined ? 'kubernetes' : 'tpu');
+  const flags = withDefaults(line, defaults, execution);
+  const image = imageOf(flags, defaults, folder, execution);
   const { machines, lacks } = machinesOf(execution, flags, image.pushed);
   const all = [
     ...image.lacks,
@@ -54,6 +65,20 @@ export function launchJob(
     ...machines,
     ...(image.repository === undefined ? {} : { build: { image: image.repository } }),
     ...(image.repository === undefined && image.pushed === undefined ? { bundle: '.' } : {}),
+  };
+}
+
+/** A default that the line has no use for is none of its words, and refused as none. */
+function withDefaults(
+  line: LaunchFlags,
+  { gpuType, rayVersion, zone }: LaunchDefaults,
+  execution: Execution,
+): LaunchFlags {
+  return {
+    ...((line.gpus ?? 0) > 0 && gpuType !== undefined && { gpuType }),
+    ...(execution === 'ray' && rayVersion !== undefined && { rayVersion }),
+    ...(execution === 'tpu' && zone !== undefined && { zone }),
+    ...line,
   };
 }
 
@@ -76,14 +101,19 @@ interface LaunchImage {
   readonly lacks: readonly string[];
 }
 
-function imageOf({ build, image }: LaunchFlags, env: Environment, folder: string, execution: Execution): LaunchImage {
+function imageOf(
+  { build, image }: LaunchFlags,
+  defaults: LaunchDefaults,
+  folder: string,
+  execution: Execution,
+): LaunchImage {
   if (build === undefined && image !== undefined) return { pushed: image, lacks: [] };
   // Hosts of these two have a system of their own, and take the folder as it is.
   if (build === undefined && (execution === 'tpu' || execution === 'machines')) return { lacks: [] };
-  const registry = env[REGISTRY_VARIABLE]?.replace(/(?<!\/)\/+$/, '') ?? '';
+  const registry = defaults.registry?.replace(/(?<!\/)\/+$/, '') ?? '';
   const repository = image ?? (registry === '' ? undefined : `${registry}/${repositoryName(folder)}`);
   if (repository !== undefined) return { repository, lacks: [] };
-  const where = `--image ghcr.io/team/train, or ${REGISTRY_VARIABLE}=ghcr.io/team`;
+  const where = `--image ghcr.io/team/train, or JOBCTL_REGISTRY=ghcr.io/team, or ${CONTEXT} --registry ghcr.io/team`;
   return { lacks: [`where the image that is built goes: ${where}; --image without --build names a pushed one`] };
 }
 
@@ -96,26 +126,37 @@ const repositoryName = (folder: string): string =>
 
 function machinesOf(
   execution: Execution,
-  { workers = 1, gpus = 0, gpuType, rayVersion, instanceType, zone }: LaunchFlags,
+  flags: LaunchFlags,
   image: string | undefined,
 ): { readonly machines: Mapping; readonly lacks: readonly string[] } {
+  const { gpus = 0, gpuType, rayVersion, instanceType, zone, minWorkers, maxWorkers } = flags;
+  const { workers = 1 } = flags;
   const inImage = image === undefined ? {} : { image };
   const docker = image === undefined ? {} : { docker: { image } };
   const ofPods = gpus === 0 ? {} : { gpus, ...(gpuType === undefined ? {} : { gpu_type: gpuType }) };
-  const type = gpus > 0 && gpuType === undefined ? [`the type of the GPUs, which quota counts: --gpu-type h100`] : [];
+  const type =
+    gpus > 0 && gpuType === undefined
+      ? [`the type of the GPUs, which quota counts: --gpu-type h100; for all lines ${CONTEXT} --gpu-type h100`]
+      : [];
   const foreign = [
     ...(execution !== 'tpu' && instanceType !== undefined ? ['--instance-type is for --execution tpu'] : []),
     ...(execution !== 'tpu' && zone !== undefined ? ['--zone is for --execution tpu'] : []),
+    ...(execution !== 'ray' && (minWorkers ?? maxWorkers) !== undefined
+      ? ['--min-workers and --max-workers are for --execution ray, whose autoscaler moves between them']
+      : []),
     ...(execution !== 'ray' && rayVersion !== undefined ? ['--ray-version is for --execution ray'] : []),
   ];
   switch (execution) {
     case 'kubernetes':
       return { machines: { kubernetes: { ...inImage, workers, ...ofPods } }, lacks: [...type, ...foreign] };
     case 'ray': {
-      const version = rayVersion === undefined ? ['the version of Ray in the image: --ray-version 2.60.0'] : [];
-      const group = { min: workers, max: workers, ...ofPods };
+      const wanted = `--ray-version 2.60.0; for all lines ${CONTEXT} --ray-version 2.60.0`;
+      const version = rayVersion === undefined ? [`the version of Ray in the image: ${wanted}`] : [];
+      const least = minWorkers ?? flags.workers ?? Math.min(1, maxWorkers ?? 1);
+      const group = { min: least, max: maxWorkers ?? Math.max(workers, least), ...ofPods };
+      const range = group.min > group.max ? [`--min-workers ${group.min} is more than --max-workers ${group.max}`] : [];
       const cluster = { ...inImage, ray_version: rayVersion, workers: group };
-      return { machines: { ray_cluster: cluster }, lacks: [...type, ...version, ...foreign] };
+      return { machines: { ray_cluster: cluster }, lacks: [...type, ...version, ...range, ...foreign] };
     }
     case 'machines': {
       const accelerators = gpus === 0 ? {} : { accelerator: gpuType, count: gpus * workers };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
+import { lineDefaults } from '../contexts/line-defaults.js';
 import { launchJob } from '../launching/launch-job.js';
 import { LAUNCH_FLAGS, nameImage } from './bastion-keys.js';
 import { Draft, type GivenKey, literalRun } from './draft.js';
@@ -80,7 +81,7 @@ function bundleOf(draft: Draft): void {
 function asteraLine(own: readonly string[], command: readonly string[]): LaunchLine {
   const { given, words } = splitFlags(own, ASTERA_FLAGS);
   const draft = new Draft();
-  const place = { env: process.env, folder: process.cwd() };
+  const place = { defaults: lineDefaults({}), folder: process.cwd() };
   Object.assign(draft.tree, launchJob(launchFlags(given), command.length > 0, place));
   draft.take(ASTERA_FLAGS, given, "Astera's launch");
   tellWords(words.slice(1), draft);

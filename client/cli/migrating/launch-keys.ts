@@ -41,7 +41,7 @@ export const ASTERA_FLAGS: readonly KeyRule[] = [
     key: '--image',
     to: 'build.image',
     put: isPut,
-    note: 'where the image is pushed; without it `JOBCTL_REGISTRY` and the name of the folder. Without `--build` the image that is run',
+    note: 'where the image is pushed; without it the registry of the context or of `JOBCTL_REGISTRY`, and the name of the folder. Without `--build` the image that is run',
   },
   { key: '--gpu-type', to: 'kubernetes.gpu_type', put: isPut },
   { key: '--ray-version', to: 'ray_cluster.ray_version', put: isPut },

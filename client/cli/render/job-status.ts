@@ -89,7 +89,15 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: No
   ];
 }
 
-function viewFacts({ spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
+function viewFacts({
+  spec,
+  image,
+  granted,
+  preemptions,
+  quotaPreemptions,
+  requestedRestarts,
+  attempt,
+}: JobView): Fact[] {
   const { modules } = spec;
   const kind = machineKind(kindOfJob(spec));
   const ends = kind.endsText?.(spec);

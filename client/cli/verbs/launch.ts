@@ -1,16 +1,24 @@
+import { lineDefaults } from '../contexts/line-defaults.js';
 import { BY_FLAGS, readJobFlags } from '../job-file.js';
 import { type LaunchFlags, launchJob } from '../launching/launch-job.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { checkFlags, submitRead, type SubmitFlags } from './submit.js';
 
 /** Of `SubmitFlags` those that `jobctl launch` has too. */
-type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle'>;
+type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {
+  readonly wait?: boolean;
+};
 
 /** Builds and submits in one line, as Astera's launch does: the line is a job file that is not written down. */
-export async function launch(flags: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
+export async function launch(line: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
+  const { wait: asked, ...own } = line;
+  // As its predecessor does: who types a line wants to see what comes of it.
+  const isFollowed = asked ?? (own.output !== 'json' && own.verdict !== false && own.dryRun !== true);
+  const flags = { ...own, ...(isFollowed && { wait: true as const }) };
   checkFlags(flags);
   if (flags.literalQuotes !== true) refuseQuotedWords(undefined, command ?? []);
-  const tree = launchJob(flags, (command?.length ?? 0) > 0, { env: process.env, folder: process.cwd() });
+  const given = { defaults: lineDefaults(flags), folder: process.cwd() };
+  const tree = launchJob(flags, (command?.length ?? 0) > 0, given);
   const { set = [], project, user, priority, dryRun: isDry } = flags;
   const overrides = { project, user, priority, command, isLiteral: true };
   const job = await readJobFlags({ tree, set, overrides, ...(isDry === undefined ? {} : { isDry }) });

@@ -11,6 +11,7 @@ import { localContext, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { builtJob, type BuildWish } from '../building/built-job.js';
 import { billedLine } from '../dev/billed-line.js';
+import { lineDefaults } from '../contexts/line-defaults.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
@@ -118,7 +119,11 @@ function readJob(
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
   if (file === undefined)
-    return readJobFlags({ set, overrides: { ...known, bundle: flags.bundle, isLiteral: true }, ...dry });
+    return readJobFlags({
+      set,
+      overrides: { ...known, zone: zone ?? lineDefaults(flags).zone, bundle: flags.bundle, isLiteral: true },
+      ...dry,
+    });
   const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
   return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
 }
