@@ -121,6 +121,13 @@ describe('jobctl init', function () {
       ],
       modules: /bundle, command/,
     },
+    'a program that writes files whose names say nothing': {
+      files: { 'train.py': "STATE = 'state.json'\nopen(STATE, 'w')\nnp.save(f'step-{n}.npy', x)\nopen('in.txt')\n" },
+      want: [
+        /\noutputs:\n {2}paths: \['step-\*\.npy', state\.json\]\n|\noutputs:\n {2}paths: \[state\.json, 'step-\*\.npy'\]\n/,
+      ],
+      modules: /bundle, command/,
+    },
     'flags in the place of questions': {
       files: {},
       args: ['--run', "cd src && python3 main.py --note 'a: b #c'", '--tpu', 'v4-16'],

@@ -2,6 +2,7 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { writtenPaths } from './written-files.js';
 
 /** What a folder has that a job file can be made of. Names are those of files in the folder itself. */
 export interface FoundProgram {
@@ -11,7 +12,7 @@ export interface FoundProgram {
   readonly candidates: readonly string[];
   readonly environment?: FoundEnvironment;
   readonly hasDockerfile: boolean;
-  /** Folders that the program seems to write its results to. */
+  /** Folders and files that the program seems to write its results to, as `outputs.paths` names them. */
   readonly outputs: readonly string[];
 }
 
@@ -49,7 +50,7 @@ export function findProgram(folder: string): FoundProgram {
     candidates: program === undefined ? candidates : [],
     ...(environment === undefined ? {} : { environment }),
     hasDockerfile: files.includes('Dockerfile'),
-    outputs: program === undefined ? [] : outputFolders(textOf(join(folder, program))),
+    outputs: program === undefined ? [] : outputsOf(textOf(join(folder, program))),
   };
 }
 
@@ -70,9 +71,10 @@ function filesOf(folder: string): readonly string[] {
   }
 }
 
-const outputFolders = (text: string): readonly string[] => [
-  ...new Set(OUTPUT_FOLDERS.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, name]) => name ?? []))),
-];
+function outputsOf(text: string): readonly string[] {
+  const named = OUTPUT_FOLDERS.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, name]) => name ?? []));
+  return [...new Set([...named, ...writtenPaths(text)])];
+}
 
 function textOf(path: string): string {
   try {

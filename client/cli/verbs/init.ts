@@ -100,7 +100,7 @@ function report(file: string, spec: Spec, { environment, hasDockerfile, outputs 
   const { chips, hosts } = askedSize(spec);
   const jobctl = typedCommand();
   const path = shellQuote(file);
-  const stored = outputs.length === 0 ? '$JOBCTL_OUTPUT_DIR' : outputs.map((folder) => `${folder}/`).join(', ');
+  const stored = outputs.length === 0 ? '$JOBCTL_OUTPUT_DIR' : outputs.join(', ');
   return [
     `${file} is written:`,
     `  ${commandSummary(spec)}`,
@@ -109,7 +109,7 @@ function report(file: string, spec: Spec, { environment, hasDockerfile, outputs 
     ...(hasDockerfile ? ['  the Dockerfile is not used: the job file says how an image is named'] : []),
     outputs.length === 0
       ? `  files in ${stored} are stored when the command ends; ${jobctl} download JOB brings them`
-      : `  files in ${stored} are stored every 5 minutes, and put back after a preemption; ${jobctl} download JOB brings them`,
+      : `  ${stored}: stored every 5 minutes, and put back after a preemption; ${jobctl} download JOB brings it`,
     'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
     `  ${jobctl} submit --local --wait ${path}`,
     'See what a preemption costs it, on the same simulation:',

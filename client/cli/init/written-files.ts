@@ -1,0 +1,237 @@
+/**
+ * What a Python program seems to write, as `outputs.paths` names it: the folder of a path that has one, else the file; `*` stands for what
+ * is known at run time alone. Relative paths only, since others are not the job's own. It reads calls, strings and names that are given
+ * once; what it does not understand it leaves out.
+ * @param text of the program
+ */
+export function writtenPaths(text: string): readonly string[] {
+  const code = sourceOf(text);
+  const names = namesIn(code);
+  const found = new Set<string>();
+  const folders = matches(code.bare, FOLDERS).map(
+    ({ 0: word, index }) => argumentsAt(code.text, index + word.length)?.args[0],
+  );
+  for (const expression of [...callsIn(code, IS_WRITER).flatMap(writtenBy), ...folders]) {
+    if (expression !== undefined) {
+      const place = placeOf(pathOf(expression, names));
+      if (place !== undefined) found.add(place);
+    }
+  }
+  return [...found].filter((place) => !PASSING.test(place)).slice(0, MOST);
+}
+
+/** What is fetched again, or renamed when it is whole. */
+const PASSING = /^(data|datasets?|cache|tmp|temp)$|\.(tmp|temp|part)$/i;
+/** A list that a person still reads. */
+const MOST = 20;
+
+interface Call {
+  /** With what stands before it: `torch.save`, `Path('x').open`. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/** Position of the path among the arguments. */
+const WRITERS: readonly (readonly [RegExp, number])[] = [
+  [/^os\.mkdir$/, 0],
+  [/(^|\.)(makedirs|savez?|savez_compressed|to_csv|to_parquet|to_json|to_pickle|to_feather)$/, 0],
+  [/(^|\.)(savefig|save_pretrained|save_weights|save_model|save_checkpoint|CheckpointManager|SummaryWriter)$/, 0],
+  [/^(torch|xm|joblib|jit)\.(save|dump)$/, 1],
+  [/(^|\.)(save_file|copyfile|copy2?|move)$/, 1],
+  [/^os\.(replace|rename)$/, 1],
+];
+const OPENS = /^((io|gzip|bz2|lzma|codecs)\.)?open$/;
+const OF_PATH = /^(.+)\.(write_text|write_bytes|open|mkdir|touch)$/s;
+/** A keyword argument, or an option's variable. */
+const FOLDERS = /(?<!\w)(?:output_dir|out_dir|save_dir|checkpoint_dir|ckpt_dir|log_dir|logdir|dirpath)[ \t]*=(?!=)/g;
+const ADDS = /^(a|w|x|r\+)/;
+
+/** The last words of the forms above. */
+const IS_WRITER =
+  /(^|\.)(open|makedirs|mkdir|touch|save\w*|to_(csv|parquet|json|pickle|feather)|CheckpointManager|SummaryWriter|dump|copyfile|copy2?|move|replace|rename|write_text|write_bytes)$/;
+
+/** The expressions of the paths that a call writes to. */
+function writtenBy({ name, args }: Call): readonly string[] {
+  if (OPENS.test(name)) return isWriting(args[1], args) && args[0] !== undefined ? [args[0]] : [];
+  const at = WRITERS.findLast(([form]) => form.test(name))?.[1];
+  const arg = at === undefined ? undefined : args[at];
+  if (arg !== undefined) return /^\w+\s*=[^=]/.test(arg) ? [] : [arg];
+  const [, path, method] = OF_PATH.exec(name) ?? [];
+  return path !== undefined && (method !== 'open' || isWriting(args[0], args)) ? [path] : [];
+}
+
+function isWriting(second: string | undefined, args: readonly string[]): boolean {
+  const named = args.flatMap((arg) => /^mode\s*=\s*(.+)$/s.exec(arg)?.[1] ?? [])[0];
+  const mode = stringOf(named ?? second ?? '');
+  return mode !== undefined && ADDS.test(mode.replaceAll(/[bt]/g, ''));
+}
+
+// Expressions ----------------------------------------------------------------------------------------------------------
+
+type Names = ReadonlyMap<string, string>;
+
+/** Names that stand for one text: assigned once, or the default of an option. */
+function namesIn(code: Source): Names {
+  const values = new Map<string, Set<string>>();
+  const add = (name: string, text: string): unknown => values.set(name, (values.get(name) ?? new Set()).add(text));
+  for (const { 0: line, 1: name = '', 2: value = '', index } of matches(code.bare, ASSIGNMENT)) {
+    const end = index + line.length;
+    const text = value.length > MOST_CALL ? undefined : pathOf(code.text.slice(end - value.length, end), new Map());
+    if (text !== undefined) add(name, text);
+  }
+  for (const { args } of callsIn(code, /(^|\.)add_argument$/)) {
+    const option = args.map(stringOf).find((text) => text?.startsWith('--'));
+    const value = args.flatMap((arg) => /^default\s*=\s*(.+)$/s.exec(arg)?.[1] ?? [])[0];
+    const text = value === undefined ? undefined : pathOf(value, new Map());
+    if (option !== undefined && text !== undefined) add(`args.${option.slice(2).replaceAll('-', '_')}`, text);
+  }
+  return new Map(
+    [...values].flatMap(([name, [text, ...more]]) => (text !== undefined && more.length === 0 ? [[name, text]] : [])),
+  );
+}
+
+/** What an expression is as a path; undefined: nobody knows before it runs. */
+function pathOf(expression: string, names: Names): string | undefined {
+  const text = expression.trim();
+  const known =
+    stringOf(text) ??
+    names.get(text) ??
+    (/^(\w+\.)*\w+$/.test(text) ? names.get(`args.${text.split('.').at(-1)}`) : undefined);
+  if (known !== undefined) return known;
+  const call = /^(?:os\.path\.join|(?:pathlib\.)?Path|str|os\.fspath)\(/.exec(text);
+  const inside = call === null ? undefined : argumentsAt(text, call[0].length);
+  if (inside !== undefined && inside.end === text.length) {
+    const parts = inside.args.map((arg) => pathOf(arg, names));
+    return parts[0] === undefined ? undefined : parts.map((part) => part ?? '*').join('/');
+  }
+  const [first, ...rest] = splitAt(text, '/');
+  const begin = rest.length === 0 || first === undefined ? undefined : pathOf(first, names);
+  return begin === undefined ? undefined : [begin, ...rest.map((part) => pathOf(part, names) ?? '*')].join('/');
+}
+
+/** A literal, with `*` for what is put into it. */
+function stringOf(expression: string): string | undefined {
+  const [, form = '', quote, body = '', rest = ''] =
+    /^([fFrRbBuU]{0,2})(["'])((?:\\.|(?!\2)[^\\\n])*)\2(\s*%.*|\.format\(.*\))?$/s.exec(expression.trim()) ?? [];
+  if (quote === undefined) return undefined;
+  const isFilled = /f/i.test(form) || rest.startsWith('.format');
+  const filled = isFilled ? body.replaceAll(/\{[^{}]*\}/g, '*') : body;
+  return rest.includes('%') ? filled.replaceAll(/%[\d.]*\w/g, '*') : filled;
+}
+
+/** As it may stand in `outputs.paths`. */
+function placeOf(path: string | undefined): string | undefined {
+  const parts = (path ?? '').split('/').filter((part, at) => part !== '.' && (part !== '' || at === 0));
+  const [first] = parts;
+  if (first === undefined || !/^[\w*][\w.*-]*$/.test(first) || parts.includes('..')) return undefined;
+  // Everything, or a folder whose name nobody knows.
+  if (/^\*+$/.test(first) || (parts.length > 1 && first.includes('*'))) return undefined;
+  return first;
+}
+
+// Calls ----------------------------------------------------------------------------------------------------------------
+
+/** A chain of names, or a method of a path, and the bracket behind it. */
+const CALL = /(?<![\w.])(?:(?:pathlib\.)?Path\([^()\n]*\)|\w+)(?:\.\w+)*[ \t]*\(/g;
+const ASSIGNMENT = /^[ \t]*(\w+)(?:[ \t]*:[ \t]*\w+)?[ \t]*=(?!=)(.+)$/gm;
+
+/** Those whose name is of a form, in the order of the text. */
+function callsIn({ text, bare }: Source, form: RegExp): readonly Call[] {
+  const calls: Call[] = [];
+  let looks = 0;
+  for (const { 0: whole, index } of bare.matchAll(CALL)) {
+    if (!form.test(whole.slice(0, -1).trim())) continue;
+    if ((looks += 1) > MOST_CALLS) break;
+    const inside = argumentsAt(text, index + whole.length);
+    const name = text.slice(index, index + whole.length - 1).trim();
+    if (inside !== undefined) calls.push({ name, args: inside.args });
+  }
+  return calls;
+}
+
+function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
+  const found: RegExpExecArray[] = [];
+  for (const match of text.matchAll(form)) if (found.push(match) === MOST_CALLS) break;
+  return found;
+}
+
+/** A program of which comments are blanks, and in `bare` what stands in strings too; all at its place. */
+interface Source {
+  readonly text: string;
+  readonly bare: string;
+}
+
+function sourceOf(program: string): Source {
+  const [text, bare]: [string[], string[]] = [[], []];
+  for (let at = 0; at < program.length;) {
+    const sign = program[at] as string;
+    if (sign === '#') {
+      const end = program.indexOf('\n', at);
+      const blank = ' '.repeat((end === -1 ? program.length : end) - at);
+      text.push(blank);
+      bare.push(blank);
+      at += blank.length;
+    } else if (sign === '"' || sign === "'") {
+      const triple = program.startsWith(sign.repeat(3), at) ? program.indexOf(sign.repeat(3), at + 3) : undefined;
+      const last = triple === undefined ? stringEnd(program, at) : triple === -1 ? program.length : triple + 2;
+      const whole = program.slice(at, last + 1);
+      text.push(triple === undefined ? whole : whole.replaceAll(/[^\n]/g, ' '));
+      bare.push(whole.replaceAll(/[^\n'"]/g, ' '));
+      at += whole.length;
+    } else {
+      text.push(sign);
+      bare.push(sign);
+      at += 1;
+    }
+  }
+  return { text: text.join(''), bare: bare.join('') };
+}
+
+/** The arguments behind an opening bracket. @returns `end`: behind the closing one */
+function argumentsAt(
+  code: string,
+  from: number,
+): { readonly args: readonly string[]; readonly end: number } | undefined {
+  let depth = 0;
+  for (let at = from; at < code.length && at < from + MOST_CALL; at += 1) {
+    const sign = code[at] as string;
+    if (sign === '"' || sign === "'") at = stringEnd(code, at);
+    else if ('([{'.includes(sign)) depth += 1;
+    else if (')]}'.includes(sign) && depth > 0) depth -= 1;
+    else if (sign === ')') {
+      const args = splitAt(code.slice(from, at), ',').map((arg) => arg.trim());
+      return { args: args.filter((arg) => arg !== ''), end: at + 1 };
+    }
+  }
+  return undefined;
+}
+/** Characters of a call's arguments, and calls, that are looked at: the text may be a stranger's. */
+const MOST_CALL = 2_000;
+const MOST_CALLS = 2_000;
+
+/** Parts of an expression between a sign that stands in no bracket and no string. */
+function splitAt(text: string, wanted: string): readonly string[] {
+  const parts: string[] = [];
+  let [depth, from] = [0, 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at] as string;
+    if (sign === '"' || sign === "'") at = stringEnd(text, at);
+    else if ('([{'.includes(sign)) depth += 1;
+    else if (')]}'.includes(sign)) depth -= 1;
+    else if (sign === wanted && depth === 0) {
+      parts.push(text.slice(from, at));
+      from = at + 1;
+    }
+  }
+  return [...parts, text.slice(from)];
+}
+
+/** Where a string that begins here ends: its closing quote, or the end of its line. */
+function stringEnd(text: string, from: number): number {
+  const quote = text[from] as string;
+  for (let at = from + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === quote || text[at] === '\n') return at;
+  }
+  return text.length;
+}

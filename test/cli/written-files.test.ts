@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { writtenPaths } from '../../client/cli/init/written-files.js';
+
+const PROGRAMS: Readonly<Record<string, readonly [string, readonly string[]]>> = {
+  'a file, by each mode that writes': [
+    `open('a.json', 'w'); open("b.bin", mode="wb"); open('c.log', 'a'); gzip.open('d.gz', 'xt'); open('e', 'r+')`,
+    ['a.json', 'b.bin', 'c.log', 'd.gz', 'e'],
+  ],
+  'not what it reads': [`open('data.txt'); open('x.bin', 'rb'); np.load('y.npy'); torch.load('z.pt'); f.read()`, []],
+  'a name that is given once': [`CKPT = 'state.json'\nwith open(CKPT, 'w') as f:\n    f.write('1')`, ['state.json']],
+  'not a name that means two things': [`p = 'a'\nif x:\n    p = 'b'\nopen(p, 'w')`, []],
+  'the default of an option': [
+    `parser.add_argument('--save-to', type=str, default='model.npz')\nargs = parser.parse_args()\nnp.savez(args.save_to, w=w)`,
+    ['model.npz'],
+  ],
+  'the folder of a path': [
+    `torch.save(model.state_dict(), 'runs/exp1/model.pt')\nPath('log').mkdir()`,
+    ['runs', 'log'],
+  ],
+  'a pattern, of what is known at run time': [
+    `torch.save(m, f'model-{step:05d}.pt'); torch.save(m, 'opt-%d.pt' % step); df.to_csv('part-{}.csv'.format(n))`,
+    ['model-*.pt', 'opt-*.pt', 'part-*.csv'],
+  ],
+  'a joined path': [
+    `open(os.path.join('weights', f'{i}.pt'), 'wb')\nOUT = Path('plots')\nplt.savefig(OUT / f'{i}.png')`,
+    ['weights', 'plots'],
+  ],
+  'a file that is renamed when it is whole': [
+    `with open('state.tmp', 'w') as f: f.write(s)\nos.replace('state.tmp', 'state.json')`,
+    ['state.json'],
+  ],
+  'not the folder of its input': [`os.makedirs('data', exist_ok=True)\nopen('data/x.bin', 'wb')`, []],
+  'what libraries are told': [
+    `args = TrainingArguments(output_dir="./hf", num_train_epochs=3)\nSummaryWriter('tb')\nModelCheckpoint(dirpath='pl')`,
+    ['tb', 'hf', 'pl'],
+  ],
+  'no path of others, and none that leads out': [
+    `open('/tmp/x', 'w'); open('../y', 'w'); open('~/z', 'w'); df.to_csv('gs://b/o.csv'); open(f'{d}/x', 'w'); open('', 'w')`,
+    [],
+  ],
+  'no comment, no text': [`# open('a', 'w')\nprint("open('b', 'w')")\nx = '''no'''`, []],
+  'nothing that YAML or bash would read otherwise': [
+    `open('a b', 'w'); open('c,d', 'w'); open('$e', 'w'); open('f]', 'w')`,
+    [],
+  ],
+  'a call over several lines': [
+    `json.dump(\n    state,\n    open(\n        "s.json",\n        "w",\n    ),\n)`,
+    ['s.json'],
+  ],
+};
+
+describe('what a program seems to write', () => {
+  for (const [name, [text, wanted]] of Object.entries(PROGRAMS))
+    it(name, () => assert.deepEqual(writtenPaths(text), wanted));
+
+  it('is found in a text made to take long', () => {
+    for (const piece of [
+      'open(',
+      "open('a', ",
+      'a',
+      '\n',
+      ' ',
+      '# ',
+      "'",
+      'a.',
+      'x = (',
+      'Path(',
+      '=',
+      'log_dir=',
+      '\\',
+    ])
+      assert.ok(writtenPaths(piece.repeat(Math.floor(1_000_000 / piece.length))).length <= 1, piece);
+  });
+});
