@@ -41,6 +41,7 @@ export interface OpenSshdOptions {
 
 export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd> {
   const { authorized, address, port } = options;
+  if (!hasOpenSshd) throw new Error(`${SSHD} is missing: apt-get install openssh-server`);
   // Its unprivileged half lives there; a container without an init does not have it.
   if (userInfo().uid === 0) await mkdir('/run/sshd', { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), 'open-sshd-'));
