@@ -6,6 +6,7 @@ import { lookOf } from '../../client/cli/render/look.js';
 import {
   renderFailing,
   renderRebuilding,
+  askingOf,
   renderSeen,
   renderWaiting,
   renderWhy,
@@ -286,6 +287,33 @@ describe('jobctl why of a job that waits for chips, and what its pool has seen',
     assert.deepEqual(said([gave('us-east1-d', MINUTE, { accelerator: 'v6e-256' })]), []);
     assert.deepEqual(said([gave('us-east1-d', MINUTE)], { phase: 'running' }), []);
     assert.deepEqual(renderSeen(undefined, [gave('us-east1-d', MINUTE)], T0), []);
+  });
+
+  it('is told to programs with all that is asked, and of no other job', () => {
+    const refusal = { at: T0 - MINUTE, text: 'no more capacity' };
+    const nextZone = { zone: 'us-east1-d', at: T0 + MINUTE };
+    const told = askingOf(view({ nextZone }), [gave('us-east1-d', HOUR, { refusal })], T0) as {
+      asks: readonly { zone: string }[];
+      seen: readonly object[];
+    };
+    assert.deepEqual(
+      told.asks.map(({ zone }) => zone),
+      ['us-east5-a'],
+    );
+    assert.deepEqual(told, {
+      asks: told.asks,
+      nextZone,
+      seen: [
+        {
+          zone: 'us-east1-d',
+          accelerator: 'v6e-8',
+          pricing: 'spot',
+          lastGot: { at: T0 - HOUR, waitedMs: 6 * MINUTE },
+          refusal,
+        },
+      ],
+    });
+    assert.equal(askingOf(view({ phase: 'running' }), [gave('us-east1-d', HOUR)], T0), undefined);
   });
 
   it('shows two at most, the latest first, and nothing that a terminal would obey', () => {

@@ -218,6 +218,27 @@ export function renderSeen(
     .flatMap((row) => wrapped(seenText(row, view, now), width, ''));
 }
 
+/**
+ * The same for programs: what is asked of the provider and since when, which zone is next, and where the job's type was got lately.
+ * Undefined: the job waits for no chips. Times in ms since 1970.
+ */
+export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
+  if (view?.phase !== 'provisioning') return undefined;
+  const asked = [...view.slices, ...(view.rivals ?? [])].filter(isUnsettled);
+  return {
+    asks: asked.map(({ ref: { name, zone }, state, detail, since }) => ({
+      ...{ name, zone, state },
+      ...(detail !== undefined && { detail }),
+      ...(since !== undefined && { since }),
+    })),
+    ...(view.nextZone && { nextZone: view.nextZone }),
+    seen: seenFor(view, rows, now).map(({ zone, accelerator, pricing, lastGot, refusal }) => ({
+      ...{ zone, accelerator, pricing, lastGot },
+      ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),
+    })),
+  };
+}
+
 /** Of the job's type, in zones that it does not ask now, the latest first. */
 function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
   const asked = new Set([...view.slices, ...(view.rivals ?? [])].filter(isUnsettled).map(({ ref }) => ref.zone));

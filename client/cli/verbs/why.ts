@@ -17,6 +17,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { whyWaiting, type WhyWaiting } from '../../why-waiting.js';
 import {
+  askingOf,
   type RebuildingPool,
   renderFailing,
   renderRebuilding,
@@ -59,11 +60,10 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
       ...renderStuck(stuck, row.pool, now, width),
       ...renderFailing(row, now, width),
     ];
-    const unpolled = idle && { noWorker: idle };
-    const text =
-      flags.output === 'json'
-        ? JSON.stringify({ ...asJson(row, waiting, now), ...(stuck.length > 0 && { stuck }), ...unpolled }, null, 2)
-        : lines.join('\n');
+    const asking = askingOf(view, pool?.capacity ?? [], now);
+    const more = { ...(asking && { asking }), ...(stuck.length > 0 && { stuck }), ...(idle && { noWorker: idle }) };
+    const json = { ...asJson(row, waiting, now), ...more };
+    const text = flags.output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n');
     printOut(`${text}\n`);
     return ExitCode.Done;
   });
