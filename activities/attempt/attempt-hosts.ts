@@ -65,7 +65,8 @@ export function runPlace({ job, attempt, slices, settings, previousEnd }: Attemp
   };
 }
 
-export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string => runIdOfAttempt(job.id, attempt);
+export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string =>
+  runIdOfAttempt(job.id, attempt);
 
 /**
  * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until

@@ -29,15 +29,14 @@ export function groupStacks(hosts: readonly HostStacks[]): readonly StackGroup[]
   return [...groups.values()]
     .map((members) => ({ members: members.toSorted(byPlace) }))
     .toSorted(
-      (a, b) => b.members.length - a.members.length || byPlace(a.members[0] as GroupMember, b.members[0] as GroupMember),
+      (a, b) =>
+        b.members.length - a.members.length || byPlace(a.members[0] as GroupMember, b.members[0] as GroupMember),
     );
 }
 
 /** Of each host its Python processes, or all if it has none: shells and launchers that wait for Python are left out. */
 export const withoutWaiting = (hosts: readonly HostStacks[]): readonly HostStacks[] =>
-  hosts.map((host) =>
-    host.processes.some(isPython) ? { ...host, processes: host.processes.filter(isPython) } : host,
-  );
+  hosts.map((host) => (host.processes.some(isPython) ? { ...host, processes: host.processes.filter(isPython) } : host));
 
 const byPlace = (a: GroupMember, b: GroupMember): number => a.host - b.host || a.process.pid - b.process.pid;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pySpyFrom, pySpyPath } from '../../cloud/hosts/stacks/py-spy.js';
+import { pySpyFrom, pySpyPath, type PySpySource } from '../../cloud/hosts/stacks/py-spy.js';
 import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';
 import { groupStacks, placesText, withoutWaiting } from '../../domain/stacks/groups.js';
 import { frameText, framesOf, type HostStacks, isPython } from '../../domain/stacks/stack.js';
@@ -14,6 +14,9 @@ import { type HostSession, never, withHost } from './session.js';
 const RUN = 'train-x1-a1';
 const OPTIONS = { runId: RUN, answerMs: 15_000, installMs: 60_000, signal: never };
 
+/** Of hosts that fetch it themselves. */
+const NEVER: PySpySource = () => Promise.reject(new Error('it was to be fetched by the host'));
+
 /** From PyPI, which this file needs: the live step runs it. */
 describe('the stacks of real Python processes, by py-spy from PyPI', function () {
   this.timeout(120_000);
@@ -21,10 +24,10 @@ describe('the stacks of real Python processes, by py-spy from PyPI', function ()
   before(() => (cache = mkdtempSync(join(tmpdir(), 'py-spy-cache-'))));
   after(() => rmSync(cache, { recursive: true, force: true }));
 
-  const stacksOf = async (session: HostSession, host: number, env: string): Promise<HostStacks> => {
-    await session.connection.startRun(request(hangsIn(env)));
+  const stacksOf = async (session: HostSession, host: number, place: string, pySpy = NEVER): Promise<HostStacks> => {
+    await session.connection.startRun(request(hangsIn(place)));
     await until('python hangs', async () => (existsSync(join(session.host.home, 'hangs')) ? true : undefined));
-    return takeStacks(session.connection, { ...OPTIONS, host, pySpy: pySpyFrom(cache) });
+    return takeStacks(session.connection, { ...OPTIONS, host, pySpy });
   };
   const over = async (session: HostSession): Promise<void> => {
     await session.connection.stopRun(RUN, 0, NOTICE);
@@ -62,7 +65,7 @@ describe('the stacks of real Python processes, by py-spy from PyPI', function ()
   it('a host without the internet is given py-spy, which is kept here', () =>
     withHost(
       async (session) => {
-        const { processes, problem } = await stacksOf(session, 0, 'all_reduce');
+        const { processes, problem } = await stacksOf(session, 0, 'all_reduce', pySpyFrom(cache));
         assert.equal(problem, undefined);
         const [python] = processes.filter(isPython);
         assert.equal(python?.problem, undefined);
@@ -79,7 +82,7 @@ describe('the stacks of real Python processes, by py-spy from PyPI', function ()
     withHost(async (session) => {
       await stacksOf(session, 0, 'busy');
       for (let round = 0; round < 10; round++) {
-        const { processes } = await takeStacks(session.connection, { ...OPTIONS, host: 0, pySpy: pySpyFrom(cache) });
+        const { processes } = await takeStacks(session.connection, { ...OPTIONS, host: 0, pySpy: NEVER });
         const [python] = processes.filter(isPython);
         assert.equal(python?.problem, undefined);
         assert.ok(framesOf(python!).some((frame) => frame.function === 'busy'));

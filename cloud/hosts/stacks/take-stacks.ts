@@ -152,7 +152,8 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
       processes[processes.length - 1] = processOf({ ...last, problem: whyFailed(decoded(rest[0] ?? '')) });
     else if (word === 'wants' && /^[\w-]{1,32}$/.test(rest[0] ?? '')) wants = rest[0];
     else if (word === 'no') problems.push('it knows nothing of a command of this attempt under its login user');
-    else if (word === 'more') problems.push(`it has more than ${MOST_PROCESSES} processes: those with the smallest ids are shown`);
+    else if (word === 'more')
+      problems.push(`it has more than ${MOST_PROCESSES} processes: those with the smallest ids are shown`);
     else if (word === 'late') problems.push('its time was over before all processes were looked at');
     else if (word === 'done') isDone = true;
   }
@@ -172,8 +173,7 @@ const wanting = (process: ProcessStacks): ProcessStacks =>
     : process;
 
 function readProcess([pid = '', state = '', rank = '', waitsIn = '', name = '']: readonly string[]):
-  | ProcessStacks
-  | undefined {
+  ProcessStacks | undefined {
   if (!/^\d{1,9}$/.test(pid)) return undefined;
   return processOf({
     pid: Number(pid),
