@@ -32,6 +32,20 @@ export function stacksText({ processes, problem }: Pick<HostStacks, 'processes' 
   return [...lines, ...(problem === undefined ? [] : [`incomplete: ${problem}`])].map((line) => `${line}\n`).join('');
 }
 
+/** Of one host: that many processes with that many threads are no training program. */
+const MOST_STORED = 4_000_000;
+
+/** The same as it is stored: without the last processes, if it were too long. */
+export function storedStacksText({ processes, problem }: Pick<HostStacks, 'processes' | 'problem'>): string {
+  let length = 0;
+  const kept = processes.filter((process) => (length += stacksText({ processes: [process] }).length) <= MOST_STORED);
+  if (kept.length === processes.length) return stacksText({ processes, ...(problem !== undefined && { problem }) });
+  return stacksText({
+    processes: kept,
+    problem: 'its stacks are too long: those of the last processes are not stored',
+  });
+}
+
 /** `state S, in futex_do_wait, local rank 0`. */
 export function stateText({ state, waitsIn, localRank }: ProcessStacks): string {
   const parts = [

@@ -32,8 +32,9 @@ export interface TakeOptions {
 
 /** Bytes that are taken of one host. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Of the JSON of one process. */
+/** Of the JSON of one process, and of all. */
 const MOST_JSON_BYTES = 4 * 1024 * 1024;
+const MOST_ALL_JSON_BYTES = 16 * 1024 * 1024;
 const MOST_WORDS = 4096;
 
 /**
@@ -140,6 +141,7 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
   const problems: string[] = failure === undefined ? [] : [failure];
   let wants: string | undefined;
   let isDone = false;
+  let room = MOST_ALL_JSON_BYTES;
   for (const line of text.split('\n')) {
     if (!line.startsWith(MARK)) continue;
     const [word = '', ...rest] = line.slice(MARK.length).split(' ');
@@ -147,8 +149,11 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
     if (word === 'process' && processes.length < MOST_PROCESSES) {
       const process = readProcess(rest);
       if (process !== undefined) processes.push(process);
-    } else if (word === 'dump' && last !== undefined) processes[processes.length - 1] = withDump(last, rest[0] ?? '');
-    else if (word === 'failed' && last !== undefined)
+    } else if (word === 'dump' && last !== undefined) {
+      const json = unzipped(rest[0] ?? '', Math.min(room, MOST_JSON_BYTES));
+      room -= json?.length ?? 0;
+      processes[processes.length - 1] = withDump(last, json);
+    } else if (word === 'failed' && last !== undefined)
       processes[processes.length - 1] = processOf({ ...last, problem: whyFailed(decoded(rest[0] ?? '')) });
     else if (word === 'wants' && /^[\w-]{1,32}$/.test(rest[0] ?? '')) wants = rest[0];
     else if (word === 'no') problems.push('it knows nothing of a command of this attempt under its login user');
@@ -196,12 +201,20 @@ function whyFailed(said: string): string {
   );
 }
 
-function withDump(process: ProcessStacks, base64: string): ProcessStacks {
+/** Undefined: it is no gzip, or more than so many bytes. */
+function unzipped(base64: string, most: number): Buffer | undefined {
   try {
-    const json = gunzipSync(Buffer.from(base64, 'base64'), { maxOutputLength: MOST_JSON_BYTES }).toString();
-    return processOf({ ...process, threads: threadsOf(JSON.parse(json), process.pid) });
+    return gunzipSync(Buffer.from(base64, 'base64'), { maxOutputLength: most });
   } catch {
-    return processOf({ ...process, problem: 'what py-spy says of it cannot be read' });
+    return undefined;
+  }
+}
+
+function withDump(process: ProcessStacks, json: Buffer | undefined): ProcessStacks {
+  try {
+    return processOf({ ...process, threads: threadsOf(JSON.parse(json?.toString() ?? ''), process.pid) });
+  } catch {
+    return processOf({ ...process, problem: 'what py-spy says of it cannot be read, or is too long' });
   }
 }
 
