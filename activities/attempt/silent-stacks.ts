@@ -51,9 +51,9 @@ export async function storeStacks(
   try {
     await answerWithin(limitMs, all);
   } catch (error) {
-    signal.throwIfAborted();
-    log.info(`not all stacks of the silent command are stored: ${messageOf(error)}`);
+    if (!signal.aborted) log.info(`not all stacks of the silent command are stored: ${messageOf(error)}`);
   }
+  signal.throwIfAborted();
   return stored;
 }
 

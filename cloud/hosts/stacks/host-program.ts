@@ -111,7 +111,7 @@ look() {
   say "process $pid $state \${rank:--} \${waits_in:--} \${name:--}"
   is_python || return 0
   : > "$scratch/python"
-  [ -z "$spy" ] || dump
+  if [ -n "$spy" ]; then dump; else failed 'its host has no py-spy'; fi
 }
 
 pids=$(all_pids | sort -nu)

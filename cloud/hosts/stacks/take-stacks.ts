@@ -146,14 +146,15 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
     if (!line.startsWith(MARK)) continue;
     const [word = '', ...rest] = line.slice(MARK.length).split(' ');
     const last = processes.at(-1);
+    const isOpen = last !== undefined && !isPython(last);
     if (word === 'process' && processes.length < MOST_PROCESSES) {
       const process = readProcess(rest);
       if (process !== undefined) processes.push(process);
-    } else if (word === 'dump' && last !== undefined) {
+    } else if (word === 'dump' && isOpen) {
       const json = unzipped(rest[0] ?? '', Math.min(room, MOST_JSON_BYTES));
       room -= json?.length ?? 0;
       processes[processes.length - 1] = withDump(last, json);
-    } else if (word === 'failed' && last !== undefined)
+    } else if (word === 'failed' && isOpen)
       processes[processes.length - 1] = processOf({ ...last, problem: whyFailed(decoded(rest[0] ?? '')) });
     else if (word === 'wants' && /^[\w-]{1,32}$/.test(rest[0] ?? '')) wants = rest[0];
     else if (word === 'no') problems.push('it knows nothing of a command of this attempt under its login user');
@@ -164,18 +165,11 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
   }
   if (problems.length === 0 && !isDone) problems.push('it broke off in the middle');
   return {
-    host,
-    processes: wants === undefined ? processes : processes.map(wanting),
+    ...{ host, processes },
     ...(problems.length > 0 && { problem: problemOf(problems.join('; ')) }),
     ...(wants !== undefined && { wants }),
   };
 }
-
-/** Of those that may be Python and have no stack: by name, since without py-spy the host says no more of them. */
-const wanting = (process: ProcessStacks): ProcessStacks =>
-  !isPython(process) && /^(python|pypy|pt_main_thread)/.test(process.name)
-    ? processOf({ ...process, problem: 'its host has no py-spy' })
-    : process;
 
 function readProcess([pid = '', state = '', rank = '', waitsIn = '', name = '']: readonly string[]):
   ProcessStacks | undefined {
