@@ -24,7 +24,7 @@ export interface StacksPlace {
 /** A command that is silent is ended this much later at most. */
 export const STACKS_MS = 15_000;
 /** Each answers with some MB at most, which are read here. */
-const HOSTS_AT_ONCE = 32;
+const HOSTS_AT_ONCE = 64;
 
 /**
  * Stores where the processes of a command stand, before it is ended for its silence (docs/adr/0128): of each host a text beside its logs, as

@@ -34,9 +34,17 @@ export function groupStacks(hosts: readonly HostStacks[]): readonly StackGroup[]
     );
 }
 
-/** Of each host its Python processes, or all if it has none: shells and launchers that wait for Python are left out. */
+/**
+ * Without shells and launchers that wait: of each host its Python processes, if it has none those that are no sleeping shell, and else all.
+ */
 export const withoutWaiting = (hosts: readonly HostStacks[]): readonly HostStacks[] =>
-  hosts.map((host) => (host.processes.some(isPython) ? { ...host, processes: host.processes.filter(isPython) } : host));
+  hosts.map((host) => {
+    const kinds = [host.processes.filter(isPython), host.processes.filter((process) => !isWaitingShell(process))];
+    return { ...host, processes: kinds.find(({ length }) => length > 0) ?? host.processes };
+  });
+
+const isWaitingShell = ({ name, state }: ProcessStacks): boolean =>
+  state === 'S' && ['sh', 'bash', 'dash', 'zsh'].includes(name);
 
 const byPlace = (a: GroupMember, b: GroupMember): number => a.host - b.host || a.process.pid - b.process.pid;
 

@@ -160,9 +160,10 @@ describe('where a group is', () => {
     'a shell that waits for Python does not count': {
       hosts: [
         [processOf({ pid: 1, name: 'bash', state: 'S' }), process(2)],
-        [processOf({ pid: 1, name: 'trainer', state: 'R' })],
+        [processOf({ pid: 1, name: 'bash', state: 'S' }), processOf({ pid: 2, name: 'trainer', state: 'R' })],
+        [processOf({ pid: 1, name: 'bash', state: 'S' })],
       ],
-      want: ['host 0', 'host 1'],
+      want: ['host 0', 'host 1', 'host 2'],
     },
   };
   for (const [name, { hosts: processes, want }] of Object.entries(cases))

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { attemptObject } from '../../domain/store-layout.js';
 import { hangsIn } from '../hosts/hanging-python.js';
 import { type Finished, JobctlUser } from './jobctl-process.js';
-import { jobFile } from './job-files.js';
+import { jobFile, SLOW_SET_UP } from './job-files.js';
 import { cloudIsEmpty } from './nothing-left.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
@@ -86,6 +86,44 @@ describe('a job whose command falls silent', function () {
       const absent = await user.run('stacks', id, '--host', '4');
       assert.deepEqual([absent.code, absent.stdout], [3, '']);
       assert.match(absent.stderr, /no stacks of host 4 are stored of attempt 1 of .+: there are those of 0-3/);
+      await cloudIsEmpty(new RehearsalAdmin(stack.rehearsal.endpoints.admin));
+    } finally {
+      await user.leave();
+    }
+  });
+
+  it('has stacks while its command runs alone, and of hosts that it has', async () => {
+    const user = JobctlUser.of(stack, { JOBCTL_SSH_JOB_KEY_SECRET: stack.jobKeySecret('first') });
+    const refused = async (...words: readonly string[]): Promise<Finished> => {
+      const { code, stdout, stderr } = await user.run('stacks', ...words);
+      assert.equal(stdout, '');
+      return { code, stdout, stderr };
+    };
+    try {
+      const unknown = await refused('nobody-1234');
+      assert.deepEqual([unknown.code, /nobody-1234/.test(unknown.stderr)], [3, true], unknown.stderr);
+      const { id } = await stack.jobs.submit({ job: jobFile('sleep 600', SLOW_SET_UP) });
+      await until('it is set up', async () => (await stack.jobs.describe(id)).phase === 'setting-up' || undefined);
+      const early = await refused(id);
+      assert.equal(early.code, 4);
+      assert.match(early.stderr, /is setting-up: its command does not run now\n.*jobctl logs .+ --module NAME/);
+      const none = await refused(id, '--attempt', '1');
+      assert.equal(none.code, 3);
+      assert.match(none.stderr, /no stacks of attempt 1 are stored\n.*timeouts\.no_output/);
+      await stack.jobs.cancel(id);
+      await stack.jobs.wait(id);
+
+      const { id: running } = await stack.jobs.submit({ job: jobFile('sleep 600') });
+      await until('it runs', async () => (await stack.jobs.describe(running)).phase === 'running' || undefined);
+      const outside = await refused(running, '--host', '9');
+      assert.equal(outside.code, 3);
+      assert.match(outside.stderr, /has no host 9: it has 4 hosts, 0 to 3/);
+      await until('all hosts say what they do', async () => {
+        const { stdout } = await user.run('stacks', running, '--no-install');
+        return /^4 processes: hosts 0-3\n {2}sleep \(state S/m.test(stdout) || undefined;
+      });
+      await stack.jobs.cancel(running);
+      await stack.jobs.wait(running);
       await cloudIsEmpty(new RehearsalAdmin(stack.rehearsal.endpoints.admin));
     } finally {
       await user.leave();

@@ -91,6 +91,9 @@ function threadLines({ members: [first] }: StackGroup): string[] {
 
 /** As an import would find it: `torch/distributed/distributed_c10d.py`. */
 function longText(frame: Frame): string {
-  const installed = /\/(?:(?:site|dist)-packages|lib\/python3[.\d]*)\/(.+)$/.exec(frame.file)?.[1];
+  const [, installed] = PACKAGE.exec(frame.file) ?? LIBRARY.exec(frame.file) ?? [];
   return installed === undefined ? frameText(frame) : `${frame.function} (${installed}:${frame.line})`;
 }
+
+const PACKAGE = /\/(?:site|dist)-packages\/(.+)$/;
+const LIBRARY = /\/lib\/python3[.\d]*\/(.+)$/;
