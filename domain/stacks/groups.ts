@@ -1,10 +1,12 @@
-import { fileName, framesOf, type HostStacks, isPython, type ProcessStacks } from './stack.js';
+import { fileName, type Frame, framesOf, type HostStacks, isPython, type ProcessStacks } from './stack.js';
 
 /** Processes that stand at the same place. */
 export interface StackGroup {
-  /** By host, then by process id; never empty. */
-  readonly members: readonly GroupMember[];
+  /** By host, then by process id. */
+  readonly members: Members;
 }
+
+type Members = readonly [GroupMember, ...(readonly GroupMember[])];
 
 export interface GroupMember {
   readonly host: number;
@@ -27,11 +29,8 @@ export function groupStacks(hosts: readonly HostStacks[]): readonly StackGroup[]
     }
   }
   return [...groups.values()]
-    .map((members) => ({ members: members.toSorted(byPlace) }))
-    .toSorted(
-      (a, b) =>
-        b.members.length - a.members.length || byPlace(a.members[0] as GroupMember, b.members[0] as GroupMember),
-    );
+    .map((members) => ({ members: members.toSorted(byPlace) as unknown as Members }))
+    .toSorted((a, b) => b.members.length - a.members.length || byPlace(a.members[0], b.members[0]));
 }
 
 /**
@@ -72,8 +71,7 @@ export function sharedCallers(group: StackGroup, other: StackGroup): number {
   return at < 0 ? own.length : at;
 }
 
-export const framesOfGroup = ({ members: [first] }: StackGroup): ReturnType<typeof framesOf> =>
-  first === undefined ? [] : framesOf(first.process);
+export const framesOfGroup = ({ members: [{ process }] }: StackGroup): readonly Frame[] => framesOf(process);
 
 /** `0-6, 8-31`. @param numbers ascending, each once */
 export function rangesText(numbers: readonly number[]): string {

@@ -60,7 +60,7 @@ const hosts: fc.Arbitrary<readonly HostStacks[]> = fc
   .map((all) =>
     all.map((processes, host) => ({
       host,
-      processes: processes.map((each, at) => processOf({ ...each, pid: 100 + at } as ProcessStacks)),
+      processes: processes.map((each, at) => processOf({ ...each, pid: 100 + at })),
     })),
   );
 

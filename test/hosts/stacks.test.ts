@@ -42,10 +42,10 @@ describe('the stacks of the processes of a run', function () {
     withHost(async (session) => {
       const { host, processes, problem } = await stacksOf(session, 'LOCAL_RANK=3 sleep 600 & touch hangs; wait');
       assert.deepEqual([host, problem], [2, undefined]);
-      assert.deepEqual(processes.map(({ name, state, localRank }) => [name, state, localRank]).toSorted(), [
-        ['bash', 'S', undefined],
-        ['sleep', 'S', 3],
-      ]);
+      assert.deepEqual(
+        new Set(processes.map(({ name, state, localRank }) => `${name} ${state} ${localRank}`)),
+        new Set(['bash S undefined', 'sleep S 3']),
+      );
       const [, sleep] = processes;
       const wchan = readFileSync(`/proc/${process.pid}/wchan`, 'utf8');
       // A kernel that does not say it says 0.
@@ -144,7 +144,7 @@ describe('what a hostile host says of its processes', function () {
       say(
         ...[
           `process 1 S 99999999 ${'x'.repeat(500)} ${base64('py\u001b]0;x\u0007')}`,
-          `dump ${dump(Array(70).fill(thread))}`,
+          `dump ${dump(Array.from({ length: 70 }, () => thread))}`,
         ],
         ...['process -1 S - - -', 'process 1e3 S - - -', 'dump', 'failed', 'dump !!', 'wants ../../x', 'done'],
       ),
@@ -164,7 +164,7 @@ describe('what a hostile host says of its processes', function () {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, ' ')).toString('base64');
     const [process] = readAnswer(0, say('process 1 S - - -', `dump ${bomb}`, 'done')).processes;
     assert.match(process?.problem ?? '', /cannot be read, or is too long/);
-    const large = dump(Array(20_000).fill({ frames: [], odd: 'x'.repeat(150) }));
+    const large = dump(Array.from({ length: 20_000 }, () => ({ frames: [], odd: 'x'.repeat(150) })));
     const all = readAnswer(
       0,
       say(...Array.from({ length: 10 }, (_, at) => [`process ${at + 1} S - - -`, `dump ${large}`]).flat()),

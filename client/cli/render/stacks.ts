@@ -61,18 +61,17 @@ function whereText(group: StackGroup, other: StackGroup): string {
   return `in ${frameText(innermost)}${differs === innermost ? '' : `, called by ${frameText(differs)}`}`;
 }
 
-function stateLine({ members: [first] }: StackGroup): string {
-  if (first === undefined) return '';
-  const { process } = first;
+function stateLine({ members: [{ process }] }: StackGroup): string {
   const { localRank: _, ...rest } = process;
   return `${process.name} (${stateText(rest)})`;
 }
 
 function bodyLines(group: StackGroup, largest: StackGroup): string[] {
   const frames = framesOfGroup(group);
-  const problem = group.members[0]?.process.problem;
+  const [{ process }] = group.members;
+  const { problem } = process;
   if (frames.length === 0) {
-    const what = problem ?? (isPython(group.members[0]!.process) ? 'no Python call' : undefined);
+    const what = problem ?? (isPython(process) ? 'no Python call' : undefined);
     return [`  ${stateLine(group)}${what === undefined ? '' : `: ${what}`}`];
   }
   const shared = group === largest ? 0 : sharedCallers(group, largest);
@@ -81,10 +80,10 @@ function bodyLines(group: StackGroup, largest: StackGroup): string[] {
 }
 
 /** Of one of its processes: other threads do not count for a group. */
-function threadLines({ members: [first] }: StackGroup): string[] {
-  const threads = first?.process.threads?.slice(1) ?? [];
+function threadLines({ members: [{ host, process }] }: StackGroup): string[] {
+  const threads = process.threads?.slice(1) ?? [];
   return threads.flatMap(({ name, frames }) => [
-    `  thread ${name}, of process ${first?.process.pid} of host ${first?.host}:`,
+    `  thread ${name}, of process ${process.pid} of host ${host}:`,
     ...frames.map((frame) => `    ${longText(frame)}`),
   ]);
 }
