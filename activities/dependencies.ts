@@ -1,6 +1,5 @@
 import type { Builds } from '../cloud/builds/port.js';
-import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
-import type { PySpySource } from '../cloud/hosts/stacks/py-spy.js';
+import type { HostsPort, KeyReader, PySpySource, SshKey } from '../cloud/hosts/port.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import { answerWithin } from '../../cloud/abort.js';
-import type { PySpySource } from '../../cloud/hosts/stacks/py-spy.js';
-import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';
+import type { PySpySource } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { Semaphore } from '../../domain/semaphore.js';
@@ -66,7 +65,7 @@ async function storeOf(
   const times = { answerMs: limitMs * 0.5, installMs: limitMs * 0.4 };
   const options = { ...times, host: number, runId: runIdOf(input), pySpy, signal: until };
   try {
-    const stacks = await caller.on(target, (connection) => takeStacks(connection, options));
+    const stacks = await caller.on(target, (connection) => connection.runStacks(options));
     const name = logChunkObject(logPrefix(input.job.id, input.attempt, STACKS_STREAM), String(number), 0);
     // A worker that goes on for another one may find it there, which is as good.
     await store.write(name, storedStacksText(stacks), 'absent', 'text/plain');

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pySpyFrom, pySpyPath, type PySpySource } from '../../cloud/hosts/stacks/py-spy.js';
+import type { PySpySource } from '../../cloud/hosts/port.js';
+import { pySpyFrom, pySpyPath } from '../../cloud/hosts/stacks/py-spy.js';
 import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';
 import { groupStacks, placesText, withoutWaiting } from '../../domain/stacks/groups.js';
 import { frameText, framesOf, type HostStacks, isPython } from '../../domain/stacks/stack.js';
@@ -43,7 +44,7 @@ describe('the stacks of real Python processes, by py-spy from PyPI', function ()
           const shown = withoutWaiting(hosts);
           const groups = groupStacks(shown).map((group) => [
             placesText(group, shown),
-            framesOf(group.members[0]!.process).map(frameText).slice(1, 3),
+            framesOf(group.members[0].process).map(frameText).slice(1, 3),
           ]);
           assert.deepEqual(groups, [
             ['hosts 0-1', ['all_reduce (train.py:6)', 'step (train.py:12)']],

@@ -1,5 +1,4 @@
 import { pySpyFrom } from '../../../cloud/hosts/stacks/py-spy.js';
-import { takeStacks } from '../../../cloud/hosts/stacks/take-stacks.js';
 import type { JobView } from '../../../contract/job.js';
 import { JobPhase } from '../../../domain/job-state.js';
 import { runIdOf } from '../../../domain/run-environment.js';
@@ -69,7 +68,7 @@ async function takeNow(job: string, flags: StacksFlags, signal: AbortSignal): Pr
   const options = { ...times, runId: runIdOf(view.id, view.attempt), pySpy, signal };
   const results = await onEachHost({ ...reach, hosts } as Reach, signal, async (connection, { number }) => {
     try {
-      return { stacks: await takeStacks(connection, { ...options, host: number }) };
+      return { stacks: await connection.runStacks({ ...options, host: number }) };
     } catch (error) {
       signal.throwIfAborted();
       return { error: (error as Error).message };

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
+import type { PySpySource } from '../port.js';
 
 /** py-spy (MIT) reads the Python stacks of another process. Its binary is static: it needs no Python and no libc of the host's. */
 export const PY_SPY_VERSION = '0.4.3';
@@ -29,9 +30,6 @@ export const PY_SPY_WHEELS: Readonly<Record<string, Wheel>> = {
 
 /** Under the login user's home. @param machine as `uname -m` says */
 export const pySpyPath = (machine: string): string => `.jobctl/tools/py-spy-${PY_SPY_VERSION}-${machine}`;
-
-/** The program for a host of this `uname -m`. Rejects with what keeps it from being had, in words. */
-export type PySpySource = (machine: string) => Promise<Buffer>;
 
 /** The wheels have 3 MB, what is in them 8 MB. */
 const MOST_WHEEL_BYTES = 16 * 1024 * 1024;

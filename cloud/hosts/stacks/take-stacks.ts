@@ -13,22 +13,9 @@ import {
   type ThreadStack,
 } from '../../../domain/stacks/stack.js';
 import { answerWithin } from '../../abort.js';
-import type { HostConnection } from '../port.js';
+import type { HostConnection, PySpySource, StacksRequest } from '../port.js';
 import { HOST_PROGRAM } from './host-program.js';
-import { pySpyPath, type PySpySource } from './py-spy.js';
-
-export interface TakeOptions {
-  /** Position among all hosts of the attempt. */
-  readonly host: number;
-  readonly runId: string;
-  /** For hosts that have no py-spy and cannot get it from PyPI. Absent: none is put on hosts, nor fetched there. */
-  readonly pySpy?: PySpySource | undefined;
-  /** How long a host may take to answer at all. */
-  readonly answerMs: number;
-  /** How long it may take to get py-spy and to answer with it: after that it is believed without stacks. */
-  readonly installMs: number;
-  readonly signal: AbortSignal;
-}
+import { pySpyPath } from './py-spy.js';
 
 /** Bytes that are taken of one host. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -41,7 +28,7 @@ const MOST_WORDS = 4096;
  * What the processes of a run are doing, of which none is stopped or changed for it (docs/adr/0127).
  * @throws HostUnreachable, and what `exec` throws; Error if the host does not answer in time; the signal's reason
  */
-export async function takeStacks(connection: HostConnection, options: TakeOptions): Promise<HostStacks> {
+export async function takeStacks(connection: HostConnection, options: StacksRequest): Promise<HostStacks> {
   const { answerMs, installMs, signal } = options;
   const { wants, ...first } = await answerWithin(answerMs, (late) => ask(connection, options, 0, late));
   if (wants === undefined) return first;
@@ -58,7 +45,7 @@ export async function takeStacks(connection: HostConnection, options: TakeOption
 async function askWithPySpy(
   connection: HostConnection,
   machine: string,
-  options: TakeOptions,
+  options: StacksRequest,
   late: AbortSignal,
 ): Promise<HostStacks> {
   const { wants, ...fetched } = await ask(connection, options, Math.ceil(options.installMs / 3000), late);
@@ -74,7 +61,7 @@ type Answer = HostStacks & { readonly wants?: string };
 
 async function ask(
   connection: HostConnection,
-  { host, runId, answerMs, signal }: TakeOptions,
+  { host, runId, answerMs, signal }: StacksRequest,
   fetchSeconds: number,
   late: AbortSignal,
 ): Promise<Answer> {
