@@ -1,5 +1,5 @@
 import type { Builds } from '../cloud/builds/port.js';
-import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
+import type { HostsPort, KeyReader, PySpySource, SshKey } from '../cloud/hosts/port.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
@@ -24,6 +24,8 @@ export interface ActivityDependencies {
   readonly machinesOperator: MachinesOperator;
   /** Absent: where buckets lie is not to be known. */
   readonly placeOfBucket?: PlaceOfBucket;
+  /** Absent: hosts get no py-spy, and silent commands are ended without their Python stacks. */
+  readonly pySpy?: PySpySource;
 }
 
 export interface Installation {

@@ -117,6 +117,8 @@ type EndOfAttempt =
       readonly kind: 'no-output';
       readonly last: LastSign & { readonly at: EpochMs };
       readonly first?: Omit<FirstSilent, 'quietMs'> & { readonly at: EpochMs };
+      /** Of how many hosts it is stored where their processes stood (docs/adr/0128). Absent: of none. */
+      readonly stacks?: number;
     }
   | { readonly kind: 'handed-over' }
   /** `superviseMs` is over; nothing happened. */

@@ -11,6 +11,9 @@ export interface RunPlace {
   readonly slices: readonly AttemptSlice[];
 }
 
+/** Names the run of an attempt on each of its hosts. */
+export const runIdOf = (job: string, attempt: number): string => `${job}-a${attempt}`;
+
 /** The hosts of one slice that run the command. */
 export function commandHosts(spec: Pick<JobSpec, 'command'>, hosts: readonly SliceHost[]): readonly SliceHost[] {
   const chosen = spec.command?.hosts;

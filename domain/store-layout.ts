@@ -116,9 +116,11 @@ export const poolBookObject = (pool: string, name: string): string => `quota/${p
 export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;
 /** The stream that has what a cluster printed as it built the job's image; its hosts are the tries (docs/adr/0074). */
 export const BUILD_STREAM = 'build';
-/** Whether a stream can have this name: a module's, `command`, `BUILD_STREAM`, `hook-success`. Hosts may put other names beside them. */
+/** The stream that has what the processes of a command were doing when it was ended for its silence (docs/adr/0128). */
+export const STACKS_STREAM = 'stacks';
+/** Whether a stream can have this name: a module's, `command`, `BUILD_STREAM`, `STACKS_STREAM`, `hook-success`. Hosts may put other names beside them. */
 export const isStreamName = (part: string): boolean => /^[a-z][a-z0-9_-]{0,39}$/.test(part);
-/** `stream` is a module's name, `command` or `BUILD_STREAM`. */
+/** `stream` is a module's name, `command`, `BUILD_STREAM` or `STACKS_STREAM`. */
 export const logPrefix = (job: string, attempt: number, stream: string): string =>
   `jobs/${job}/logs/a${attempt}/${stream}/`;
 /**

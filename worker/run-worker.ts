@@ -10,6 +10,7 @@ import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
+import { pySpyFrom } from '../cloud/hosts/stacks/py-spy.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { bucketPlace } from '../cloud/store/bucket-place.js';
@@ -119,6 +120,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     hosts,
     pools,
     quota: quotaSource(files, store),
+    pySpy: pySpyFrom(undefined),
     placeOfBucket: (bucket: string, signal: AbortSignal) =>
       bucketPlace(bucket, { ...definedOnly({ endpoint: place.endpoint }), signal }),
   };

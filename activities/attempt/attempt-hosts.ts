@@ -12,7 +12,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { requestNameOf } from '../../domain/machines.js';
-import { commandHosts, type RunPlace } from '../../domain/run-environment.js';
+import { commandHosts, runIdOf as runIdOfAttempt, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
@@ -65,7 +65,8 @@ export function runPlace({ job, attempt, slices, settings, previousEnd }: Attemp
   };
 }
 
-export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string => `${job.id}-a${attempt}`;
+export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string =>
+  runIdOfAttempt(job.id, attempt);
 
 /**
  * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until

@@ -197,8 +197,10 @@ export class SilenceWatch {
   }
 }
 
+export type SilentEnd = Extract<AttemptEnd, { kind: 'no-output' }>;
+
 /** With times in place of durations: the job's workflow hears of it later. */
-export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): AttemptEnd {
+export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): SilentEnd {
   const at = (ms: number): number => Math.round(Date.now() - ms);
   const last = { what, slice, host, at: at(quietMs) };
   if (first === undefined) return { kind: 'no-output', last };

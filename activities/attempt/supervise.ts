@@ -39,6 +39,7 @@ import type { Routes } from './routes.js';
 import { endOf, isUnrecorded } from './run-end.js';
 import { runRequest, startRun } from './run-request.js';
 import { type AskStatus, silenceEnd, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
+import { STACKS_MS, storeStacks } from './silent-stacks.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
@@ -97,6 +98,7 @@ class Supervision {
   readonly warnings: HostWarnings;
   readonly #input: AttemptInput;
   readonly #caller: HostCaller;
+  readonly #callerUntil: (signal: AbortSignal) => HostCaller;
   readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
   readonly #shipping: Shipping;
@@ -136,6 +138,7 @@ class Supervision {
   ) {
     this.#input = input;
     this.#caller = callerUntil(signal);
+    this.#callerUntil = callerUntil;
     this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
@@ -169,8 +172,16 @@ class Supervision {
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
     if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
+    // Of now: what follows takes its time.
     const end = silenceEnd(ends);
-    return this.#report('silent', [], end);
+    const stacks = await this.#storeStacks();
+    return this.#report('silent', [], stacks === 0 ? end : { ...end, stacks });
+  }
+
+  #storeStacks(): Promise<number> {
+    const { store, pySpy } = this.#dependencies;
+    const place = { store, pySpy, callerUntil: this.#callerUntil, limitMs: STACKS_MS, signal: this.#signal };
+    return storeStacks(place, this.#input, this.#hosts);
   }
 
   /** The end of the attempt. It never resolves if a slice is found to be lost: then the guard's report is the attempt's end. */

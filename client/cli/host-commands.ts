@@ -5,12 +5,14 @@ import { type ForwardedPorts, parseForwardedPorts, parseHostChoice } from './hos
 import { type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { CpFlags } from './verbs/cp.js';
 import type { ExecFlags } from './verbs/exec.js';
+import type { StacksFlags } from './verbs/stacks.js';
 import type { PortForwardFlags, SshFlags } from './verbs/ssh.js';
 
 /** The verbs that log in to a job's hosts. */
 export function registerHostVerbs(program: Command, invocation: Invocation): void {
   registerSsh(program, invocation);
   registerExec(program, invocation);
+  registerStacks(program, invocation);
   registerCp(program, invocation);
   registerPortForward(program, invocation);
 }
@@ -66,6 +68,43 @@ function registerExec(program: Command, invocation: Invocation): void {
   withRoute(command).action(async (job: string, flags: ExecFlags) => {
     const { exec } = await import('./verbs/exec.js');
     invocation.exitCode = await exec(job, flags, invocation.commandWords);
+  });
+}
+
+const STACKS_NOTES = `
+For a command that hangs. Processes whose main threads stand at the same calls are one group, the largest first; of the others the calls
+are shown in which they differ. py-spy reads them without stopping a process. A host that has none gets it once, from PyPI, into
+~/.jobctl. Of programs that are not Python, state and kernel function are shown. What a host says is shown as text.
+When \`timeouts.no_output\` ends a command, its stacks are stored before: this shows them once the job has ended, or with --attempt.
+The exit code is 1 if a host did not answer.
+
+Examples:
+  jobctl stacks train-7f3k
+  jobctl stacks train-7f3k --host 7 --threads
+  jobctl stacks train-7f3k --attempt 2
+  jobctl stacks train-7f3k -o json | jq '.groups[1].frames[0]'
+`;
+
+function registerStacks(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('stacks')
+    .summary('show where the processes of a job stand, equal ones grouped')
+    .description('Shows where the Python processes of a job stand, on all hosts, equal stacks grouped.')
+    .argument('<job>', "the job's id")
+    .addOption(new Option('--host <hosts>', 'these hosts: 2, 0,2-3 or all').argParser(parseHostChoice).default('all'))
+    .addOption(
+      new Option('--attempt <number>', 'those that were stored when this attempt was ended for its silence').argParser(
+        wholeNumber(1, 999_999_999),
+      ),
+    )
+    .option('--threads', 'other threads than the main ones too')
+    .option('--all', 'also processes that are not Python, beside those that are')
+    .option('--no-install', 'put no py-spy on hosts that have none')
+    .addOption(outputOption())
+    .addHelpText('after', STACKS_NOTES);
+  withRoute(command).action(async (job: string, flags: StacksFlags) => {
+    const { stacks } = await import('./verbs/stacks.js');
+    invocation.exitCode = await stacks(job, flags);
   });
 }
 

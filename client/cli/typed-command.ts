@@ -22,7 +22,7 @@ export const VERBS = [
     'export',
     'cancel',
   ],
-  ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'cp', 'port-forward'],
+  ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'stacks', 'cp', 'port-forward'],
   ...['download', 'outputs', 'import', 'context', 'login', 'logout', 'whoami', 'secret', 'quota', 'machines', 'setup'],
   ...[
     'access',

@@ -19,7 +19,10 @@ import type {
   RunRequest,
   RunStatus,
   SetUpListener,
+  StacksRequest,
 } from './port.js';
+import type { HostStacks } from '../../domain/stacks/stack.js';
+import { takeStacks } from './stacks/take-stacks.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { putContents } from './put-contents.js';
 import { startCall } from './run-payload.js';
@@ -123,6 +126,10 @@ export class RunnerHostConnection implements HostConnection {
   async warnRun(runId: string, reason: string | undefined): Promise<RunStatus> {
     const words = reason === undefined ? [] : [JSON.stringify({ v: 1, cause: 'maintenance', reason })];
     return notFenced(this.#said(await this.#runner.call(['warn', runId, ...words])));
+  }
+
+  runStacks(request: StacksRequest): Promise<HostStacks> {
+    return takeStacks(this, request);
   }
 
   async runOutputs(runId: string): Promise<RunOutputsStatus> {

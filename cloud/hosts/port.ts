@@ -7,6 +7,7 @@ import type { FileSource } from '../../domain/file-source.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
 import type { SliceHost } from '../../domain/slice.js';
+import type { HostStacks } from '../../domain/stacks/stack.js';
 
 /** One host, with what the way to it needs. */
 export type HostTarget = SshTarget | PodTarget;
@@ -321,6 +322,23 @@ export interface CommandOptions {
   readonly signal: AbortSignal;
 }
 
+/** The program py-spy for a host of this `uname -m`. Rejects with what keeps it from being had, in words. */
+export type PySpySource = (machine: string) => Promise<Buffer>;
+
+/** Which processes `runStacks` looks at, and how long. */
+export interface StacksRequest {
+  /** Position among all hosts of the attempt. */
+  readonly host: number;
+  readonly runId: string;
+  /** For hosts that have no py-spy and cannot get it from PyPI. Absent: none is put on hosts, nor fetched there. */
+  readonly pySpy?: PySpySource | undefined;
+  /** How long a host may take to answer at all. */
+  readonly answerMs: number;
+  /** How long it may take to get py-spy and to answer with it: after that it is believed without stacks. */
+  readonly installMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** How a command of the user's ended; `code` is absent where a signal ended it. */
 export interface CommandEnd {
   readonly code?: number;
@@ -363,6 +381,11 @@ export interface HostConnection {
   stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus>;
   /** What the provider warns of, where $JOBCTL_WARNING_FILE points, with no signal; undefined: it warns no more. */
   warnRun(runId: string, reason: string | undefined): Promise<RunStatus>;
+  /**
+   * What the processes of a run are doing, of which none is stopped or changed for it (docs/adr/0127). Rejects also if the host does not
+   * answer in time.
+   */
+  runStacks(request: StacksRequest): Promise<HostStacks>;
   /** How far the outputs of a run that has ended are stored. A host that does not store them begins to. */
   runOutputs(runId: string): Promise<RunOutputsStatus>;
   /**

@@ -52,7 +52,7 @@ describe('completion in a real bash', function () {
   }
 
   const cases: Record<string, { words: string[]; want: string[] }> = {
-    'a verb': { words: ['sta'], want: ['status'] },
+    'a verb': { words: ['sta'], want: ['status', 'stacks'] },
     'verbs of a verb': { words: ['quota', 'fr'], want: ['freeze'] },
     'a flag': { words: ['list', '--ph'], want: ['--phase'] },
     'a flag behind a flag with a value': { words: ['list', '--user', 'alice', '--proj'], want: ['--project'] },

@@ -48,7 +48,8 @@ describe('help', () => {
           'cancel',
         ],
         ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
-        ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'login', 'logout', 'whoami'],
+        ...['ssh', 'exec', 'stacks', 'cp', 'port-forward'],
+        ...['download', 'outputs', 'context', 'login', 'logout', 'whoami'],
         ...['secret', 'quota', 'machines'],
         ...[
           'setup',

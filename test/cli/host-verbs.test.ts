@@ -336,6 +336,9 @@ describe('command lines of the host verbs that are refused', () => {
   const cases: Record<string, readonly [args: readonly string[], text: RegExp]> = {
     'exec without a command': [['exec', 'a'], /^jobctl exec a: no command after --/],
     'a host that is none': [['exec', 'a', '--host', 'x', '--', 'true'], /A number of a host from 0|a number of a host/],
+    'stacks of a host that is none': [['stacks', 'a', '--host', '3-1'], /a number of a host from 0/i],
+    'stacks of an attempt that is none': [['stacks', 'a', '--attempt', '0'], /whole number from 1/],
+    'stacks of two jobs': [['stacks', 'a', 'b'], /expected 1 argument but got 2/],
     'ssh to several hosts': [['ssh', 'a', '--host', '0,1'], /whole number from 0/],
     'a port that is none': [['port-forward', 'a', '0'], /port from 1 to 65535/],
     'cp with one place': [['cp', 'a'], /missing required argument 'more'/],

@@ -38,6 +38,10 @@ const LARGE = Array.from({ length: 300_000 }, (_, at) => `${at + 1}\n`).join('')
  * What is promised of a job's machines, of whichever kind they are; a row for each promise, a column for each kind. The hosts of a
  * RayCluster are pods behind the same link; its operator is in no rehearsal (test/long/kubernetes/ray-cluster-jobs.test.ts).
  */
+interface Named {
+  readonly name: string;
+}
+
 describe('every kind of machines', function () {
   this.timeout(20 * STEP_MS);
   let all: StackOfAllKinds;
@@ -129,6 +133,23 @@ describe('every kind of machines', function () {
     const { code, stdout, stderr } = await all.user.run('exec', jobOf(kind), ...kind.loginFlags, '--', line);
     assert.equal(code, 0, stderr);
     assert.equal(stdout.match(/of attempt 1 of/g)?.length, numbers(kind).length, stdout);
+  });
+
+  row('stacks says what its processes do on each host', async (kind) => {
+    const words = ['stacks', jobOf(kind), ...kind.loginFlags, '--no-install', '-o', 'json'];
+    const { code, stdout, stderr } = await all.user.run(...words);
+    assert.equal(code, 0, stderr);
+    const { hosts: said } = JSON.parse(stdout) as {
+      readonly hosts: readonly {
+        readonly host: number;
+        readonly problem?: string;
+        readonly processes: readonly Named[];
+      }[];
+    };
+    assert.deepEqual(
+      said.map(({ host, problem, processes }) => [host, problem, processes.some(({ name }) => name === 'bash')]),
+      numbers(kind).map((host) => [host, undefined, true]),
+    );
   });
 
   row('what it wrote is in the store while it runs, whole', async (kind) => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
+import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { VmWithTools } from '../../rehearsal/test/vm-tools.js';
 import { ended, NOTICE, outputOf, request } from './run.js';
@@ -46,6 +47,20 @@ describe('a container on a rehearsed TPU VM', function () {
     );
     assert.match(output, /^it's "\$HOME" #1\n m\n$/m);
     assert.equal((await ended(connection)).code, 7);
+  });
+
+  it('says what its processes do', async () => {
+    const runId = 'train-x1-a9';
+    await connection.startRun(inside('echo up; exec sleep 600', { runId, epoch: 1 }));
+    let output = '';
+    const followed = connection.followOutput(runId, 0, (chunk) => void (output += chunk.toString()), never);
+    await until('up', () => output.includes('up'));
+    const options = { runId, host: 0, answerMs: 30_000, installMs: 1, signal: never };
+    const { processes, problem } = await takeStacks(connection, options);
+    assert.equal(problem, undefined);
+    assert.ok(processes.some(({ name, state }) => name === 'sleep' && state === 'S'));
+    await connection.stopRun(runId, 0, NOTICE);
+    await followed;
   });
 
   it('is stopped with notice and grace, and is gone', async () => {

@@ -46,6 +46,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   download: ['nowhere', JOB],
   ssh: ['nowhere', JOB],
   exec: ['nowhere', JOB, '--', 'ls'],
+  stacks: ['nowhere', JOB],
   cp: ['nowhere', `${JOB}:x`, 'FOLDER'],
   'port-forward': ['nowhere', JOB, '8080'],
   'context ls': ['nowhere'],

@@ -83,14 +83,18 @@ export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
  * 07:02:10 UTC; the last output was host 2's, at 2026-11-22 07:14:20 UTC`.
  */
 export function silenceText(
-  { last, first }: Extract<AttemptEnd, { kind: 'no-output' }>,
+  { last, first, stacks }: Extract<AttemptEnd, { kind: 'no-output' }>,
   { timeouts, slices }: Pick<JobSpec, 'timeouts' | 'slices'>,
 ): string {
   const sign = { output: 'the last output was', start: 'the last to begin was', end: 'the last to end was' }[last.what];
   const whose = `${placeName(last, slices)}${last.what === 'output' ? "'s" : ''}`;
   const silence = `its command printed nothing for ${durationText(timeouts?.noOutput ?? 0)} on any of its hosts`;
-  return `${silence} (timeouts.no_output); ${firstSilentText(first, slices)}${sign} ${whose}, at ${utc(last.at)}`;
+  return `${silence} (timeouts.no_output); ${firstSilentText(first, slices)}${sign} ${whose}, at ${utc(last.at)}${stacksText(stacks)}`;
 }
+
+/** `; where its processes stood is stored of 4 hosts (jobctl stacks)`. */
+const stacksText = (hosts = 0): string =>
+  hosts === 0 ? '' : `; where its processes stood is stored of ${count(hosts, 'host')} (jobctl stacks)`;
 
 /** `host 1 was silent first, since 2026-11-22 07:02:10 UTC; `: a command that hangs often hangs there. */
 function firstSilentText(first: Extract<AttemptEnd, { kind: 'no-output' }>['first'], slices: number): string {

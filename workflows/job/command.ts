@@ -53,6 +53,7 @@ export class Command {
       clock.stop();
     }
     if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return this.#noted(first);
+    if (first.kind === 'no-output' && first.stacks !== undefined) this.#parts.story.note(stacksNote(input));
     const interruption = first.kind === 'no-output' ? bySilence(silenceText(first, input.spec)) : first.interruption;
     const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
     if (end !== undefined) return end;
@@ -142,6 +143,11 @@ export class Command {
       return undefined;
     }
   }
+}
+
+function stacksNote({ job: { id }, attempt }: AttemptInput): string {
+  const shown = `\`jobctl stacks ${id} --attempt ${attempt}\` groups what \`jobctl logs ${id} --attempt ${attempt} --module stacks\` has`;
+  return `where the processes of the silent command stand is stored: ${shown}`;
 }
 
 /** The user's cancel met the call while it had no worker: it is made again, as for a worker that is gone. */

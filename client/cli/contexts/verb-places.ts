@@ -59,6 +59,7 @@ export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
   setup: 'either',
   'setup server': { temporal: 'it prepares the Temporal namespace and the bucket that a server stands on' },
   ssh: 'either',
+  stacks: 'either',
   status: 'either',
   stop: 'either',
   submit: 'either',

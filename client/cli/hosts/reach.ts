@@ -1,5 +1,6 @@
 import type { HostTarget, PodTarget, SshTarget } from '../../../cloud/hosts/port.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
+import type { JobView } from '../../../contract/job.js';
 import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../context.js';
 import type { HostChoice } from './host-options.js';
@@ -12,6 +13,9 @@ export type ReachFlags = ContextFlags & RouteFlags;
 
 /** Everything that a verb needs to reach hosts of a job. All of them are of one kind of machines. */
 export type Reach = SshReach | PodReach;
+
+/** With the job, as its workflow said it when its hosts were looked up. */
+export type ReachOfJob = Reach & { readonly view: JobView };
 
 interface AnyReach<Target extends HostTarget> {
   readonly job: string;
@@ -35,18 +39,18 @@ export interface PodReach extends AnyReach<PodTarget> {
  * Looks a job's hosts up; Temporal is not needed after it.
  * @throws CliError, JobNotFound, TemporalUnreachable, StoreUnavailable ..: before anything is sent to a host
  */
-export async function reachHosts(job: string, choice: HostChoice, flags: ReachFlags): Promise<Reach> {
+export async function reachHosts(job: string, choice: HostChoice, flags: ReachFlags): Promise<ReachOfJob> {
   const context = resolveContext(flags);
   const route = routeOf(flags, context);
   const all = await withClient(context, (client) => hostsOfJob(client, job));
   const chosen = chooseHosts(all, choice);
   const pods = chosen.filter(isPod);
-  if (pods.length > 0) return { by: 'exec', job, context, hosts: pods };
+  if (pods.length > 0) return { by: 'exec', view: all.view, job, context, hosts: pods };
   const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
   const found = await recordedKeys(store, chosen.filter(isVm));
   const key = await loginKey(all, { route, context, isUnderOsLogin: areUnderOsLogin(found, all.login) });
   const keys = route.login === undefined ? found : loggedInAs(found, route.login);
-  return { by: 'ssh', job, context, store, route, key, hosts: [...keys.keys()], keys };
+  return { by: 'ssh', view: all.view, job, context, store, route, key, hosts: [...keys.keys()], keys };
 }
 
 const isPod = (host: JobHost): host is JobHost<PodTarget> => host.target.reach === 'pod';

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { HOOKS } from '../../../domain/hooks.js';
-import { BUILD_STREAM, logPrefix } from '../../../domain/store-layout.js';
+import { BUILD_STREAM, logPrefix, STACKS_STREAM } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
@@ -89,7 +89,7 @@ function refuseUnknown({ id }: JobRow, { record: { hosts, modules } }: StoredSet
     const has = hosts === 1 ? 'it has one, with index 0' : `it has ${hosts}: 0 to ${hosts - 1}`;
     throw new CliError(ExitCode.NotFound, `--host ${absent}: ${id} has no such host`, has);
   }
-  const streams = [...modules, BUILD_STREAM, ...HOOK_STREAMS];
+  const streams = [...modules, BUILD_STREAM, STACKS_STREAM, ...HOOK_STREAMS];
   if (module !== undefined && !streams.includes(module)) {
     const has = modules.length === 0 ? 'it has none' : `its modules are ${modules.join(', ')}`;
     throw new CliError(ExitCode.NotFound, `--module ${module}: ${id} has no such module`, has);

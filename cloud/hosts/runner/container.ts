@@ -1,16 +1,18 @@
 import { LEFT_IN_CONTAINER } from './left-behind.js';
 
-/**
- * A command in a container: created, marked as begun, then started, so that a start is never repeated. What it prints goes
- * from inside to the run's output, and its exit code is asked for by name: neither needs a docker client that lives.
- */
-export const CONTAINER = `
-# 'docker', or with sudo where the login user is not in its group yet, into 'as_docker'.
+/** `docker`, or with sudo where the login user is not in its group yet, into `as_docker`. */
+export const FIND_DOCKER = `
 find_docker() {
   as_docker=
   timeout 20 docker ps -q > /dev/null 2>&1 || ! sudo -n timeout 20 docker ps -q > /dev/null 2>&1 || as_docker='sudo -n'
 }
+`;
 
+/**
+ * A command in a container: created, marked as begun, then started, so that a start is never repeated. What it prints goes
+ * from inside to the run's output, and its exit code is asked for by name: neither needs a docker client that lives.
+ */
+export const CONTAINER = `${FIND_DOCKER}
 # Into 'container_is' docker's word for its state, 'gone' or 'unknown' (no daemon, or one that hangs), and its exit code
 # into 'container_code'.
 look_at_container() {
