@@ -289,7 +289,7 @@ retentionpolicy retentionseconds retries retry retryoptions return returnpartial
 revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights
 rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs rootless
 roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
-runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstatus runtime
+runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus runtime
 runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx sa safe said same sandbox satisfiable save
 saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler schedulername
 scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
