@@ -231,7 +231,7 @@ function noBucket(what: string): never {
   throw new CliError(
     ExitCode.Usage,
     `no bucket is configured, so ${what}`,
-    'jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+    'jobctl keeps logs and files of jobs in a bucket of Cloud Storage or S3, or in a folder that its workers share',
     'name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
   );
 }

@@ -2,6 +2,7 @@ import type { OnExchange } from '../../../cloud/exchange.js';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
 import { CliError } from '../cli-error.js';
 import { readDevContext } from '../dev/context.js';
+import { readStorePlace } from '../../../domain/store-place.js';
 import type { Environment } from '../dev/home.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
@@ -42,8 +43,8 @@ export async function openGoogleProject(
   const apiEndpoint =
     flags.googleApiEndpoint ?? given(env['JOBCTL_GOOGLE_API_ENDPOINT']) ?? real?.cloud.googleApiEndpoint;
   const storeEndpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? real?.store.endpoint;
-  const bucket = given(env['JOBCTL_BUCKET']) ?? real?.store.bucket;
-  const systemBucket = given(env['JOBCTL_SYSTEM_BUCKET']);
+  const bucket = googleName(given(env['JOBCTL_BUCKET']) ?? real?.store.bucket);
+  const systemBucket = googleName(given(env['JOBCTL_SYSTEM_BUCKET']));
   return {
     port: createGoogleProject({
       googleProject,
@@ -54,6 +55,13 @@ export async function openGoogleProject(
     ...(bucket === undefined ? {} : { bucket }),
     ...(systemBucket === undefined ? {} : { systemBucket }),
   };
+}
+
+/** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
+function googleName(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const place = readStorePlace(text);
+  return 'kind' in place && place.kind === 'google' ? place.bucket : undefined;
 }
 
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
