@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { link, lstat, open, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FileSource } from '../../domain/file-source.js';
 import { globTest, literalPrefix } from '../../domain/object-glob.js';
@@ -290,7 +289,7 @@ async function* contentsOf(source: FileSource): AsyncGenerator<Uint8Array> {
 
 /** Writes it all, kept over a loss of power. @returns its generation */
 async function filled(
-  file: Awaited<ReturnType<typeof open>>,
+  file: FileHandle,
   contents: AsyncIterable<Uint8Array> | readonly (Uint8Array | string)[],
 ): Promise<string> {
   try {

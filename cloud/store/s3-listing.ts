@@ -57,7 +57,7 @@ const unescaped = (text: string): string => decodeURIComponent(text.replaceAll('
  * Undefined: from the start.
  */
 export function nameBefore(name: string): string | undefined {
-  const last = [...name].at(-1);
+  const [last] = /.$/su.exec(name) ?? [];
   if (last === undefined) return undefined;
   const rest = name.slice(0, -last.length);
   const code = last.codePointAt(0) ?? 0;

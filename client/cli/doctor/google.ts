@@ -2,6 +2,7 @@ import type { OnExchange } from '../../../cloud/exchange.js';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
 import { CliError } from '../cli-error.js';
 import { readDevContext } from '../dev/context.js';
+import { showValue } from '../../../domain/problem.js';
 import { readStorePlace } from '../../../domain/store-place.js';
 import type { Environment } from '../dev/home.js';
 import { stackHome } from '../dev/home.js';
@@ -13,6 +14,8 @@ export interface GoogleFlags {
   /** Stands for all of Google's APIs but Cloud Storage; for tests. */
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
+  readonly bucket?: string;
+  readonly systemBucket?: string;
 }
 
 export interface OpenedGoogleProject {
@@ -31,6 +34,7 @@ export async function openGoogleProject(
   env: Environment,
   onExchange?: OnExchange,
 ): Promise<OpenedGoogleProject> {
+  for (const bucket of [flags.bucket, flags.systemBucket]) refuseOtherStore(bucket);
   const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
     import('../../../cloud/google-project/google-project.js'),
     import('../../../cloud/google-project/login.js'),
@@ -55,6 +59,16 @@ export async function openGoogleProject(
     ...(bucket === undefined ? {} : { bucket }),
     ...(systemBucket === undefined ? {} : { systemBucket }),
   };
+}
+
+/** @throws CliError for a store that is named by a flag, and is no bucket of Google's */
+function refuseOtherStore(text: string | undefined): void {
+  if (text === undefined || googleName(text) === text) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `--bucket: ${showValue(text)} is not the name of a bucket of Google's, and Google Cloud is meant here`,
+    'the name alone; a store of another kind is looked at by `jobctl doctor --server`',
+  );
 }
 
 /** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
