@@ -42,7 +42,7 @@ export async function startS3Server(program: string): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-s3-'));
   mkdirSync(join(folder, 'objects'));
   const args = KINDS[program]?.(port, join(folder, 'objects')) ?? [];
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, args, { stdio: 'ignore' });
   const endpoint = `http://127.0.0.1:${port}`;
   await until(
     `${program} answers`,
