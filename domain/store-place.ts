@@ -104,7 +104,7 @@ function s3Place(rest: string): StorePlace | StorePlaceProblem {
 
 function folderPlace(rest: string): StorePlace | StorePlaceProblem {
   const [, encoded] = /^\/\/(\/.*)$/s.exec(rest) ?? [];
-  const path = encoded === undefined ? undefined : decoded(encoded)?.replace(/\/+$/, '');
+  const path = encoded === undefined ? undefined : decoded(encoded)?.replace(/\/$/, '');
   if (path === undefined)
     return { what: 'is not the URL of a folder of this computer', remedy: 'file:///ABSOLUTE/PATH' };
   const problem = path === '' ? 'is the whole file system' : nameProblem(path.slice(1));

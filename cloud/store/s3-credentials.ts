@@ -142,10 +142,12 @@ async function sectionsOf(path: string): Promise<ReadonlyMap<string, Section>> {
   const sections = new Map<string, Record<string, string>>();
   let current: Record<string, string> | undefined;
   for (const line of text.split(/\r?\n/)) {
-    const [, title] = /^\[\s*([^\]]+?)\s*\]\s*(?:[#;].*)?$/.exec(line) ?? [];
-    if (title !== undefined) sections.set(title.replace(/\s+/, ' '), (current = {}));
-    const [, key, value] = /^([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (key !== undefined && value !== undefined && current !== undefined) current[key.toLowerCase()] = value;
+    const [, title] = /^\[([^\]]+)\]/.exec(line) ?? [];
+    if (title !== undefined) sections.set(title.trim().replace(/\s+/, ' '), (current = {}));
+    const equals = line.indexOf('=');
+    // A setting of a setting is indented.
+    if (equals > 0 && /^[\w-]/.test(line) && current !== undefined)
+      current[line.slice(0, equals).trim().toLowerCase()] = line.slice(equals + 1).trim();
   }
   return sections;
 }

@@ -130,7 +130,7 @@ export class S3Requests {
   #url({ endpoint, region }: S3Settings, { key, query = {} }: S3Request): string {
     const isHost = endpoint === undefined && !this.#bucket.includes('.');
     const base =
-      endpoint?.replace(/\/+$/, '') ?? `https://${isHost ? `${this.#bucket}.` : ''}s3.${region}.${domainOf(region)}`;
+      endpoint?.replace(/\/$/, '') ?? `https://${isHost ? `${this.#bucket}.` : ''}s3.${region}.${domainOf(region)}`;
     const path = [...(isHost ? [] : [this.#bucket]), ...(key === undefined ? [] : key.split('/'))]
       .map(encoded)
       .join('/');

@@ -14,7 +14,7 @@ describe('hosts and stores', () => {
   const input = {
     job: { id: 'j', run: 'r' },
     attempt: 1,
-    spec: { command: { run: 'true' } },
+    spec: { modules: [], command: { run: 'true' } },
   } as unknown as AttemptInput;
   const rows = {
     'jobs: a VM': { bucket: 'jobs', target: vm, as: 'service-account', writes: true },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { OWN_FOLDER } from '../../cloud/store/folder-files.js';
 import { ensureStore, openStore } from '../../cloud/store/open-store.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -104,6 +105,27 @@ describe('a folder as a store', () => {
     await assert.rejects(store.write('a', 'x', 'absent'), { name: 'StoreRefused', message: /objects below this name/ });
     await assert.rejects(store.write('a/b/c', 'x', 'absent'), { name: 'StoreRefused', message: /name of a folder/ });
     assert.equal(await store.read('a'), undefined);
+  });
+
+  it('loses no change of processes that write at once, of which one is killed', async function () {
+    this.timeout(60_000);
+    const { store } = await folderOf();
+    await store.write('count', JSON.stringify({ value: 0 }), 'absent');
+    const program = ['--import', 'tsx', fileURLToPath(new URL('folder-writer.ts', import.meta.url)), store.bucket];
+    let counted = 0;
+    const start = (times: number) => {
+      const child = spawn(process.execPath, [...program, String(times)], { stdio: ['ignore', 'pipe', 'inherit'] });
+      child.stdout.on('data', (dots: Buffer) => {
+        counted += dots.length;
+        // In the midst of whatever it does.
+        if (times === Infinity) child.kill('SIGKILL');
+      });
+      return new Promise<number | null>((resolve) => child.once('close', resolve));
+    };
+    assert.deepEqual(await Promise.all([start(40), start(40), start(Infinity)]), [0, 0, null]);
+    const { value } = JSON.parse((await store.read('count'))?.toString() ?? '') as { readonly value: number };
+    // The last of the one that was killed may have been written, and not told.
+    assert.ok(value === counted || value === counted + 1, `${counted} were told, and ${value} counted`);
   });
 
   it('finishes the change of a process that was killed between its claim and the rename', async () => {
