@@ -25,7 +25,7 @@ const OBJECT = /^gs:\/\/[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\/./;
 const operatorFile = z
   .string()
   .min(1)
-  .refine((place) => !place.startsWith('gs:') || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
+  .refine((place) => !/^[a-z\d]+:/.test(place) || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
 const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
 /** As a job file takes it. */
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareBytes } from './byte-order.js';
-import { isAbsent, OWN_FOLDER } from './folder-files.js';
+import { answered, isAbsent, OWN_FOLDER } from './folder-files.js';
 
 interface Wanted {
   readonly root: string;
@@ -18,10 +18,11 @@ export async function* walk(wanted: Wanted): AsyncGenerator<string> {
 /** @param folder empty, or with a slash at its end */
 async function* below(folder: string, wanted: Wanted): AsyncGenerator<string> {
   const { root, prefix, startOffset } = wanted;
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
+  const read = readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
     if (isAbsent(error)) return [];
     throw error;
   });
+  const entries = await answered(read);
   const names = entries
     .filter((entry) => entry.isFile() || (entry.isDirectory() && (folder !== '' || entry.name !== OWN_FOLDER)))
     // A folder's objects stand where its name with a slash does.

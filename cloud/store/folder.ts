@@ -119,7 +119,7 @@ export class FolderStore implements StorePort {
   }
 
   async list(prefix: string, startOffset = '', most = Infinity): Promise<readonly StoredObject[]> {
-    return this.#tried(`list ${this.#place(prefix)}*`, async () => {
+    return inWords(`list ${this.#place(prefix)}*`, async () => {
       const names: string[] = [];
       if (most <= 0) return [];
       for await (const name of this.#walk(prefix, startOffset)) {
@@ -131,14 +131,14 @@ export class FolderStore implements StorePort {
       const found: StoredObject[] = [];
       for (let from = 0; from < names.length; from += AT_ONCE) {
         const looks = names.slice(from, from + AT_ONCE).map((name) => this.#look(name));
-        found.push(...(await Promise.all(looks)).filter((object) => object !== undefined));
+        found.push(...(await files.answered(Promise.all(looks))).filter((object) => object !== undefined));
       }
       return found;
     });
   }
 
   async find(glob: string, most: number): Promise<{ readonly names: readonly string[]; readonly isWhole: boolean }> {
-    return this.#tried(`list ${this.#place(glob)}`, async () => {
+    return inWords(`list ${this.#place(glob)}`, async () => {
       const names: string[] = [];
       const isMatch = globTest(glob);
       let looked = 0;
@@ -270,12 +270,17 @@ export class FolderStore implements StorePort {
     return placeOfObject(this.bucket, name);
   }
 
-  async #tried<T>(what: string, call: () => Promise<T>): Promise<T> {
-    try {
-      return await files.answered(call());
-    } catch (error) {
-      throw files.folderError(error, what);
-    }
+  #tried<T>(what: string, call: () => Promise<T>): Promise<T> {
+    return inWords(what, () => files.answered(call()));
+  }
+}
+
+/** A call that may take long, in steps that are answered in time each. */
+async function inWords<T>(what: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw files.folderError(error, what);
   }
 }
 
