@@ -128,6 +128,12 @@ export function nameProblem(name: string): string | undefined {
   return parts.includes('') ? 'has two slashes in a row, or one at an end' : undefined;
 }
 
+/** `storeText` of what somebody wrote; what is no place stays as it is, for whoever opens it to refuse. */
+export function canonicalStore(text: string): string {
+  const read = readStorePlace(text);
+  return isPlaceProblem(read) ? text : storeText(read);
+}
+
 /** As `StorePort.bucket` says it: the bare name of a bucket of Google's, and a URL else. */
 export function storeText(place: StorePlace): string {
   switch (place.kind) {

@@ -18,6 +18,7 @@ import type { Environment, StackHome } from './dev/home.js';
 import { stackHome } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
 
 /** Flags that every verb which talks to a server takes. */
@@ -149,9 +150,9 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
   const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
-  const [name, endpoint] = [value('bucket'), value('store_endpoint')];
-  const bucket =
-    name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket: value('system_bucket') }) };
+  const [name, systemBucket] = [value('bucket'), value('system_bucket')].map((text) => text && canonicalStore(text));
+  const endpoint = value('store_endpoint');
+  const bucket = name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket }) };
   const url = value('server');
   const place =
     url === undefined

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { placeOfObject, readStorePlace, storePlace, storesProblem, storeText } from '../../domain/store-place.js';
+import {
+  canonicalStore,
+  placeOfObject,
+  readStorePlace,
+  storePlace,
+  storesProblem,
+  storeText,
+} from '../../domain/store-place.js';
 
 describe('where a store is', () => {
   const places: Record<string, { readonly text: string; readonly object: string }> = {
@@ -16,6 +23,7 @@ describe('where a store is', () => {
     it(`takes ${text}`, () => {
       const place = storePlace(text);
       assert.equal(storeText(place), want.text);
+      assert.equal(canonicalStore(text), want.text);
       assert.deepEqual(storePlace(want.text), place);
       assert.equal(placeOfObject(want.text, 'a/b'), want.object);
     });

@@ -63,7 +63,7 @@ export async function openGoogleProject(
 
 /** @throws CliError for a store that is named by a flag, and is no bucket of Google's */
 function refuseOtherStore(text: string | undefined): void {
-  if (text === undefined || googleName(text) === text) return;
+  if (text === undefined || !/[:/]/.test(text)) return;
   throw new CliError(
     ExitCode.Usage,
     `--bucket: ${showValue(text)} is not the name of a bucket of Google's, and Google Cloud is meant here`,
@@ -73,7 +73,7 @@ function refuseOtherStore(text: string | undefined): void {
 
 /** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
 function googleName(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
+  if (text === undefined || !/[:/]/.test(text)) return text;
   const place = readStorePlace(text);
   return 'kind' in place && place.kind === 'google' ? place.bucket : undefined;
 }
