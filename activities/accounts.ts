@@ -4,7 +4,8 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { kindOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
 import { accountObject, accountOfObject } from '../domain/store-layout.js';
-import type { ActivityDependencies, Installation } from './dependencies.js';
+import { type ActivityDependencies, type Installation, NO_GOOGLE_PROJECT } from './dependencies.js';
+import { invalidJob } from './failures.js';
 
 /** Records that machines of ours may be in the account that this job uses. Repeating is safe. */
 export async function rememberAccount(
@@ -14,6 +15,19 @@ export async function rememberAccount(
 ): Promise<void> {
   const kind = machineKind(kindOfJob(request));
   await store.write(accountObject(kind.accountsPrefix, kind.account(installation, request)), '', 'absent');
+}
+
+/** @throws InvalidJob for machines of Google's of no project */
+export function refuseWithoutProject(
+  { googleProject }: Pick<Installation, 'googleProject'>,
+  request: MachineRequest,
+): void {
+  const kind = machineKind(kindOfJob(request));
+  if (kind.account({ googleProject }, request) !== NO_GOOGLE_PROJECT) return;
+  throw invalidJob(
+    `${kind.section.name}: no Google project is named, neither by the job, its pool, nor this installation: ` +
+      "name it as 'project' in the job file, or ask the operator for `googleProject` in the worker's configuration",
+  );
 }
 
 /** What is ours in the cloud, wherever a job of ours ever was. */
@@ -48,22 +62,23 @@ async function listOwnedOf(
   missing: 'refused' | 'passed over',
 ): Promise<OwnedEverywhere> {
   const kind = machineKind(name);
-  const own: string | undefined = kind.account(installation);
+  const account: string | undefined = kind.account(installation);
+  const own = account === NO_GOOGLE_PROJECT ? undefined : account;
   const objects = await store.list(kind.accountsPrefix);
   const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
   const unlisted = new Set<string>();
-  const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (account) => {
+  const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (listed) => {
     try {
       const onMissing: OnMissing = (place, why) => {
-        log.warn(`what is ours in ${place} of ${kind.accountText(account)} is not known: ${why}`);
-        unlisted.add(`${place} of ${account}`);
+        log.warn(`what is ours in ${place} of ${kind.accountText(listed)} is not known: ${why}`);
+        unlisted.add(`${place} of ${listed}`);
       };
       const whole = missing === 'refused';
-      return await machinesOf(name).listOwned(account, installation.owner, ...(whole ? [] : [onMissing]));
+      return await machinesOf(name).listOwned(listed, installation.owner, ...(whole ? [] : [onMissing]));
     } catch (error) {
-      if (!(error instanceof CloudRefused) || account === own) throw error;
-      log.warn(`${kind.accountText(account)} refuses to list our resources: ${error.message}`);
-      unlisted.add(account);
+      if (!(error instanceof CloudRefused) || listed === own) throw error;
+      log.warn(`${kind.accountText(listed)} refuses to list our resources: ${error.message}`);
+      unlisted.add(listed);
       return [];
     }
   });

@@ -9,6 +9,7 @@ import { jobKeyObject } from '../domain/store-layout.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 import { secretValue } from './secret-values.js';
+import { placeOfObject } from '../domain/store-place.js';
 
 export interface ConnectingKey extends SshKey {
   /** OpenSSH line. */
@@ -60,7 +61,7 @@ function unknownKeyText(
   return (
     `its hosts let in the key ${wanted ?? settings.publicKey}, which is neither the installation's own ${keys.publicFingerprint(publicKey)} ` +
     `nor made from a job-key secret of the worker on ${hostname()} (${has}): nobody watches the job until a worker has the secret that ` +
-    `gs://${settings.bucket}/${jobKeyObject(job.id, job.run)} names, in ssh.formerJobKeySecrets of its configuration`
+    `${placeOfObject(settings.bucket, jobKeyObject(job.id, job.run))} names, in ssh.formerJobKeySecrets of its configuration`
   );
 }
 

@@ -28,12 +28,15 @@ export interface ActivityDependencies {
   readonly pySpy?: PySpySource;
 }
 
+/** No project of Google's has this id. */
+export const NO_GOOGLE_PROJECT = '';
+
 export interface Installation {
   /** The random id that every resource of this installation carries. */
   readonly owner: string;
   /** Said wherever a user could take a rehearsal for the real thing. */
   readonly label?: string;
-  /** Of jobs that name none and whose pool names none. */
+  /** Of jobs that name none and whose pool names none; `NO_GOOGLE_PROJECT`: there is none. */
   readonly googleProject: string;
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StorePort } from '../cloud/store/port.js';
+import { objectPlace, type StorePort } from '../cloud/store/port.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { kindOfJob, machineKind } from '../domain/machines.js';
@@ -64,7 +64,7 @@ function knownHere(
   );
 }
 
-const placeOf = ({ bucket }: StorePort, { id, run }: JobRef): string => `gs://${bucket}/${jobKeyObject(id, run)}`;
+const placeOf = (store: StorePort, { id, run }: JobRef): string => objectPlace(store, jobKeyObject(id, run));
 
 function jsonOf(text: string): unknown {
   try {

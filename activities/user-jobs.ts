@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StorePort } from '../cloud/store/port.js';
+import { objectPlace, type StorePort } from '../cloud/store/port.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import { eachOf } from '../domain/each-of.js';
 import { userJobsObject } from '../domain/store-layout.js';
@@ -78,7 +78,7 @@ export class UserJobsBook {
       for (const { answer, job } of batch) answer(refusals.get(job));
       return;
     }
-    throw new Error(`gs://${this.#store.bucket}/${name}: other workers wrote it ${MOST_ROUNDS} times in between`);
+    throw new Error(`${objectPlace(this.#store, name)}: other workers wrote it ${MOST_ROUNDS} times in between`);
   }
 
   async #write(name: string, jobs: UserJobs, generation: string | undefined): Promise<boolean> {

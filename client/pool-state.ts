@@ -24,7 +24,7 @@ export async function readWaitingLine(store: ObjectReader, pool: string): Promis
   // Whoever may write the bucket may have put anything there; of another version only its reader can say.
   if (line === undefined || isLine(line)) return line;
   throw new RangeError(
-    `gs://${store.bucket}/${name}: is not what a worker publishes of a pool: it has no lines of jobs`,
+    `${objectPlace(store, name)}: is not what a worker publishes of a pool: it has no lines of jobs`,
   );
 }
 

@@ -13,6 +13,7 @@ import {
 } from './installation.js';
 import { createNamespace, raiseRetention, retentionOf } from './namespace.js';
 import { ensureSearchAttributes, missingSearchAttributes } from './search-attributes.js';
+import { bucketUrl } from '../domain/store-place.js';
 
 export interface ServerSetup {
   readonly connection: Connection;
@@ -172,7 +173,7 @@ function attributeCommands({ namespace, isCloud }: ServerSetup): readonly string
 }
 
 function ownerStep({ store }: ServerSetup, { id, isNew }: InstallationOwner): SetupStep {
-  const detail = `${id}, in gs://${store.bucket}: what carries it in its labels is ours`;
+  const detail = `${id}, in ${bucketUrl(store.bucket)}: what carries it in its labels is ours`;
   return { what: 'owner id', state: isNew ? 'done' : 'was-there', detail };
 }
 

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { issueWords } from '../contract/issue-words.js';
+import { storeSetting } from '../contract/store-setting.js';
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
+import { storePlaceProblem, storesProblem } from '../domain/store-place.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { issuerProblems } from './identity/issuer-rules.js';
@@ -70,13 +72,14 @@ const schema = z
     taskQueue: z.string().min(1).default(TASK_QUEUE),
     store: z.strictObject({
       endpoint: z.url().optional(),
-      bucket: z.string().min(3),
+      bucket: storeSetting,
       /** Absent: refused below, with what to do. */
       systemBucket: z.string().default(''),
       /** Of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
-      auditBucket: z.string().min(3).optional(),
+      auditBucket: storeSetting.optional(),
     }),
-    googleProject: z.string().min(1),
+    /** As the worker's. */
+    googleProject: z.string().min(1).optional(),
     /** The same as in the worker's configuration: what is in force is read from where the worker reads it. */
     pool: poolName.default('default'),
     quotaFile: z.string().min(1).optional(),
@@ -147,6 +150,12 @@ const schema = z
     const ofSystem = systemBucketProblem(bucket, systemBucket === '' ? undefined : systemBucket);
     if (ofSystem !== undefined)
       context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofSystem });
+    const isNamed = systemBucket !== '' && ofSystem === undefined;
+    const ofPlace = isNamed ? storePlaceProblem(systemBucket) : undefined;
+    if (ofPlace !== undefined) context.addIssue({ code: 'custom', path: ['store', 'systemBucket'], message: ofPlace });
+    const together = isNamed ? storesProblem(config.store) : undefined;
+    if (together !== undefined)
+      context.addIssue({ code: 'custom', path: ['store', together.field], message: together.text });
     if (auditBucket === bucket)
       context.addIssue({
         code: 'custom',

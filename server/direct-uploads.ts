@@ -35,8 +35,8 @@ export class DirectUploads {
 
   constructor(store: UploadStore) {
     this.#store = store;
-    // A client sends nothing over the network in clear text.
-    this.#isReachable = /^(https:|http:\/\/(127\.|localhost[:/]|\[::1\]))/.test(store.uploadUrl('x'));
+    // A client sends nothing over the network in clear text; and what is not Google's takes nothing by Google's protocol.
+    this.#isReachable = /^(https:|http:\/\/(127\.|localhost[:/]|\[::1\]))/.test(store.uploadUrl('x') ?? '');
   }
 
   /** Else it is to come through the server. */

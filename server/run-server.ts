@@ -9,7 +9,7 @@ import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
-import { createStore } from '../cloud/store/gcs.js';
+import { openStore } from '../cloud/store/open-store.js';
 import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
 import { fileErrorWords } from '../domain/error-words.js';
@@ -80,10 +80,10 @@ type Opened = Pick<Services, 'client' | 'signer' | 'jobKeys'>;
 function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Services {
   const { store: place, googleProject, pool, quotaFile, poolFile, pools: others, secretStore } = config;
   const openBucket = (bucket: string) =>
-    createStore({
+    openStore({
       ...(place.endpoint === undefined ? {} : { endpoint: place.endpoint }),
+      ...(googleProject === undefined ? {} : { projectId: googleProject }),
       bucket,
-      projectId: googleProject,
     });
   const store = splitStore(openBucket(place.bucket), openBucket(place.systemBucket));
   const files = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile }, ...others }, store, openBucket });

@@ -5,10 +5,12 @@ import { DEFAULT_BUILD_SETTINGS } from '../cloud/builds/settings.js';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { issueWords } from '../contract/issue-words.js';
+import { storeSetting } from '../contract/store-setting.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
+import { storesProblem } from '../domain/store-place.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
@@ -23,7 +25,7 @@ const OBJECT = /^gs:\/\/[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\/./;
 const operatorFile = z
   .string()
   .min(1)
-  .refine((place) => !place.startsWith('gs:') || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
+  .refine((place) => !/^[a-z\d]+:/.test(place) || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
 const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
 /** As a job file takes it. */
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
@@ -34,6 +36,18 @@ function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): voi
   } catch (error) {
     addIssue({ code: 'custom', message: (error as Error).message });
   }
+}
+
+function refineStore(
+  store: {
+    readonly bucket: string;
+    readonly systemBucket?: string | undefined;
+    readonly endpoint?: string | undefined;
+  },
+  { addIssue }: z.RefinementCtx,
+): void {
+  const problem = storesProblem(store);
+  if (problem !== undefined) addIssue({ code: 'custom', path: [problem.field], message: problem.text });
 }
 
 /** The token goes in the clear: never beyond this computer. */
@@ -80,11 +94,14 @@ const configShape = z.strictObject({
   taskQueue: z.string().min(1).default(TASK_QUEUE),
   store: z
     .strictObject({
+      /** Of another server than Google's or Amazon's. */
       endpoint: z.url().optional(),
-      bucket: z.string().min(3),
+      /** Cloud Storage, S3 or a folder (docs/stores.md). */
+      bucket: storeSetting,
       /** Of what decides (docs/adr/0082): only workers and servers write it. Absent: it lies in `bucket`. */
-      systemBucket: z.string().min(3).optional(),
+      systemBucket: storeSetting.optional(),
     })
+    .superRefine(refineStore)
     .prefault({} as never),
   cloud: z
     .strictObject({
@@ -155,7 +172,8 @@ const configShape = z.strictObject({
       hostKeyWaitMs: z.int().min(0).default(20_000),
     })
     .prefault({} as never),
-  googleProject: z.string().min(1),
+  /** Absent: jobs that name no project of Google's get no machine of Google's. */
+  googleProject: z.string().min(1).optional(),
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
   secretStore: z.string().min(1).optional(),
   label: z.string().optional(),

@@ -19,7 +19,7 @@ export async function whatIsMissing(outside: {
   readonly taskQueue: string;
   readonly store: StorePort;
   readonly machinesOf: MachinesOf;
-  readonly googleProject: string;
+  readonly googleProject?: string;
   readonly changes: Pick<WorkerChanges, 'refusals'>;
   readonly pools: PoolSource;
   /** Those whose files the worker's configuration names. */
@@ -29,14 +29,14 @@ export async function whatIsMissing(outside: {
   const temporal = new Client({ connection, namespace });
   const loaded = await Promise.all(poolNames.map(async (pool) => ({ pool, ...(await pools.load(pool)) })));
   const ofPools = loaded.flatMap(({ defaults }) => defaults?.googleProject ?? []);
-  const googleProjects = new Set([outside.googleProject, ...ofPools]);
+  const googleProjects = new Set([...(outside.googleProject === undefined ? [] : [outside.googleProject]), ...ofPools]);
   const checks = [
     whatTemporalLacks(connection, namespace),
-    check(`bucket ${store.bucket}`, async () =>
-      (await store.stat(ownerObject))
-        ? undefined
-        : `has no installation's owner id (${ownerObject}): run 'jobctl setup server'`,
-    ),
+    check(`bucket ${store.bucket}`, async () => {
+      await store.probe();
+      if ((await store.stat(ownerObject)) !== undefined) return undefined;
+      return `has no installation's owner id (${ownerObject}): run 'jobctl setup server'`;
+    }),
     check('changes of workflow code', async () => {
       const refusals = await changes.refusals({ connection, namespace, taskQueue });
       return refusals.length === 0 ? undefined : refusals.join('; ');

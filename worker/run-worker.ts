@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
+import { NO_GOOGLE_PROJECT } from '../activities/dependencies.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
@@ -14,7 +15,7 @@ import { pySpyFrom } from '../cloud/hosts/stacks/py-spy.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { bucketPlace } from '../cloud/store/bucket-place.js';
-import { createStore } from '../cloud/store/gcs.js';
+import { openStore } from '../cloud/store/open-store.js';
 import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
@@ -24,6 +25,7 @@ import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
+import { isGoogleBucket, storePlace } from '../domain/store-place.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
 import { type InstallationKey, readInstallationKey, readJobKeys } from './installation-key.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
@@ -93,11 +95,13 @@ interface WorkerRun {
 
 function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMeter) {
   const { store: place, googleProject } = config;
-  const openBucket = (bucket: string) =>
-    meteredStore(
-      createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
-      meter.cloudCalls('storage'),
-    );
+  const kind = storePlace(place.bucket).kind;
+  const openBucket = (bucket: string) => {
+    // A pool's files may lie with Google also where all else does not.
+    const endpoint = storePlace(bucket).kind === kind ? place.endpoint : undefined;
+    const store = openStore({ ...definedOnly({ endpoint, projectId: googleProject }), bucket });
+    return meteredStore(store, meter.cloudCalls('storage'));
+  };
   const jobs = openBucket(place.bucket);
   const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const { secretStore } = config;
@@ -121,8 +125,10 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     pools,
     quota: quotaSource(files, store),
     pySpy: pySpyFrom(undefined),
-    placeOfBucket: (bucket: string, signal: AbortSignal) =>
-      bucketPlace(bucket, { ...definedOnly({ endpoint: place.endpoint }), signal }),
+    placeOfBucket: async (bucket: string, signal: AbortSignal) =>
+      isGoogleBucket(bucket)
+        ? bucketPlace(bucket, { ...definedOnly({ endpoint: kind === 'google' ? place.endpoint : undefined }), signal })
+        : undefined,
   };
 }
 
@@ -140,7 +146,7 @@ async function untilComplete(run: WorkerRun, isFirst: boolean): Promise<QueueGua
       ...temporal,
       ...ports,
       changes,
-      googleProject: config.googleProject,
+      ...definedOnly({ googleProject: config.googleProject }),
       taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
     });
@@ -224,7 +230,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     installation: {
       owner,
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
-      googleProject: config.googleProject,
+      googleProject: config.googleProject ?? NO_GOOGLE_PROJECT,
       ...key,
       jobKeys,
       keys: keyReader,

@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import { Semaphore } from '../../domain/semaphore.js';
-import { hasAccount, HostUnfit, type OutputsTaker, type Taken } from '../../cloud/hosts/port.js';
+import { HostUnfit, type OutputsTaker, reachesStore, type Taken } from '../../cloud/hosts/port.js';
 import { isOfStore, SourceChanged, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';
@@ -21,14 +21,14 @@ const transfers = new Semaphore(AT_ONCE);
  * Nothing that a host says leads to another job's objects, or to a content that is not its hash.
  */
 export class DeliveredOutputs {
-  readonly #store: Pick<StorePort, 'upload' | 'replace'>;
+  readonly #store: Pick<StorePort, 'bucket' | 'upload' | 'replace'>;
   readonly #input: AttemptInput;
   readonly #caller: HostCaller;
   readonly #signal: AbortSignal;
   readonly #ofJob = new Semaphore(OF_ONE_JOB);
 
   constructor(
-    store: Pick<StorePort, 'upload' | 'replace'>,
+    store: Pick<StorePort, 'bucket' | 'upload' | 'replace'>,
     input: AttemptInput,
     caller: HostCaller,
     signal: AbortSignal,
@@ -38,7 +38,7 @@ export class DeliveredOutputs {
 
   /** Of a host whose command was started, until its last files are stored, or the signal ends it. Never throws. */
   async from(host: AttemptHost): Promise<void> {
-    if (hasAccount(host.target)) return;
+    if (reachesStore(host.target, this.#store.bucket)) return;
     const taker = this.#taker(host);
     for (;;) {
       try {

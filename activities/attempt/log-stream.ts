@@ -1,4 +1,4 @@
-import { StoreRefused, type StorePort } from '../../cloud/store/port.js';
+import { objectPlace, StoreRefused, type StorePort } from '../../cloud/store/port.js';
 import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
 import { largest } from '../../domain/extremes.js';
@@ -166,7 +166,7 @@ export class LogStream {
     if (storedEnd > this.#offset) return storedEnd;
     // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
     throw new StoreRefused(
-      `store: write gs://${this.#store.bucket}/${name}: it is refused (HTTP 412), and is not there`,
+      `store: write ${objectPlace(this.#store, name)}: it is refused (HTTP 412), and is not there`,
     );
   }
 

@@ -1,6 +1,6 @@
 import { abortable, answerWithin } from '../../cloud/abort.js';
-import { hasAccount, type HostConnection, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
-import type { StorePort } from '../../cloud/store/port.js';
+import { type HostConnection, reachesStore, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
+import { objectPlace, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';
 import {
@@ -29,13 +29,13 @@ export function outputsOf(
   { target, number }: AttemptHost,
 ): RunOutputs {
   const { patterns, everySeconds, restore = false } = spec.outputs ?? DEFAULT_OUTPUTS;
-  const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
+  const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number)) ?? '';
   const itself = manifestUrl.startsWith('http:') ? 'nobody' : 'service-account';
   return {
-    contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
+    contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')) ?? '',
     manifestUrl,
-    as: hasAccount(target) ? itself : 'worker',
-    place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
+    as: reachesStore(target, store.bucket) ? itself : 'worker',
+    place: objectPlace(store, outputsPrefix(job.id)),
     everyMs: everySeconds * 1000,
     folder: outputFolder(job.id),
     base: commandFolder(spec),

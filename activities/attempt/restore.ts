@@ -84,7 +84,7 @@ export class Restore {
         job: job.id,
         attempt,
         outputs,
-        contentUrl: this.#store.downloadUrl(outputContentObject(job.id, 'SHA256')),
+        contentUrl: this.#store.downloadUrl(outputContentObject(job.id, 'SHA256')) ?? '',
         isForAnybody: commandContainer(spec) !== undefined,
       },
       found,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { FileSource } from '../../domain/file-source.js';
 import type { ModuleFiles } from '../../domain/modules/module.js';
 import type { StoredSource } from '../../cloud/hosts/port.js';
-import type { StoredObject, StorePort } from '../../cloud/store/port.js';
+import { objectPlace, type StoredObject, type StorePort } from '../../cloud/store/port.js';
 import { objectOfFile } from '../../domain/local-files.js';
 import { invalidJob } from '../failures.js';
 
@@ -32,8 +33,8 @@ function storedFile(
   store: StorePort,
   { name, size }: Pick<StoredObject, 'name' | 'size'>,
   { called, sha256 }: { readonly called: string; readonly sha256: string },
-): StoredSource {
-  const place = `gs://${store.bucket}/${name}`;
+): FileSource {
+  const place = objectPlace(store, name);
   let kept: Promise<Buffer> | undefined;
   const piece = async (start: number, end: number): Promise<Buffer> => {
     const content = await store.read(name, { start, end });
@@ -72,6 +73,14 @@ function storedFile(
     if (size > start) yield content.subarray(start);
   }
   const read = (start: number): AsyncIterable<Buffer> => (size <= KEPT_BYTES ? keptWhole(start) : pieces(start));
-  const stored = { called, place, url: store.downloadUrl(name), signedUrl: () => store.signedUrl(name, SIGNED_MS) };
-  return { size, sha256, read, stored };
+  // A folder is nowhere for a host.
+  if (store.bucket.startsWith('file:')) return { size, sha256, read };
+  const stored: StoredSource['stored'] = {
+    called,
+    place,
+    url: store.downloadUrl(name),
+    signedUrl: () => store.signedUrl(name, SIGNED_MS),
+  };
+  const source: StoredSource = { size, sha256, read, stored };
+  return source;
 }

@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import { hasAccount, type HostConnection, type HostTarget, type RunStatus } from '../../cloud/hosts/port.js';
+import { type HostConnection, type HostTarget, reachesStore, type RunStatus } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -425,7 +425,7 @@ class Supervision {
       return { kind: 'fenced', at, epoch: started.epoch };
     }
     const delivered = this.#outputs.from(host);
-    if (!hasAccount(target)) this.#delivered.set(host, delivered);
+    if (!reachesStore(target, this.#dependencies.store.bucket)) this.#delivered.set(host, delivered);
     if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);

@@ -21,6 +21,7 @@ export function hostUpload(
   expected?: 'absent',
 ): HostUpload | undefined {
   const url = store.uploadUrl(object, expected);
+  if (url === undefined) return undefined;
   if (!url.startsWith('http:')) return { url, as: 'service-account' };
   return hasAccount(target) ? { url, as: 'nobody' } : undefined;
 }

@@ -5,6 +5,7 @@ import type { JobSpec } from '../../domain/job-spec.js';
 import { zonesWith } from '../../domain/machine-kinds/cloud-tpu/type-zones.js';
 import { askedMachines } from '../../domain/machines.js';
 import { readPoolState } from '../pool-state.js';
+import { isGoogleBucket } from '../../domain/store-place.js';
 import type { CliContext } from './context.js';
 
 /** For all buckets together, from when it began: a submit that takes as long by itself waits for nothing. */
@@ -29,11 +30,11 @@ export async function farBuckets(
   // What carries a label costs nothing, and has buckets of its own.
   if (label !== undefined) return [];
   const mounted = [...new Set(gcsfuse.map(({ bucket }) => bucket))];
-  const buckets = isAnyZone && own ? [...new Set([...mounted, own.bucket])] : mounted;
+  const buckets = isAnyZone && own && isGoogleBucket(own.bucket) ? [...new Set([...mounted, own.bucket])] : mounted;
   if (buckets.length === 0 || zones.length === 0) return [];
   const { bucketPlace } = await import('../../cloud/store/bucket-place.js');
   const deadline = AbortSignal.timeout(MOST_MS);
-  const endpoint = own?.endpoint === undefined ? {} : { endpoint: own.endpoint };
+  const endpoint = own?.endpoint === undefined || !isGoogleBucket(own.bucket) ? {} : { endpoint: own.endpoint };
   const warningOf = async (bucket: string): Promise<readonly string[]> => {
     const place = await Promise.race([bucketPlace(bucket, { ...endpoint, signal: deadline }), aborted(deadline)]);
     const far = place === undefined ? [] : farRegions(place, zones);

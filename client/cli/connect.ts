@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { StorePort, StoreReader } from '../../cloud/store/port.js';
+import { storePlace } from '../../domain/store-place.js';
 import { TemporalUnreachable } from '../errors.js';
 import type { JobClient, JobClientOptions } from '../job-client.js';
 import type { TemporalOptions } from '../connect.js';
@@ -82,11 +83,17 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
     ]);
     return createServerReader(serverOptionsOf(place.server));
   }
-  const { createStoreReader } = await import('../../cloud/store/reader.js');
   const { systemBucket, ...own } = place;
-  if (systemBucket === undefined) return createStoreReader(own);
+  if (systemBucket === undefined) return openOneReader(own);
   const { splitReader } = await import('../../cloud/store/split-store.js');
-  return splitReader(createStoreReader(own), createStoreReader({ ...own, bucket: systemBucket }));
+  return splitReader(await openOneReader(own), await openOneReader({ ...own, bucket: systemBucket }));
+}
+
+async function openOneReader(options: Pick<BucketPlace, 'bucket' | 'endpoint'>): Promise<StoreReader> {
+  const place = storePlace(options.bucket);
+  if (place.kind !== 'google') return (await import('../../cloud/store/open-store.js')).openStore(options);
+  const { createStoreReader } = await import('../../cloud/store/reader.js');
+  return createStoreReader({ ...options, bucket: place.bucket });
 }
 
 /** Runs `use` with a plain Temporal client, for calls that JobClient does not offer, and closes it afterwards. */
@@ -120,9 +127,9 @@ export async function openStore(
   { systemBucket, ...place }: BucketPlace,
   { googleProject: projectId }: Pick<CliContext, 'googleProject'>,
 ): Promise<StorePort> {
-  const { createStore } = await import('../../cloud/store/gcs.js');
+  const { openStore: openOne } = await import('../../cloud/store/open-store.js');
   const open = (bucket: string): StorePort =>
-    createStore({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
+    openOne({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
   if (systemBucket === undefined) return open(place.bucket);
   const { splitStore } = await import('../../cloud/store/split-store.js');
   return splitStore(open(place.bucket), open(systemBucket));

@@ -18,6 +18,7 @@ import type { Environment, StackHome } from './dev/home.js';
 import { stackHome } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
 
 /** Flags that every verb which talks to a server takes. */
@@ -149,9 +150,9 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
   const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
-  const [name, endpoint] = [value('bucket'), value('store_endpoint')];
-  const bucket =
-    name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket: value('system_bucket') }) };
+  const [name, systemBucket] = [value('bucket'), value('system_bucket')].map((text) => text && canonicalStore(text));
+  const endpoint = value('store_endpoint');
+  const bucket = name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket }) };
   const url = value('server');
   const place =
     url === undefined
@@ -231,7 +232,7 @@ function noBucket(what: string): never {
   throw new CliError(
     ExitCode.Usage,
     `no bucket is configured, so ${what}`,
-    'jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+    'jobctl keeps logs and files of jobs in a bucket of Cloud Storage or S3, or in a folder that its workers share',
     'name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
   );
 }

@@ -3,6 +3,7 @@ import type { Environment } from './dev/home.js';
 import { addressProblem } from '../http/server-options.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { isPlaceProblem, readStorePlace } from '../../domain/store-place.js';
 import { showValue } from '../../domain/problem.js';
 
 /** Flags of a command line that say where something is. */
@@ -81,10 +82,8 @@ function checkTemporalVariables(env: Environment): void {
 const wrong = (what: string, remedy: string): CliError => new CliError(ExitCode.Usage, what, remedy);
 
 function wrongBucket(value: string): readonly string[] | undefined {
-  if (/^gs:|\//.test(value))
-    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').split('/')[0] ?? ''}`];
-  if (/^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/.test(value)) return undefined;
-  return ['is not the name of a bucket', 'small letters, digits, -, _ and dots; a letter or digit at both ends'];
+  const read = readStorePlace(value);
+  return isPlaceProblem(read) ? [read.what, read.remedy] : undefined;
 }
 
 function wrongUrl(value: string): readonly string[] | undefined {

@@ -8,6 +8,7 @@ import type { MachineRef } from '../../domain/machines.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
 import type { SliceHost } from '../../domain/slice.js';
 import type { HostStacks } from '../../domain/stacks/stack.js';
+import { isGoogleBucket } from '../../domain/store-place.js';
 
 /** One host, with what the way to it needs. */
 export type HostTarget = SshTarget | PodTarget;
@@ -53,6 +54,13 @@ export interface OwnTarget {
  * earnest only such a host goes to it by itself (docs/adr/0129).
  */
 export const hasAccount = (target: HostTarget): boolean => target.reach === 'ssh' && target.own === undefined;
+
+/**
+ * Whether a host writes into the store by itself: it has an account, and the store is one that such an account opens.
+ * @param bucket as `StorePort.bucket` says it
+ */
+export const reachesStore = (target: HostTarget, bucket: string): boolean =>
+  hasAccount(target) && isGoogleBucket(bucket);
 
 /** Under which uid and index the key of a host is recorded. */
 export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
@@ -116,10 +124,10 @@ export interface StoredSource extends FileSource {
   readonly stored: {
     /** What the submitter calls it, for the log. */
     readonly called: string;
-    /** gs://BUCKET/OBJECT */
+    /** `gs://BUCKET/OBJECT` */
     readonly place: string;
-    /** Where its bytes are had with a token; over `http:` without one. */
-    readonly url: string;
+    /** Where its bytes are had with a token; over `http:` without one. Absent: with none of a host's (`StorePort.downloadUrl`). */
+    readonly url?: string | undefined;
     /** A URL that is good for minutes; undefined where the worker's credentials cannot sign. Rejects with why they may not. */
     signedUrl(): Promise<string | undefined>;
   };
@@ -189,13 +197,13 @@ export interface ExitRecordUpload extends HostUpload {
 
 /** Files of a command that its host puts into the store itself: while it runs, on a notice, and when it has ended. */
 export interface RunOutputs {
-  /** Takes a PUT of a content (`StorePort.objectUrl`); `SHA256` in it stands for the content's hash. */
+  /** Takes a PUT of a content (`StorePort.objectUrl`); `SHA256` in it stands for the content's hash. Empty: the worker takes all. */
   readonly contentUrl: string;
-  /** Takes a PUT of the manifest. */
+  /** Takes a PUT of the manifest. Empty as the other. */
   readonly manifestUrl: string;
   /** `worker`: whoever calls `deliverOutputs`. */
   readonly as: HostUpload['as'] | 'worker';
-  /** gs://BUCKET/PREFIX, for messages. */
+  /** The prefix in the store, for messages. */
   readonly place: string;
   readonly everyMs: number;
   /** `$JOBCTL_OUTPUT_DIR`; made before the command starts. Below the login user's home. */

@@ -57,11 +57,13 @@ export class StoreFetch {
   }
 
   async #fetched(source: StoredSource, path: string, options: PutFileOptions): Promise<Fetched> {
-    const isOpen = source.stored.url.startsWith('http:');
+    const { url } = source.stored;
+    const isOpen = url?.startsWith('http:') === true;
     if (isOpen && !hasAccount(this.#link.target)) return { end: 'not-fetched', reasons: [] };
     const first: FetchWay = isOpen ? 'plain' : 'service-account';
+    const ways: readonly FetchWay[] = url === undefined ? ['signed-url'] : [first, 'signed-url'];
     const reasons: string[] = [];
-    for (const way of [first, 'signed-url'] as const) {
+    for (const way of ways) {
       if (this.#isClosed('store') || this.#isClosed(way)) continue;
       const answer = await this.#tried(way, source, path, options);
       if (answer.kind === 'placed') return { end: answer.end, way, reasons };
@@ -95,7 +97,7 @@ export class StoreFetch {
       }
       isCut = true;
       return persistently(signal, async () => {
-        const url = way === 'signed-url' ? await signedUrl(stored, signal) : { url: stored.url };
+        const url = way === 'signed-url' ? await signedUrl(stored, signal) : { url: stored.url ?? '' };
         if ('kind' in url) return url;
         const script = fetchScript(place, way === 'service-account' ? 'service-account' : 'nobody');
         return fetchAnswer(await say(this.#link, path, script, { stdin: Buffer.from(urlLine(url.url)), signal }));

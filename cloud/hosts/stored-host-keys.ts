@@ -1,6 +1,5 @@
 import { hostKeyObject } from '../../domain/store-layout.js';
-import type { StorePort } from '../store/port.js';
-import { StoreUnavailable } from '../store/port.js';
+import { objectPlace, type StorePort, StoreUnavailable } from '../store/port.js';
 import type { GuestHostKeys } from './guest-host-keys.js';
 import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
 import { expectedOf } from './host-key-pins.js';
@@ -74,7 +73,7 @@ export class StoredHostKeys implements HostKeyPins {
   }
 
   placeOf(target: SshTarget): string {
-    return `gs://${this.#store.bucket}/${nameOf(target)}`;
+    return objectPlace(this.#store, nameOf(target));
   }
 
   #isTrusted({ source }: HostKeyRecord): boolean {

@@ -13,7 +13,9 @@ import {
   StoreRefused,
   type StoredObject,
   type StorePort,
+  type Written,
 } from './port.js';
+import { replaceBy } from './replace.js';
 
 export interface StoreOptions {
   /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */
@@ -33,8 +35,6 @@ const GOOGLE = 'https://storage.googleapis.com';
  */
 const TOTAL_TIMEOUT_S = 60;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often `replace` starts again when somebody else wrote in between. */
-const REPLACE_TRIES = 5;
 
 /** One bucket of Google Cloud Storage through Google's client, which is loaded at the first call (it is heavy). */
 export function createStore(options: StoreOptions): StorePort {
@@ -97,12 +97,10 @@ class GcsStore implements StorePort {
     this.#options = options;
   }
 
-  async write(
-    name: string,
-    content: Uint8Array | string,
-    expected: Expected,
-    contentType?: string,
-  ): Promise<{ readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' }> {
+  /** Cloud Storage keeps to its preconditions. */
+  async probe(): Promise<void> {}
+
+  async write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written> {
     const ifGenerationMatch = expected === 'absent' ? 0 : expected.generation;
     const file = await this.#file(name);
     try {
@@ -143,13 +141,7 @@ class GcsStore implements StorePort {
   }
 
   async replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void> {
-    for (let tries = 0; tries < REPLACE_TRIES; tries++) {
-      const found = await this.stat(name);
-      const expected: Expected = found ? { generation: found.generation } : 'absent';
-      if ((await this.write(name, content, expected, contentType)).kind === 'written') return;
-    }
-    const cause = new Error(`it was written by others ${REPLACE_TRIES} times meanwhile: it should have one writer`);
-    throw storeError(cause, `replace ${this.#place(name)}`);
+    await replaceBy(this, name, (expected) => this.write(name, content, expected, contentType), this.#place(name));
   }
 
   async read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {

@@ -14,6 +14,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
   };
   return {
     bucket: store.bucket,
+    probe: () => metered('probe', store.probe()),
     write: (...args) => metered('write', store.write(...args)),
     upload: (...args) => metered('upload', store.upload(...args)),
     uploadSession: (...args) => metered('uploadSession', store.uploadSession(...args)),

@@ -1,4 +1,5 @@
 import type { FileSource } from '../../domain/file-source.js';
+import { placeOfObject } from '../../domain/store-place.js';
 
 /** Of one search: it must end, however many objects there are. */
 export const MOST_PAGES = 20;
@@ -13,29 +14,29 @@ export interface StoredObject {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
+  /** Of this content. In an S3 store the same content has the same one again. */
   readonly generation: string;
   readonly updatedAt: number;
 }
 
 /** The generation a write expects: `absent` (must not exist) or the one that was read. */
 export type Expected = 'absent' | { readonly generation: string };
+export type Written = { readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' };
 
 /**
- * One bucket of an object store. Every write carries a precondition (DESIGN.md 5). Rejects with `StoreUnavailable`
+ * One bucket of an object store, or a folder. Every write carries a precondition (DESIGN.md 5). Rejects with `StoreUnavailable`
  * (repeat) or `StoreRefused` (credentials, no such bucket).
  */
 export interface StorePort {
+  /** The bare name of a bucket of Google's, else a URL: `storeText` of domain/store-place.ts. */
   readonly bucket: string;
+  /** @throws StoreRefused where it cannot tell two writers apart, or is not there: whoever decides by it asks once, at the start */
+  probe(): Promise<void>;
   /**
    * `conflict`: the object is not at the expected generation; nothing was written. A call whose first answer was lost is
    * repeated inside and then finds its own work: who may be the only writer compares before believing in another.
    */
-  write(
-    name: string,
-    content: Uint8Array | string,
-    expected: Expected,
-    contentType?: string,
-  ): Promise<{ readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' }>;
+  write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written>;
   /**
    * Makes the object from a source of any size, a piece of it in memory at a time, where there is none of that name: it is looked
    * for first, and then nothing is sent. After a cut it goes on where it was. A store that takes no more bytes is given up within
@@ -44,7 +45,7 @@ export interface StorePort {
   upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
   /**
    * The address of an upload that makes the object from `size` bytes, where there is none of that name: by Cloud Storage's resumable
-   * protocol, for a week, and for whoever has the address, without a login.
+   * protocol, for a week, and for whoever has the address, without a login. @throws StoreRefused where there is no `uploadUrl`
    */
   uploadSession(name: string, size: number): Promise<string>;
   /** Writes whatever is there now, by reading its generation first; for objects with one writer. */
@@ -68,18 +69,21 @@ export interface StorePort {
   find(glob: string, most: number): Promise<{ readonly names: readonly string[]; readonly isWhole: boolean }>;
   /** Also if it is not there. */
   remove(name: string): Promise<void>;
-  /** Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. */
-  downloadUrl(name: string): string;
+  /**
+   * Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. Undefined,
+   * as the next two, in a store that no token of Google's opens: what hosts read and write there passes through their worker.
+   */
+  downloadUrl(name: string): string | undefined;
   /**
    * Where a POST of its bytes makes or replaces the object, with a token of somebody who may; over `http:` without.
    * @param expected `absent`: it only makes it, and is answered with 412 if it is there
    */
-  uploadUrl(name: string, expected?: 'absent'): string;
+  uploadUrl(name: string, expected?: 'absent'): string | undefined;
   /** Where a PUT of its bytes makes or replaces the object, by the XML API, which compares `Content-MD5`; else as `uploadUrl`. */
-  objectUrl(name: string): string;
+  objectUrl(name: string): string | undefined;
   /**
    * A URL that reads the object without a login for `forMs`, a week at most. Undefined where these credentials cannot sign,
-   * such as a person's login, and over `http:`, where none are used. Whether there is such an object is not looked up.
+   * such as a person's login, over Google's `http:`, where none are used, and of a folder. Whether there is such an object is not looked up.
    */
   signedUrl(name: string, forMs: number): Promise<string | undefined>;
 }
@@ -106,9 +110,9 @@ export async function readAtMost(
   throw new ObjectTooLong(`${name} is longer than ${most} bytes, which no jobctl writes`);
 }
 
-/** Where an object is, for people. A reader by a server has its address for a bucket. */
+/** Where an object is, for people. */
 export const objectPlace = ({ bucket }: Pick<StoreReader, 'bucket'>, name: string): string =>
-  /^https?:/.test(bucket) ? `${name} of ${bucket}` : `gs://${bucket}/${name}`;
+  placeOfObject(bucket, name);
 
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -1,5 +1,12 @@
 import { isSystemObject } from '../../domain/store-layout.js';
-import { endlessListing, MOST_LIST_PAGES, type StoredObject, type StorePort, type StoreReader } from './port.js';
+import {
+  endlessListing,
+  MOST_LIST_PAGES,
+  objectPlace,
+  type StoredObject,
+  type StorePort,
+  type StoreReader,
+} from './port.js';
 
 /**
  * One store over two buckets (docs/adr/0082): what decides lies in `system`, which workers and the server alone write, and all else
@@ -10,6 +17,7 @@ export function splitStore(jobs: StorePort, system: StorePort): StorePort {
   const of = (name: string): StorePort => (isSystemObject(name) ? system : jobs);
   return {
     ...splitReader(jobs, system),
+    probe: async () => void (await Promise.all([jobs.probe(), system.probe()])),
     write: (name, ...rest) => of(name).write(name, ...rest),
     upload: (name, source) => of(name).upload(name, source),
     uploadSession: (name, size) => of(name).uploadSession(name, size),
@@ -69,7 +77,7 @@ async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly St
     const [, folder] = /^(jobs\/[^/]+\/job-keys)\//.exec(last.name) ?? [];
     from = folder === undefined ? `${last.name}\u0000` : `${folder}0`;
   }
-  throw endlessListing(`gs://${jobs.bucket}/${prefix}`);
+  throw endlessListing(objectPlace(jobs, prefix));
 }
 
 /** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */

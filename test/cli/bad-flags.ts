@@ -316,7 +316,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['logs', 'j'],
     wants: [
       'no bucket is configured, so the logs of j cannot be read',
-      '  jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+      '  jobctl keeps logs and files of jobs in a bucket of Cloud Storage or S3, or in a folder that its workers share',
       '  name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
     ].join('\n'),
   },
@@ -324,7 +324,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['audit', 'leaks'],
     wants: [
       'no bucket is configured, so the id of this installation cannot be read',
-      '  jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+      '  jobctl keeps logs and files of jobs in a bucket of Cloud Storage or S3, or in a folder that its workers share',
       '  name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
     ].join('\n'),
   },
@@ -343,7 +343,6 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
       '  store.bucket: is missing (set it in the file or as JOBCTL_BUCKET)',
       '  ssh.privateKeyFile: is missing (set it in the file or as JOBCTL_SSH_PRIVATE_KEY_FILE)',
       '  ssh.publicKeyFile: is missing (set it in the file or as JOBCTL_SSH_PUBLIC_KEY_FILE)',
-      '  googleProject: is missing (set it in the file or as JOBCTL_GOOGLE_PROJECT)',
       '  docs/worker.md lists every field',
     ].join('\n'),
   },

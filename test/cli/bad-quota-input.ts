@@ -11,7 +11,7 @@ function refused(words: readonly string[], ...lines: readonly string[]): BadInpu
 }
 
 const NO_BUCKET = [
-  '  jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+  '  jobctl keeps logs and files of jobs in a bucket of Cloud Storage or S3, or in a folder that its workers share',
   '  name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
 ];
 const GOOD = `[toml-schema]

@@ -192,6 +192,27 @@ export const WRONG_SETTINGS: Readonly<Record<string, BadInput>> = {
     env: { JOBCTL_BUCKET: 'gs://team-jobs/x' },
     wants: ["JOBCTL_BUCKET: 'gs://team-jobs/x' is not the name of a bucket", '  the name alone: team-jobs'].join('\n'),
   },
+  'JOBCTL_BUCKET that is a path': {
+    args: ['logs', 'j'],
+    env: { JOBCTL_BUCKET: '/srv/jobs' },
+    wants: ["JOBCTL_BUCKET: '/srv/jobs' is not the name of a bucket", '  a folder is file:///ABSOLUTE/PATH'].join('\n'),
+  },
+  'JOBCTL_BUCKET that names no bucket of S3': {
+    args: ['logs', 'j'],
+    env: { JOBCTL_BUCKET: 's3:///jobs' },
+    wants: [
+      "JOBCTL_BUCKET: 's3:///jobs' names no bucket of S3",
+      '  s3://BUCKET or s3://BUCKET/PREFIX; 3 to 63 small letters, digits, - and dots',
+    ].join('\n'),
+  },
+  'JOBCTL_BUCKET of a store that nobody knows': {
+    args: ['logs', 'j'],
+    env: { JOBCTL_BUCKET: 'az://jobs' },
+    wants: [
+      "JOBCTL_BUCKET: 'az://jobs' names a store that jobctl does not know: az",
+      '  NAME or gs://NAME (Google Cloud Storage), s3://BUCKET or s3://BUCKET/PREFIX, or file:///ABSOLUTE/PATH',
+    ].join('\n'),
+  },
   'JOBCTL_STORE_ENDPOINT that is no URL': {
     args: ['logs', 'j'],
     env: { JOBCTL_STORE_ENDPOINT: 'nonsense' },
@@ -229,7 +250,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, BadInput>> = {
     args: ['worker', '--config', 'FILE'],
     wants: [
       "the worker's configuration DIR/job.yaml is wrong:",
-      '  store.bucket: is too short or too small: 3 at least (set it in the file or as JOBCTL_BUCKET)',
+      '  store.bucket: "b" is not the name of a bucket: small letters, digits, -, _ and dots; a letter or digit at both ends (set it in the file or as JOBCTL_BUCKET)',
       '  ssh.privateKeyFile: is missing (set it in the file or as JOBCTL_SSH_PRIVATE_KEY_FILE)',
       '  ssh.publicKeyFile: is missing (set it in the file or as JOBCTL_SSH_PUBLIC_KEY_FILE)',
       '  googleProject: is not text (set it in the file or as JOBCTL_GOOGLE_PROJECT)',

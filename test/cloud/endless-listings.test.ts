@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { presentHosts } from '../../cloud/hosts/present-hosts.js';
 import { allOf } from '../../cloud/machines/kubernetes/namespace-api.js';
-import type { StoredObject, StoreReader } from '../../cloud/store/port.js';
+import { openStore } from '../../cloud/store/open-store.js';
+import { MOST_PAGES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import { createStoreReader } from '../../cloud/store/reader.js';
 import { splitReader } from '../../cloud/store/split-store.js';
 import { createServerReader } from '../../client/http/store-reader.js';
 import { readSetUpRecord } from '../../domain/setup-record.js';
 import { ScriptedServer } from '../client/http/scripted-server.js';
+import { useEnvironment } from './s3-server.js';
 
 /** Where the old code would ask for ever. */
 const MANY = 5_000;
@@ -40,6 +42,31 @@ describe('a listing without an end', function () {
       name: 'StoreRefused',
       message: /list gs:\/\/b\/jobs\/j\/logs\/\*: there is no end after 2000 pages/,
     });
+  });
+
+  it('of a store of S3 is refused, with the prefix, and a search in it ends', async () => {
+    server.replies = [
+      (_, response) => {
+        asked += 1;
+        server.seen = [];
+        response.writeHead(asked > MANY ? 400 : 200, { 'content-type': 'application/xml' });
+        const more = '<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>';
+        response.end(`<ListBucketResult>${more}</ListBucketResult>`);
+      },
+    ];
+    const restore = useEnvironment({ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' });
+    try {
+      const store = openStore({ endpoint: server.address, bucket: 's3://bucket/p' });
+      await assert.rejects(store.list('jobs/j/logs/'), {
+        name: 'StoreRefused',
+        message: /list s3:\/\/bucket\/p\/jobs\/j\/logs\/\*: there is no end after 2000 pages/,
+      });
+      asked = 0;
+      assert.deepEqual(await store.find('jobs/*/run', 10), { names: [], isWhole: false });
+      assert.equal(asked, MOST_PAGES);
+    } finally {
+      restore();
+    }
   });
 
   it('of a server is refused, and so is a page of more than was asked for', async () => {

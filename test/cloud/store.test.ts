@@ -50,11 +50,11 @@ describe('the address of an object', () => {
 
   it('reads it with a token, whatever characters its name has, and without one over http:', async () => {
     const file = await authenticated.file(name);
-    const { status, text } = await authenticated.cloud.ask(file.stored.url, {
+    const { status, text } = await authenticated.cloud.ask(file.stored.url ?? '', {
       token: await authenticated.cloud.token(),
     });
     assert.deepEqual([status, text], [200, file.text]);
-    assert.equal((await anonymously(file.stored.url)).status, 401);
+    assert.equal((await anonymously(file.stored.url ?? '')).status, 401);
 
     const cloud = await startRehearsedCloud(104);
     try {
@@ -62,7 +62,7 @@ describe('the address of an object', () => {
       await ensureBucket(at);
       const store = createStore(at);
       await store.write(name, 'content', 'absent');
-      assert.equal(await (await fetch(store.downloadUrl(name))).text(), 'content');
+      assert.equal(await (await fetch(store.downloadUrl(name) ?? '')).text(), 'content');
       assert.equal(await store.signedUrl(name, 60_000), undefined);
     } finally {
       await cloud.stop();

@@ -28,7 +28,7 @@ describe('the outputs of a command, stored by its host', () => {
   const place = () => createStore({ endpoint: store.cloud.endpoints.store, bucket: 'jobs' });
   /** Undefined: there is no such object. */
   async function read(name: string): Promise<Buffer | undefined> {
-    const { status, text } = await store.cloud.ask(place().objectUrl(name), { token: await store.cloud.token() });
+    const { status, text } = await store.cloud.ask(place().objectUrl(name) ?? '', { token: await store.cloud.token() });
     return status === 200 ? Buffer.from(text) : undefined;
   }
   const manifestName = (): string => outputManifestObject(`j${job}`, 1, 0);
@@ -45,8 +45,8 @@ describe('the outputs of a command, stored by its host', () => {
 
   const outputs = (patterns: readonly string[], more: Partial<RunOutputs> = {}): { outputs: RunOutputs } => ({
     outputs: {
-      contentUrl: place().objectUrl(outputContentObject(`j${job}`, 'SHA256')),
-      manifestUrl: place().objectUrl(outputManifestObject(`j${job}`, 1, 0)),
+      contentUrl: place().objectUrl(outputContentObject(`j${job}`, 'SHA256')) ?? '',
+      manifestUrl: place().objectUrl(outputManifestObject(`j${job}`, 1, 0)) ?? '',
       as: 'service-account',
       place: `gs://jobs/jobs/j${job}/outputs/`,
       everyMs: 600_000,

@@ -61,7 +61,7 @@ describe('what a host stored, put back on another before the next attempt', func
   const api = (): string => `${store.cloud.endpoints.store}/storage/v1/b/jobs/o`;
   async function read(name: string): Promise<Buffer | undefined> {
     const headers = { authorization: `Bearer ${await store.cloud.token(OWNER)}` };
-    const [answer] = (await once(get(place().objectUrl(name), { ca: store.cloud.ca, headers }), 'response')) as [
+    const [answer] = (await once(get(place().objectUrl(name) ?? '', { ca: store.cloud.ca, headers }), 'response')) as [
       IncomingMessage,
     ];
     const content = await buffer(answer);

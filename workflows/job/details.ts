@@ -8,6 +8,7 @@ import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import type { JobEvent, JobSettings, SliceView } from '../../contract/job.js';
 import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { externalIpOf } from '../../domain/slice.js';
+import { placeOfObject } from '../../domain/store-place.js';
 
 /** All that an operator is told about a job. */
 export interface JobFacts {
@@ -184,7 +185,7 @@ function budgets({ spec: { retries, command }, spent, attempt, quotaPreemptions 
 }
 
 function places({ id, settings, phase }: JobFacts): string {
-  const logs = `**Logs:** \`jobctl logs ${id}${isDone(phase) ? '' : ' -f'}\`, files at \`gs://${settings.bucket}/${attemptLogsPrefix(id)}*\``;
+  const logs = `**Logs:** \`jobctl logs ${id}${isDone(phase) ? '' : ' -f'}\`, files at \`${placeOfObject(settings.bucket, attemptLogsPrefix(id))}*\``;
   if (isDone(phase)) return logs;
   return `${logs}\n\n**To end it:** Request Cancellation above, or \`jobctl cancel ${id}\`: the command is stopped within its grace, the last lines and the outcome are stored. Terminate stores neither.`;
 }

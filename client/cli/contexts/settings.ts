@@ -86,7 +86,7 @@ const KNOWN = [
     value: '<name>',
     variable: 'JOBCTL_BUCKET',
     isFlag: true,
-    what: 'the bucket of logs and files',
+    what: 'the store of logs and files: a bucket, s3://BUCKET/PREFIX or file:///FOLDER',
   },
   {
     key: 'system_bucket',
@@ -102,7 +102,7 @@ const KNOWN = [
     value: '<url>',
     variable: 'JOBCTL_STORE_ENDPOINT',
     isFlag: true,
-    what: "another object store than Google's",
+    what: "another server than Google's, or than Amazon's for s3://",
   },
   {
     key: 'google_project',

@@ -2,6 +2,8 @@ import type { OnExchange } from '../../../cloud/exchange.js';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
 import { CliError } from '../cli-error.js';
 import { readDevContext } from '../dev/context.js';
+import { showValue } from '../../../domain/problem.js';
+import { readStorePlace } from '../../../domain/store-place.js';
 import type { Environment } from '../dev/home.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
@@ -12,6 +14,8 @@ export interface GoogleFlags {
   /** Stands for all of Google's APIs but Cloud Storage; for tests. */
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
+  readonly bucket?: string;
+  readonly systemBucket?: string;
 }
 
 export interface OpenedGoogleProject {
@@ -30,6 +34,7 @@ export async function openGoogleProject(
   env: Environment,
   onExchange?: OnExchange,
 ): Promise<OpenedGoogleProject> {
+  for (const bucket of [flags.bucket, flags.systemBucket]) refuseOtherStore(bucket);
   const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
     import('../../../cloud/google-project/google-project.js'),
     import('../../../cloud/google-project/login.js'),
@@ -42,8 +47,8 @@ export async function openGoogleProject(
   const apiEndpoint =
     flags.googleApiEndpoint ?? given(env['JOBCTL_GOOGLE_API_ENDPOINT']) ?? real?.cloud.googleApiEndpoint;
   const storeEndpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? real?.store.endpoint;
-  const bucket = given(env['JOBCTL_BUCKET']) ?? real?.store.bucket;
-  const systemBucket = given(env['JOBCTL_SYSTEM_BUCKET']);
+  const bucket = googleName(given(env['JOBCTL_BUCKET']) ?? real?.store.bucket);
+  const systemBucket = googleName(given(env['JOBCTL_SYSTEM_BUCKET']));
   return {
     port: createGoogleProject({
       googleProject,
@@ -54,6 +59,23 @@ export async function openGoogleProject(
     ...(bucket === undefined ? {} : { bucket }),
     ...(systemBucket === undefined ? {} : { systemBucket }),
   };
+}
+
+/** @throws CliError for a store that is named by a flag, and is no bucket of Google's */
+function refuseOtherStore(text: string | undefined): void {
+  if (text === undefined || !/[:/]/.test(text)) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `--bucket: ${showValue(text)} is not the name of a bucket of Google's, and Google Cloud is meant here`,
+    'the name alone; a store of another kind is looked at by `jobctl doctor --server`',
+  );
+}
+
+/** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
+function googleName(text: string | undefined): string | undefined {
+  if (text === undefined || !/[:/]/.test(text)) return text;
+  const place = readStorePlace(text);
+  return 'kind' in place && place.kind === 'google' ? place.bucket : undefined;
 }
 
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);

@@ -5,7 +5,7 @@ import type { DoctorFlags } from './diagnosis.js';
 
 const NOTES = `
 ok: the check passed. warning: a job may work, or the check could not be made. FAILED: a job would fail; the lines below say what to do.
-Nothing is created or changed, with --record neither. docs/doctor.md explains each line.
+Nothing is created or changed, with --record neither; in a store of S3's --server writes one object and removes it. docs/doctor.md explains each line.
 
 Examples:
   jobctl doctor --gcp train.yaml
@@ -33,7 +33,10 @@ export function registerDoctor(program: Command, invocation: Invocation): void {
     )
     .option('--kubernetes', 'check a Kubernetes cluster')
     .option('--quota <file>', 'check a quota file: whom its members mean beside those who are written there')
-    .option('--server', 'check the Temporal server: whose its task queue is, and its workers')
+    .option(
+      '--server',
+      "check the Temporal server: whose its task queue is, and its workers; and a store that is not Google's",
+    )
     .option('--kubeconfig <file>', 'KUBECONFIG: the kubeconfig file (default: ~/.kube/config)')
     .option('--kube-context <name>', "a context of it (default: the job file's, else the current one)")
     .option('--kube-namespace <name>', "the namespace of the pods (default: the job file's, else the context's)")

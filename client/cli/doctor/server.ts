@@ -1,5 +1,6 @@
 import { foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { ownerObject } from '../../../domain/store-layout.js';
+import { storePlace } from '../../../domain/store-place.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls } from '../../task-queue-polls.js';
 import { TemporalCalls } from '../../temporal-calls.js';
@@ -20,9 +21,32 @@ export function diagnoseServer(_file: string | undefined, flags: DoctorFlags): P
     const server = ok('server', `${address}, namespace ${polls.namespace}`);
     return {
       account: { temporal: address },
-      findings: [server, queueCheck(polls, ours), workerCheck(polls, Date.now())],
+      findings: [server, ...(await storeChecks(context)), queueCheck(polls, ours), workerCheck(polls, Date.now())],
     };
   });
+}
+
+/** Of stores that are not Google's: whether they are there, and keep to what one writer depends on. */
+async function storeChecks({ bucket }: Pick<CliContext, 'bucket'>): Promise<readonly Finding[]> {
+  if (bucket === undefined) return [];
+  const { openStore } = await import('../../../cloud/store/open-store.js');
+  const { systemBucket, ...own } = bucket;
+  const named = [own, ...(systemBucket === undefined ? [] : [{ ...own, bucket: systemBucket }])];
+  const others = named.filter((one) => storePlace(one.bucket).kind !== 'google');
+  return Promise.all(
+    others.map(async (one) => {
+      try {
+        await openStore(one).probe();
+        return ok('store', `${one.bucket} lets one of two writers win`);
+      } catch (error) {
+        return failed(
+          'store',
+          error instanceof Error ? error.message : String(error),
+          'docs/stores.md says what it needs',
+        );
+      }
+    }),
+  );
 }
 
 /** The owner id in this context's bucket; undefined: there is none, or it cannot be read. */

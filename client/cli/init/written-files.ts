@@ -61,9 +61,14 @@ function writtenBy({ name, args }: Call): readonly string[] {
 }
 
 function isWriting(second: string | undefined, args: readonly string[]): boolean {
-  const named = args.flatMap((arg) => /^mode\s*=\s*(.+)$/s.exec(arg)?.[1] ?? [])[0];
-  const mode = stringOf(named ?? second ?? '');
+  const mode = stringOf(keyword(args, 'mode') ?? second ?? '');
   return mode !== undefined && ADDS.test(mode.replaceAll(/[bt]/g, ''));
+}
+
+/** `'x'` of `mode='x'`. */
+function keyword(args: readonly string[], name: string): string | undefined {
+  const given = args.find((arg) => arg.startsWith(name) && arg.slice(name.length).trimStart().startsWith('='));
+  return given?.slice(given.indexOf('=') + 1);
 }
 
 // Expressions ----------------------------------------------------------------------------------------------------------
@@ -81,7 +86,7 @@ function namesIn(code: Source): Names {
   }
   for (const { args } of callsIn(code, /(^|\.)add_argument$/)) {
     const option = args.map(stringOf).find((text) => text?.startsWith('--'));
-    const value = args.flatMap((arg) => /^default\s*=\s*(.+)$/s.exec(arg)?.[1] ?? [])[0];
+    const value = keyword(args, 'default');
     const text = value === undefined ? undefined : pathOf(value, new Map());
     if (option !== undefined && text !== undefined) add(`args.${option.slice(2).replaceAll('-', '_')}`, text);
   }

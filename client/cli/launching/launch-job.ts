@@ -3,9 +3,8 @@ import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { asTyped } from '../typed-command.js';
 import type { BuildPlace } from '../building/git-rules.js';
-
-const CONTEXT = 'jobctl context set NAME';
 
 export const EXECUTIONS = ['kubernetes', 'ray', 'tpu', 'machines'] as const;
 export type Execution = (typeof EXECUTIONS)[number];
@@ -82,6 +81,8 @@ function withDefaults(
   };
 }
 
+const forAll = (): string => asTyped('jobctl context set NAME');
+
 /** A cluster builds the commit that it fetches. */
 function dirtyLacks(
   { build, allowDirty, local }: LaunchFlags,
@@ -113,7 +114,7 @@ function imageOf(
   const registry = defaults.registry?.replace(/(?<!\/)\/+$/, '') ?? '';
   const repository = image ?? (registry === '' ? undefined : `${registry}/${repositoryName(folder)}`);
   if (repository !== undefined) return { repository, lacks: [] };
-  const where = `--image ghcr.io/team/train, or JOBCTL_REGISTRY=ghcr.io/team, or ${CONTEXT} --registry ghcr.io/team`;
+  const where = `--image ghcr.io/team/train, or JOBCTL_REGISTRY=ghcr.io/team, or ${forAll()} --registry ghcr.io/team`;
   return { lacks: [`where the image that is built goes: ${where}; --image without --build names a pushed one`] };
 }
 
@@ -136,7 +137,7 @@ function machinesOf(
   const ofPods = gpus === 0 ? {} : { gpus, ...(gpuType === undefined ? {} : { gpu_type: gpuType }) };
   const type =
     gpus > 0 && gpuType === undefined
-      ? [`the type of the GPUs, which quota counts: --gpu-type h100; for all lines ${CONTEXT} --gpu-type h100`]
+      ? [`the type of the GPUs, which quota counts: --gpu-type h100; for all lines ${forAll()} --gpu-type h100`]
       : [];
   const foreign = [
     ...(execution !== 'tpu' && instanceType !== undefined ? ['--instance-type is for --execution tpu'] : []),
@@ -150,7 +151,7 @@ function machinesOf(
     case 'kubernetes':
       return { machines: { kubernetes: { ...inImage, workers, ...ofPods } }, lacks: [...type, ...foreign] };
     case 'ray': {
-      const wanted = `--ray-version 2.60.0; for all lines ${CONTEXT} --ray-version 2.60.0`;
+      const wanted = `--ray-version 2.60.0; for all lines ${forAll()} --ray-version 2.60.0`;
       const version = rayVersion === undefined ? [`the version of Ray in the image: ${wanted}`] : [];
       const least = minWorkers ?? flags.workers ?? Math.min(1, maxWorkers ?? 1);
       const group = { min: least, max: maxWorkers ?? Math.max(workers, least), ...ofPods };

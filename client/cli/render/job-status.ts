@@ -14,6 +14,7 @@ import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
+import { placeOfObject } from '../../../domain/store-place.js';
 
 export interface StatusPlace {
   readonly bucket: string | undefined;
@@ -133,7 +134,10 @@ function grantedText({ tier, pricing, reservation }: Granted): string {
 
 function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
   return [
-    ['logs', asTyped(`jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`)],
+    [
+      'logs',
+      asTyped(`jobctl logs ${id}${bucket === undefined ? '' : `      files: ${placeOfObject(bucket, `jobs/${id}/`)}`}`),
+    ],
     ...(outcome?.outputs === undefined ? [] : [['results', asTyped(`jobctl download ${id}`)] as const]),
     ...(outcome !== undefined && outcome.outputs === undefined && endedAt !== undefined && attempts > 0
       ? [['outputs', 'none stored; files that it wrote on its hosts went with them'] as const]

@@ -6,6 +6,7 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import type { Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
 import { asTyped } from '../typed-command.js';
+import { placeOfObject } from '../../../domain/store-place.js';
 
 /** A line for a terminal, for a pipe, or for both. */
 export interface ProgressLine {
@@ -118,6 +119,8 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
     ...(outcome?.outputs === undefined
       ? []
       : [asTyped(`   results: jobctl download ${id}`), `   outputs: ${oneLine(outputsText(outcome.outputs))}`]),
-    asTyped(`   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`),
+    asTyped(
+      `   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: ${placeOfObject(bucket, `jobs/${id}/`)}`}`,
+    ),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { StoreReader } from '../../../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import type { AuditedResource } from '../../../cloud/machines/audited-resource.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { MACHINE_KINDS, machineKind, type MachineKindName } from '../../../domain/machines.js';
@@ -76,7 +76,7 @@ async function ownerOf(store: StoreReader): Promise<string> {
   if (owner) return owner;
   throw new CliError(
     ExitCode.NotFound,
-    `gs://${store.bucket}/${ownerObject} is not there, so nothing can be known as ours`,
+    `${objectPlace(store, ownerObject)} is not there, so nothing can be known as ours`,
     'no installation of jobctl was set up with this bucket',
     'is --bucket right? `jobctl dev up` sets a local one up',
   );

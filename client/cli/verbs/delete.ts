@@ -22,6 +22,7 @@ import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
 import { oneLine } from '../render/columns.js';
 import { utcMinute } from '../render/quantities.js';
+import { placeOfObject } from '../../../domain/store-place.js';
 
 export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;
@@ -202,7 +203,7 @@ function purgerAt(context: CliContext): Purger {
     const { purgeJob } = await import('../../purge-job.js');
     return purgeJob(await open(id), id);
   };
-  return { open, purge, placeOf: (id) => `gs://${context.bucket?.bucket}/jobs/${id}/` };
+  return { open, purge, placeOf: (id) => placeOfObject(context.bucket?.bucket ?? '', `jobs/${id}/`) };
 }
 
 async function mustBePurgeable(client: JobClient, { id, endedAt, phase }: JobRow): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Connection } from '@temporalio/client';
 import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
+import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../domain/store-place.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { userOf } from '../asker.js';
 import { openStore, withTemporal } from '../connect.js';
@@ -41,15 +42,37 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       isTakenOver: flags.takeOver === true,
       isCloud: flags.temporalCloud ?? isTemporalCloud(address),
     };
+    const made = await storeSteps(place);
     const moved =
       place.systemBucket === undefined ? [] : [await moveStep({ ...place, systemBucket: place.systemBucket }, context)];
-    for await (const step of join(given(moved), setUpServer(setup), changeSteps(setup, movesOf(flags, context)))) {
+    for await (const step of join(
+      given([...made, ...moved]),
+      setUpServer(setup),
+      changeSteps(setup, movesOf(flags, context)),
+    )) {
       steps.push(step);
       if (flags.output === 'text') printOut(`${linesOf(step).join('\n')}\n`);
     }
     if (flags.output === 'json') printOut(`${JSON.stringify({ address, steps }, null, 2)}\n`);
     return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
   });
+}
+
+/** Of what is not Google's: made where it is not there, and tried. Who may make a bucket of Google's is `doctor`'s matter. */
+async function storeSteps({ bucket, systemBucket, endpoint }: BucketPlace): Promise<readonly SetupStep[]> {
+  const others = [bucket, ...(systemBucket === undefined ? [] : [systemBucket])].filter(
+    (text) => storePlace(text).kind !== 'google',
+  );
+  const { ensureStore, openStore: openOne } = await import('../../../cloud/store/open-store.js');
+  return Promise.all(
+    others.map(async (text): Promise<SetupStep> => {
+      const options = { bucket: text, ...(endpoint === undefined ? {} : { endpoint }) };
+      const state = await ensureStore(options);
+      await openOne(options).probe();
+      const detail = `${state === 'created' ? 'made; ' : ''}of two writers it lets one win`;
+      return { what: `store ${text}`, state: state === 'created' ? 'done' : 'was-there', detail };
+    }),
+  );
 }
 
 /** Before the owner's id is looked for: one that is in the job bucket is this installation's. */
@@ -62,12 +85,14 @@ async function moveStep(
   const from = await openStore(jobs, context);
   const copied = await copySystemObjects(from, await openStore({ ...jobs, bucket: systemBucket }, context));
   const what = 'system bucket';
-  const left = (await strayGlobs(from)).map((glob) => `'gs://${jobs.bucket}/${glob}'`);
-  const commands = left.length === 0 ? [] : [`gcloud storage rm ${left.join(' ')}`];
+  const left = (await strayGlobs(from)).map((glob) => `'${placeOfObject(from.bucket, glob)}'`);
+  // Other stores have tools of their own, of which some take no `**`.
+  const remove = isGoogleBucket(from.bucket) ? 'gcloud storage rm' : '# remove';
+  const commands = left.length === 0 ? [] : [`${remove} ${left.join(' ')}`];
   const then = left.length === 0 ? '' : '; when every worker and server names it, remove what is left in the other';
   if (copied === 0)
-    return { what, state: 'was-there', detail: `gs://${systemBucket} has what decides${then}`, commands };
-  return { what, state: 'done', detail: `copied ${copied} objects from gs://${jobs.bucket}${then}`, commands };
+    return { what, state: 'was-there', detail: `${bucketUrl(systemBucket)} has what decides${then}`, commands };
+  return { what, state: 'done', detail: `copied ${copied} objects from ${bucketUrl(from.bucket)}${then}`, commands };
 }
 
 async function* given<T>(values: readonly T[]): AsyncGenerator<T> {

@@ -1,6 +1,6 @@
 import { ownershipFrom } from '../../../domain/identity.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
-import type { StoreReader } from '../../store/port.js';
+import { objectPlace, type StoreReader } from '../../store/port.js';
 import type { AuditedResource } from '../audited-resource.js';
 import { CloudUnavailable } from '../port.js';
 
@@ -22,7 +22,7 @@ interface RawSlice {
 export async function listMachinesForAudit(store: StoreReader, pool: string): Promise<readonly AuditedResource[]> {
   const name = machinePoolObject(pool);
   const bytes = await store.read(name).catch((error: unknown) => {
-    throw new CloudUnavailable(`audit: gs://${store.bucket}/${name} could not be read: ${(error as Error).message}`);
+    throw new CloudUnavailable(`audit: ${objectPlace(store, name)} could not be read: ${(error as Error).message}`);
   });
   if (bytes === undefined) return [];
   const { slices = {} } = JSON.parse(bytes.toString()) as RawRecord;

@@ -5,8 +5,7 @@ import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/ma
 import type { Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
-import type { StorePort } from '../../store/port.js';
-import { isOfStore } from '../../store/port.js';
+import { isOfStore, objectPlace, type StorePort } from '../../store/port.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
 /** How a machine of a slice is reached: as the inventory had it when the slice was made. */
@@ -108,7 +107,7 @@ export class PoolRecords {
       if (kind === 'written') return next;
       if (tries === MOST_TRIES)
         throw new CloudUnavailable(
-          `gs://${this.#store.bucket}/${machinePoolObject(pool)}: others change it all the time`,
+          `${objectPlace(this.#store, machinePoolObject(pool))}: others change it all the time`,
         );
       await sleep(randomInt(20, 400));
     }
@@ -125,7 +124,7 @@ export class PoolRecords {
     // What was written between the two reads makes the next write fail, which is tried again.
     if (read.success) return { record: read.data, generation: stat.generation };
     throw new CloudRefused(
-      `gs://${this.#store.bucket}/${name} is no record of a pool's machines: ${z.prettifyError(read.error)}`,
+      `${objectPlace(this.#store, name)} is no record of a pool's machines: ${z.prettifyError(read.error)}`,
     );
   }
 }

@@ -1,0 +1,167 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, realpath, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { StoreRefused, StoreUnavailable } from './port.js';
+
+/** Below the folder: what no object is. */
+export const OWN_FOLDER = '.jobctl-store';
+const MARKER = 'store.json';
+/** Of one call. What a file server keeps longer is tried again by whoever asked. */
+const ANSWER_MS = 60_000;
+
+export const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
+
+/** Nothing is there under this name. */
+export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not',
+  EPERM: 'this user may not, or the file system has no links',
+  EROFS: 'it is read-only',
+  ELOOP: 'it is a symbolic link, and what lies in a store is not',
+  ENAMETOOLONG: 'the name is too long for the file system',
+  ENOTSUP: 'the file system has no hard links, without which two writers cannot be told apart',
+  EISDIR: 'there are objects below this name, so it is a folder',
+  ENOTDIR: 'an object has the name of a folder on the way',
+};
+
+/** What a failed call means: only what repeating does not help is `StoreRefused`. @param what was tried, on which object */
+export function folderError(error: unknown, what: string): StoreRefused | StoreUnavailable {
+  if (error instanceof StoreRefused || error instanceof StoreUnavailable) return error;
+  const refusal = REFUSALS[codeOf(error)];
+  const said = error instanceof Error ? error.message : String(error);
+  if (refusal !== undefined) return new StoreRefused(`store: ${what}: ${refusal} (${said})`, { cause: error });
+  return new StoreUnavailable(`store: ${what}: ${said}`, { cause: error });
+}
+
+/** Gives a call up that a file server does not answer. Its thread is not free before it does. */
+export async function answered<T>(call: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const silent = new StoreUnavailable(`store: the file system has not answered for ${ANSWER_MS / 1000} s`);
+    timer = setTimeout(() => reject(silent), ANSWER_MS);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The folder of a store, and that it is one: an empty mount point must not look like a store without objects. */
+export class StoreFolder {
+  readonly path: string;
+  #real: string | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get marker(): string {
+    return join(this.path, OWN_FOLDER, MARKER);
+  }
+
+  get temporary(): string {
+    return join(this.path, OWN_FOLDER, 'new');
+  }
+
+  get claims(): string {
+    return join(this.path, OWN_FOLDER, 'claims');
+  }
+
+  /** Makes it a store. Repeating is safe. */
+  async make(): Promise<'created' | 'exists'> {
+    if (await this.isThere()) return 'exists';
+    await makeFolder(this.temporary);
+    await makeFolder(this.claims);
+    await writeFile(this.marker, `${JSON.stringify({ v: 1, what: 'objects of jobctl' })}\n`);
+    await syncFolder(dirname(this.marker));
+    return 'created';
+  }
+
+  async isThere(): Promise<boolean> {
+    return lstat(this.marker).then(
+      () => true,
+      (error: unknown) => (isAbsent(error) ? false : Promise.reject(error as Error)),
+    );
+  }
+
+  /** @throws StoreRefused */
+  async check(): Promise<void> {
+    if (await this.isThere()) return;
+    throw new StoreRefused(
+      `store: ${this.path} is no folder of a store: it has no ${OWN_FOLDER}/${MARKER}; mount what is to be there, ` +
+        "or make it one: 'jobctl setup server'",
+    );
+  }
+
+  /** Nobody leads outside by a symbolic link on the way. @throws StoreRefused */
+  async checkInside(folder: string): Promise<void> {
+    this.#real ??= await realpath(this.path);
+    const real = await realpath(folder);
+    if (real === this.#real || real.startsWith(`${this.#real}/`)) return;
+    throw new StoreRefused(`store: ${folder} leads out of ${this.path}: a symbolic link is on the way`);
+  }
+
+  /** A file of its own, with nothing in it, to be written and then linked or renamed to its name. */
+  async openTemporary(): Promise<{ readonly path: string; readonly file: FileHandle }> {
+    const path = join(this.temporary, randomUUID());
+    try {
+      return { path, file: await open(path, 'wx') };
+    } catch (error) {
+      if (isAbsent(error)) await this.check();
+      throw error;
+    }
+  }
+}
+
+/** Reads what is a file, and no link. @returns undefined where there is none, or a folder */
+export async function openObject(path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle;
+  try {
+    // Not blocking: of a pipe that somebody put there.
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+  try {
+    if ((await file.stat()).isFile()) return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  await file.close();
+  return undefined;
+}
+
+/** With its parents, and kept over a loss of power. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) await syncFolder(folder);
+  await syncFolder(dirname(first));
+}
+
+/** Names in it are kept over a loss of power. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Removes a folder and its parents, up to one that holds something. */
+export async function removeEmpty(path: string, root: string): Promise<void> {
+  for (let folder = path; folder.length > root.length; folder = dirname(folder))
+    if (
+      !(await rmdir(folder).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
+}

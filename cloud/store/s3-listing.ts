@@ -1,0 +1,69 @@
+import { StoreRefused, type StoredObject } from './port.js';
+
+export interface S3Page {
+  readonly objects: readonly StoredObject[];
+  /** Absent: it was the last. */
+  readonly next?: string;
+}
+
+interface Parsed {
+  readonly ListBucketResult?: {
+    readonly Contents?: readonly Readonly<Record<'Key' | 'Size' | 'ETag' | 'LastModified', string | undefined>>[];
+    readonly EncodingType?: string;
+    readonly IsTruncated?: string;
+    readonly NextContinuationToken?: string;
+  };
+}
+
+/** A page of ListObjectsV2. @param prefix of the store, which names do not have @throws StoreRefused for anything else */
+export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
+  const { XMLParser } = await import('fast-xml-parser');
+  const parser = new XMLParser({
+    ignoreAttributes: true,
+    parseTagValue: false,
+    // A name may begin or end with a blank.
+    trimValues: false,
+    isArray: (name) => name === 'Contents',
+  });
+  let parsed: Parsed;
+  try {
+    parsed = parser.parse(xml) as Parsed;
+  } catch (error) {
+    throw new StoreRefused(`store: a listing is no XML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const page = parsed.ListBucketResult;
+  if (page === undefined || typeof page !== 'object') throw new StoreRefused('store: a listing is not what S3 answers');
+  const nameOf = page.EncodingType === 'url' ? unescaped : (key: string): string => key;
+  const objects = (page.Contents ?? []).map(({ Key = '', Size, ETag = '', LastModified = '' }) => ({
+    name: nameOf(Key).slice(prefix.length),
+    size: Number(Size),
+    generation: bareEtag(ETag),
+    updatedAt: toSecond(Date.parse(LastModified)),
+  }));
+  const next = page.IsTruncated === 'true' ? page.NextContinuationToken : undefined;
+  return { objects, ...(next !== undefined && { next }) };
+}
+
+/** Without its quotes, as headers and the XML of various servers have them. */
+export const bareEtag = (etag: string): string => etag.replaceAll(/^W\/|"|&quot;|&#34;|&#x22;/gi, '');
+
+/** A look at one object says no more of its time. */
+const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
+
+const unescaped = (text: string): string => decodeURIComponent(text.replaceAll('+', '%20'));
+
+/**
+ * The last name before `name` that anybody may have given: S3 lists what comes after a name, and `name` itself is wanted.
+ * Undefined: from the start.
+ */
+export function nameBefore(name: string): string | undefined {
+  const [last] = /.$/su.exec(name) ?? [];
+  if (last === undefined) return undefined;
+  const rest = name.slice(0, -last.length);
+  const code = last.codePointAt(0) ?? 0;
+  if (code === 0) return rest;
+  // Between the surrogates there is no character.
+  const before = code === 0xe000 ? 0xd7ff : code - 1;
+  // Zero is in no XML, and a name that ends with the one before it comes after all that begin so.
+  return before === 0 ? rest : `${rest}${String.fromCodePoint(before)}\u{10FFFD}`;
+}

@@ -1,0 +1,162 @@
+/**
+ * Where an installation keeps its objects, as it is configured: `NAME` or `gs://NAME` of Cloud Storage, `s3://BUCKET[/PREFIX]` of a
+ * store that speaks S3, `file:///ABSOLUTE/PATH` of a folder.
+ */
+export type StorePlace =
+  | { readonly kind: 'google'; readonly bucket: string }
+  /** `prefix`: empty, or ends with a slash. */
+  | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string }
+  | { readonly kind: 'folder'; readonly path: string };
+
+/** What is wrong with a value, as the end of a sentence that begins with it, and what to write. */
+export interface StorePlaceProblem {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+const GOOGLE_NAME = /^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/;
+/** Of S3's general purpose buckets (docs.aws.amazon.com, "General purpose bucket naming rules", 2026-11). */
+const S3_NAME = /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/;
+const FORMS = 'NAME or gs://NAME (Google Cloud Storage), s3://BUCKET or s3://BUCKET/PREFIX, or file:///ABSOLUTE/PATH';
+
+/** The place, or what is wrong with it. */
+export function readStorePlace(text: string): StorePlace | StorePlaceProblem {
+  const [, scheme, rest = ''] = /^([a-z][a-z\d+.-]*):(.*)$/is.exec(text) ?? [];
+  switch (scheme) {
+    case undefined:
+      return googlePlace(text);
+    case 'gs':
+      return googlePlace(rest.replace(/^\/\//, '').replace(/\/$/, ''));
+    case 's3':
+      return s3Place(rest);
+    case 'file':
+      return folderPlace(rest);
+    default:
+      return { what: `names a store that jobctl does not know: ${scheme}`, remedy: FORMS };
+  }
+}
+
+export const isPlaceProblem = (read: StorePlace | StorePlaceProblem): read is StorePlaceProblem => 'what' in read;
+
+/** One line for a configuration's error; undefined: it is a place. */
+export function storePlaceProblem(text: string): string | undefined {
+  const read = readStorePlace(text);
+  return isPlaceProblem(read) ? `${JSON.stringify(text)} ${read.what}: ${read.remedy}` : undefined;
+}
+
+interface Stores {
+  readonly bucket: string;
+  readonly systemBucket?: string | undefined;
+  readonly endpoint?: string | undefined;
+}
+
+/** What does not fit together of stores that are places each, with the field to blame. */
+export function storesProblem({
+  bucket,
+  systemBucket,
+  endpoint,
+}: Stores): { readonly field: 'systemBucket' | 'endpoint'; readonly text: string } | undefined {
+  const read = readStorePlace(bucket);
+  if (isPlaceProblem(read)) return undefined;
+  if (endpoint !== undefined && read.kind === 'folder')
+    return {
+      field: 'endpoint',
+      text: `'${endpoint}' is the address of a server, and the store is a folder, '${bucket}': leave it out`,
+    };
+  const system = systemBucket === undefined ? undefined : readStorePlace(systemBucket);
+  if (system === undefined || isPlaceProblem(system) || system.kind === read.kind) return undefined;
+  return {
+    field: 'systemBucket',
+    text: `'${systemBucket}' is another kind of store than '${bucket}': both are of one kind`,
+  };
+}
+
+/** @throws RangeError for what is none: whoever takes it from people checks it before */
+export function storePlace(text: string): StorePlace {
+  const read = readStorePlace(text);
+  if (isPlaceProblem(read)) throw new RangeError(`store: ${JSON.stringify(text)} ${read.what}: ${read.remedy}`);
+  return read;
+}
+
+function googlePlace(bucket: string): StorePlace | StorePlaceProblem {
+  if (bucket.includes('/')) return { what: 'is not the name of a bucket', remedy: nameAlone(bucket) };
+  if (GOOGLE_NAME.test(bucket)) return { kind: 'google', bucket };
+  const remedy = 'small letters, digits, -, _ and dots; a letter or digit at both ends';
+  return { what: 'is not the name of a bucket', remedy };
+}
+
+/** A path is a folder that was meant, else an object of a bucket. */
+const nameAlone = (text: string): string =>
+  /^[./~]/.test(text) ? `a folder is file:///ABSOLUTE/PATH` : `the name alone: ${text.split('/')[0] ?? ''}`;
+
+function s3Place(rest: string): StorePlace | StorePlaceProblem {
+  const [, bucket = '', path = ''] = /^\/\/([^/]*)(?:\/(.*))?$/s.exec(rest) ?? [];
+  if (!S3_NAME.test(bucket))
+    return {
+      what: 'names no bucket of S3',
+      remedy: 's3://BUCKET or s3://BUCKET/PREFIX; 3 to 63 small letters, digits, - and dots',
+    };
+  const prefix = path.replace(/\/$/, '');
+  const problem = prefix === '' ? undefined : nameProblem(prefix);
+  if (problem !== undefined) return { what: `has a prefix that ${problem}`, remedy: 's3://BUCKET/PREFIX' };
+  return { kind: 's3', bucket, prefix: prefix === '' ? '' : `${prefix}/` };
+}
+
+function folderPlace(rest: string): StorePlace | StorePlaceProblem {
+  const [, encoded] = /^\/\/(\/.*)$/s.exec(rest) ?? [];
+  const path = encoded === undefined ? undefined : decoded(encoded)?.replace(/\/$/, '');
+  if (path === undefined)
+    return { what: 'is not the URL of a folder of this computer', remedy: 'file:///ABSOLUTE/PATH' };
+  const problem = path === '' ? 'is the whole file system' : nameProblem(path.slice(1));
+  if (problem !== undefined) return { what: `has a path that ${problem}`, remedy: 'file:///ABSOLUTE/PATH' };
+  return { kind: 'folder', path };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a name of parts between slashes is not taken as a path; undefined: it is. */
+export function nameProblem(name: string): string | undefined {
+  if (name.includes('\0')) return 'has a zero byte in it';
+  const parts = name.split('/');
+  if (parts.some((part) => part === '.' || part === '..')) return 'has . or .. as one of its parts';
+  return parts.includes('') ? 'has two slashes in a row, or one at an end' : undefined;
+}
+
+/** `storeText` of what somebody wrote; what is no place stays as it is, for whoever opens it to refuse. */
+export function canonicalStore(text: string): string {
+  const read = readStorePlace(text);
+  return isPlaceProblem(read) ? text : storeText(read);
+}
+
+/** As `StorePort.bucket` says it: the bare name of a bucket of Google's, and a URL else. */
+export function storeText(place: StorePlace): string {
+  switch (place.kind) {
+    case 'google':
+      return place.bucket;
+    case 's3':
+      return `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix.slice(0, -1)}`}`;
+    case 'folder':
+      return `file://${place.path.split('/').map(encodeURIComponent).join('/')}`;
+  }
+}
+
+/**
+ * Where an object is, for people and their tools.
+ * @param bucket as `StorePort.bucket` says it; a reader by a server has its address there
+ */
+export function placeOfObject(bucket: string, name: string): string {
+  if (/^https?:/.test(bucket)) return `${name} of ${bucket}`;
+  return `${bucketUrl(bucket)}/${name}`;
+}
+
+/** `gs://NAME`, `s3://..`, `file:///..` */
+export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(bucket) ? bucket : `gs://${bucket}`);
+
+/** Whether a store is a bucket of Google's, which hosts with an account of Google's reach by themselves. */
+export const isGoogleBucket = (bucket: string): boolean => !bucket.includes('://');
