@@ -6,6 +6,7 @@ import { ExitCode } from '../exit-codes.js';
 import { localPlaceOf, readJobFile } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { agreeToOutside } from '../outside-files.js';
+import { printOut } from '../print.js';
 import { printJson } from '../submitting/after-submit.js';
 
 export interface BuildFlags extends OutputFlag, GitLeave {
@@ -36,6 +37,6 @@ export async function build(file: string, flags: BuildFlags): Promise<number> {
   const made = await builtImage(section, place, flags);
   const image = imageOf({ ...section, digest: made.digest });
   if (output === 'json') printJson({ image, pushed: `${section.image}@${made.digest}`, ...made });
-  else process.stdout.write(`${image}\n`);
+  else printOut(`${image}\n`);
   return ExitCode.Done;
 }
