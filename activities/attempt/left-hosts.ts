@@ -2,7 +2,10 @@ import type { HostConnection, HostTarget } from '../../cloud/hosts/port.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import type { AttemptHost } from './attempt-hosts.js';
 
-/** A host whose slice was lost, and that may live on: machines of its kind are taken one by one (docs/adr/0130). */
+/**
+ * A host of an attempt that lost a slice: of that slice, where machines are taken one by one (docs/adr/0130), or of another whose files
+ * the worker stores.
+ */
 export interface LeftHost extends AttemptHost {
   /** Resolves when its command has ended and its lines are stored. */
   readonly ended: Promise<HostEnd>;

@@ -1,12 +1,11 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import { type HostConnection, type HostTarget, reachesStore, type RunStatus } from '../../cloud/hosts/port.js';
+import { type HostConnection, reachesStore, type RunStatus } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
-import { type HostEnd, type HostPlace, hostsFact } from '../../domain/recovery/host-ends.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { leftReport } from '../../domain/left-processes.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -21,10 +20,10 @@ import { secretVariables } from '../secret-values.js';
 import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
 import { ActivityEnd } from './activity-end.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
-import { decidingHosts, decisive, LAST_LINES_MS, untilEnded } from './decisive-ends.js';
+import { decidingHosts, decisive, untilEnded } from './decisive-ends.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
-import { untilSavedOn } from './left-hosts.js';
-import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
+import { HostStops } from './host-stops.js';
+import { type AttemptHost, commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
 import { logLimitOf } from './log-limit.js';
 import { LastOutput } from './last-output.js';
@@ -117,10 +116,9 @@ class Supervision {
   readonly #ended = new Map<AttemptHost, HostEnd>();
   /** When they ended, by this worker's clock. */
   readonly #endedAt = new Map<HostEnd, EpochMs>();
-  /** Those that were told to end. */
-  readonly #told = new Set<AttemptHost>();
   /** Of hosts whose files the worker stores: resolves when it has. */
   readonly #delivered = new Map<AttemptHost, Promise<void>>();
+  readonly #stops: HostStops;
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
   readonly #outputs: DeliveredOutputs;
@@ -152,6 +150,8 @@ class Supervision {
       ...logLimitOf(input, this.#hosts.length),
     };
     this.#deciding = decidingHosts(input.spec, this.#hosts);
+    const [running, ended, delivered] = [this.#running, this.#ended, this.#delivered];
+    this.#stops = new HostStops({ input, caller: this.#caller, guard, signal, running, ended, delivered });
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
     const limitSeconds = input.spec.timeouts?.noOutput;
     if (limitSeconds === undefined) return;
@@ -198,8 +198,8 @@ class Supervision {
     const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
     if (end === undefined) return new Promise(() => undefined);
     this.#decidedBy = { by: silence ? 'silence' : 'ends', ...this.#decisive(ends) };
-    if (end.kind === 'slices-lost') return this.#endWithout(end.slices);
-    if (decision.do === 'report lost run') await this.#stopWhere(() => true, 'a host of the job shut down');
+    if (end.kind === 'slices-lost') return this.#lostWith(end.slices);
+    if (decision.do === 'report lost run') await this.#stops.where(() => true, 'a host of the job shut down');
     return end;
   }
 
@@ -225,12 +225,19 @@ class Supervision {
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     // Before anything is read: the time of those that are left has begun.
-    this.#tellLeft(slices);
+    this.#stops.tellLeft(slices);
     const stored = await this.#storedEnds(this.#unheard);
     const known = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
     const { ends, hosts } = this.#decisive(known);
     this.#decidedBy = { by: 'loss', ends, hosts };
-    return endBeforeLoss(ends, hosts) ?? this.#endWithout(slices);
+    return endBeforeLoss(ends, hosts) ?? this.#lostWith(slices);
+  }
+
+  async #lostWith(slices: readonly LostSlice[]): Promise<AttemptEnd> {
+    await this.#stops.endWithout(slices);
+    const lost = new Set(slices.map(({ index }) => index));
+    const later = this.#guard.lostByNow.filter(({ index }) => !lost.has(index));
+    return { kind: 'slices-lost', slices: [...slices, ...later] };
   }
 
   get #unheard(): readonly AttemptHost[] {
@@ -260,57 +267,6 @@ class Supervision {
 
   #decisive(ends: readonly HostEnd[]): ReturnType<typeof decisive> {
     return decisive(this.#input.spec, ends, this.#deciding.length);
-  }
-
-  /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
-  async #endWithout(slices: readonly LostSlice[]): Promise<AttemptEnd> {
-    const lost = new Set(slices.map(({ index }) => index));
-    const isTaken = isTakenWith(this.#input, lost);
-    const taken = this.#endWhere((target) => isTaken(target) && !lost.has(target.slice));
-    const others = this.#endWhere((target) => !isTaken(target));
-    await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, this.#signal)]), this.#leftSaved(slices)]);
-    const later = this.#guard.lostByNow.filter(({ index }) => !lost.has(index));
-    return { kind: 'slices-lost', slices: [...slices, ...later] };
-  }
-
-  /** Hosts of lost slices that may live on, and whose command goes on by all that is known. */
-  #leftOf(slices: readonly LostSlice[]): readonly AttemptHost[] {
-    if (machineKind(kindOfJob(this.#input.spec)).areTakenTogether) return [];
-    const lost = new Set(slices.map(({ index }) => index));
-    return [...this.#running.keys()].filter((host) => lost.has(host.target.slice));
-  }
-
-  #tellLeft(slices: readonly LostSlice[]): void {
-    const left = this.#leftOf(slices).filter((host) => !this.#ended.has(host) && !this.#told.has(host));
-    const targets = new Set(left.map(({ target }) => target));
-    const reason = 'a machine of its slice was lost, and the gang with it';
-    for (const { index, cause } of slices) {
-      const isMeant = (target: HostTarget): boolean => target.slice === index && targets.has(target);
-      void this.#stopWhere(isMeant, reason, cause === 'preempted' ? 'preemption' : 'attempt').catch(() => undefined);
-    }
-  }
-
-  async #leftSaved(slices: readonly LostSlice[]): Promise<void> {
-    this.#tellLeft(slices);
-    const left = this.#leftOf(slices).map((host) => ({
-      ...host,
-      ended: this.#running.get(host) as Promise<HostEnd>,
-      delivered: this.#delivered.get(host),
-    }));
-    await untilSavedOn(left, this.#input.spec.graceSeconds * 1000 + LAST_LINES_MS, {
-      runId: this.#runId,
-      on: (target, call) => this.#caller.on(target, call),
-      wait: (ms) => pause(ms, this.#signal).then(() => undefined),
-    });
-  }
-
-  async #endWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
-    await this.#stopWhere(isMeant, 'another slice of the job was lost');
-    // They were told to end: what they print at that is theirs too.
-    const left = [...this.#running].flatMap(([{ target }, end]) =>
-      isMeant(target) ? [Promise.race([end, this.#guard.lossOf(target.slice)])] : [],
-    );
-    await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, this.#signal)]);
   }
 
   async shipRest(): Promise<void> {
@@ -345,7 +301,7 @@ class Supervision {
 
   #stopAll(reason: string): Promise<void> {
     log.info(`stopping the hosts: ${reason}`);
-    return this.#stopWhere(() => true, reason);
+    return this.#stops.where(() => true, reason);
   }
 
   #untilLeaderEnded(): Promise<readonly HostEnd[]> {
@@ -362,35 +318,11 @@ class Supervision {
   /** What the other hosts of its slice save: told by their system where all are taken, as a second signal would meet them then, else now. */
   async #untilSaved(first: HostEnd & { readonly at: { readonly slice: number } }): Promise<readonly HostEnd[]> {
     log.info(`the hosts of slice ${first.at.slice} shut down: waiting for what they save`);
-    if (!machineKind(kindOfJob(this.#input.spec)).areTakenTogether) this.#tellGangOf(first.at);
+    this.#stops.tellGangOf(first.at);
     const same = [...this.#running].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
     await Promise.race([Promise.all(same), pause(SHUTDOWN_GRACE_MS, this.#signal)]);
     const ended = [...this.#ended].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
     return ended.length === 0 ? [first] : ended;
-  }
-
-  #tellGangOf({ slice, host }: HostPlace): void {
-    const isOther = (target: HostTarget): boolean => target.slice === slice && target.index !== host;
-    const reason = `host ${host} of its slice is taken back, and the gang with it`;
-    this.#stopWhere(isOther, reason, 'preemption').catch(() => undefined);
-  }
-
-  /** Resolves when each of these hosts has ended its command or is of a slice that is lost, and at the latest a while after the grace. */
-  async #stopWhere(
-    isMeant: (target: HostTarget) => boolean,
-    reason: string,
-    cause: StopNotice['cause'] = 'attempt',
-  ): Promise<void> {
-    const graceMs = this.#input.spec.graceSeconds * 1000;
-    const hosts = [...this.#running.keys()].filter(({ target }) => isMeant(target));
-    for (const host of hosts) this.#told.add(host);
-    const stops = hosts.map(({ target }) =>
-      Promise.race([
-        this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause, reason })),
-        this.#guard.lossOf(target.slice),
-      ]),
-    );
-    await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, this.#signal)]);
   }
 
   async #runOn(host: AttemptHost, script: string): Promise<HostEnd> {

@@ -83,7 +83,8 @@ class Gang {
   readonly logs = new Map<string, string>();
   isLost = false;
 
-  async supervise(kind: MachineKindName, section: object): Promise<AttemptEnd> {
+  /** @param isSplit two slices of one host each, of which the first is lost */
+  async supervise(kind: MachineKindName, section: object, isSplit = false): Promise<AttemptEnd> {
     const environment = new MockActivityEnvironment(
       { heartbeatTimeoutMs: 60_000 },
       {
@@ -93,7 +94,7 @@ class Gang {
         } as never,
       },
     );
-    const input = inputOf(kind, section);
+    const input = inputOf(kind, section, isSplit);
     return environment.run(() => superviseAttempt(this.#dependencies(), input, new Routes()));
   }
 
@@ -102,11 +103,13 @@ class Gang {
   }
 
   #dependencies(): ActivityDependencies {
-    const condition = () =>
-      this.isLost ? { kind: 'lost', cause: 'preempted', message: 'taken' } : { kind: 'ready', uid: 'n1', hosts: [] };
-    const watch = async (): Promise<object> => {
+    const condition = ({ ref }: { readonly ref: { readonly name: string } }) =>
+      this.isLost && ref.name.endsWith('g1')
+        ? { kind: 'lost', cause: 'preempted', message: 'taken' }
+        : { kind: 'ready', uid: 'n1', hosts: [] };
+    const watch = async (claim: Parameters<typeof condition>[0]): Promise<object> => {
       await sleep(50);
-      return condition();
+      return condition(claim);
     };
     const store = {
       bucket: 'b',
@@ -123,12 +126,12 @@ class Gang {
     return {
       store,
       hosts: {
-        connect: async (target: HostTarget) => this.hosts[target.index as 0 | 1].connect(target),
+        connect: async (target: HostTarget) => this.hosts[(target.slice + target.index) as 0 | 1].connect(target),
         readExitRecord: () => undefined,
         exitRecord: () => '',
         release: () => undefined,
       },
-      machinesOf: () => ({ observe: async () => condition(), watch }),
+      machinesOf: () => ({ observe: async (claim: Parameters<typeof condition>[0]) => condition(claim), watch }),
       meter: new Proxy({}, { get: () => () => undefined }),
       installation: {
         owner: 'o',
@@ -142,21 +145,26 @@ class Gang {
   }
 }
 
-function inputOf(kind: MachineKindName, section: object): AttemptInput {
+function inputOf(kind: MachineKindName, section: object, isSplit: boolean): AttemptInput {
   const { tpu: _tpu, ...file } = jobFile('true');
-  const resolved = resolveJob({ ...file, ...section, grace: 1 });
+  const resolved = resolveJob({ ...file, ...section, grace: 1, ...(isSplit && { slices: 2 }) });
   if (!resolved.ok) throw new Error(JSON.stringify(resolved.problems));
   const at = (index: number) =>
     kind === 'kubernetes'
       ? { reach: 'pod', index, namespace: 'n', pod: `p-${index}`, uid: `u${index}`, internalIp: '192.0.2.1' }
       : { reach: 'ssh', index, internalIp: '192.0.2.1', externalIp: '192.0.2.1' };
   const ref = { kind, name: 'jc-train-g1', zone: 'z', googleProject: 'p', pool: 'default' };
+  const slice = (index: number, name: string, hosts: readonly object[]) => ({
+    ...{ index, ref: { ...ref, name }, uid: `n${index + 1}`, hosts, ownership: {} },
+  });
+  const whole = [slice(0, 'jc-train-g1', [at(0), at(1)])];
+  const split = [slice(0, 'jc-train-g1', [at(0)]), slice(1, 'jc-train-g1-1', [at(0)])];
   return {
     job: { id: 'train', run: 'r' },
     spec: resolved.spec,
     settings: { publicKey: 'k', timings: DEFAULT_TIMINGS, bucket: 'b', loginUser: 'ann', owner: 'o' },
     attempt: 1,
-    slices: [{ index: 0, ref, uid: 'n1', hosts: [at(0), at(1)], ownership: {} }],
+    slices: isSplit ? split : whole,
     files: {},
   } as unknown as AttemptInput;
 }
@@ -178,6 +186,19 @@ describe('the hosts that are left of a slice whose loss its provider tells first
         assert.equal(gang.logOf(index), 'runs\nsaved\n', `host ${index}`);
       });
     });
+
+  it('and those of its other slices too, of whom the worker stores what they save', async () => {
+    const gang = new Gang();
+    setTimeout(() => (gang.isLost = true), SAVES_MS);
+    const end = await gang.supervise('kubernetes', { kubernetes: { workers: 1, image: 'i:1' } }, true);
+    assert.deepEqual(end.kind === 'slices-lost' && end.slices.map(({ index }) => index), [0]);
+    const told = gang.hosts.map(({ notices }) => notices.map(({ cause }) => cause));
+    assert.deepEqual(told, [['preemption'], ['attempt']]);
+    for (const index of [0, 1] as const) {
+      assert.equal(gang.hosts[index].hasStored, true, `host ${index}`);
+      assert.equal(gang.logOf(index), 'runs\nsaved\n', `host ${index}`);
+    }
+  });
 
   it('that answer no more do not keep the job from its next machines', async function () {
     this.timeout(60_000);

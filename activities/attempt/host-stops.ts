@@ -1,0 +1,122 @@
+import type { HostTarget } from '../../cloud/hosts/port.js';
+import { kindOfJob, machineKind } from '../../domain/machines.js';
+import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
+import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { type AttemptHost, type HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
+import { LAST_LINES_MS } from './decisive-ends.js';
+import { untilSavedOn } from './left-hosts.js';
+import { pause } from './pause.js';
+import type { SliceGuard } from './slice-guard.js';
+
+/** What is known of the hosts of an attempt, as it goes on. */
+export interface HostsUnderWay {
+  readonly input: AttemptInput;
+  readonly caller: HostCaller;
+  readonly guard: SliceGuard;
+  readonly signal: AbortSignal;
+  /** Resolves with the host's end when all that it printed is stored. */
+  readonly running: ReadonlyMap<AttemptHost, Promise<HostEnd>>;
+  readonly ended: ReadonlyMap<AttemptHost, HostEnd>;
+  /** Of hosts whose files the worker stores: resolves when it has. */
+  readonly delivered: ReadonlyMap<AttemptHost, Promise<void>>;
+}
+
+/** Tells hosts of an attempt to end their command, and waits for what they make of it. */
+export class HostStops {
+  readonly #hosts: HostsUnderWay;
+  readonly #told = new Set<AttemptHost>();
+
+  constructor(hosts: HostsUnderWay) {
+    this.#hosts = hosts;
+  }
+
+  /** Resolves when each of these hosts has ended its command or is of a slice that is lost, and at the latest a while after the grace. */
+  async where(
+    isMeant: (host: AttemptHost) => boolean,
+    reason: string,
+    cause: StopNotice['cause'] = 'attempt',
+  ): Promise<void> {
+    const { input, caller, guard, running, signal } = this.#hosts;
+    const graceMs = input.spec.graceSeconds * 1000;
+    const hosts = [...running.keys()].filter(isMeant);
+    for (const host of hosts) this.#told.add(host);
+    const stops = hosts.map(({ target }) =>
+      Promise.race([
+        caller.on(target, (connection) => connection.stopRun(runIdOf(input), graceMs, { cause, reason })),
+        guard.lossOf(target.slice),
+      ]),
+    );
+    await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, signal)]);
+  }
+
+  /** The others of a slice of which one host is taken back; nobody waits for them. */
+  tellGangOf({ slice, host }: HostPlace): void {
+    if (this.#areTakenTogether) return;
+    const isOther = ({ target }: AttemptHost): boolean => target.slice === slice && target.index !== host;
+    const reason = `host ${host} of its slice is taken back, and the gang with it`;
+    this.where(isOther, reason, 'preemption').catch(() => undefined);
+  }
+
+  /** Hosts of lost slices that may live on: once, and not those whose command has ended. */
+  tellLeft(slices: readonly LostSlice[]): void {
+    const left = new Set(this.#leftOf(slices).filter((host) => !this.#hosts.ended.has(host) && !this.#told.has(host)));
+    const reason = 'a machine of its slice was lost, and the gang with it';
+    for (const { index, cause } of slices) {
+      const isMeant = (host: AttemptHost): boolean => host.target.slice === index && left.has(host);
+      void this.where(isMeant, reason, cause === 'preempted' ? 'preemption' : 'attempt').catch(() => undefined);
+    }
+  }
+
+  /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
+  async endWithout(slices: readonly LostSlice[]): Promise<void> {
+    const { input, signal } = this.#hosts;
+    const lost = new Set(slices.map(({ index }) => index));
+    const isTaken = isTakenWith(input, lost);
+    const taken = this.#endWhere(({ target }) => isTaken(target) && !lost.has(target.slice));
+    const others = this.#endWhere(({ target }) => !isTaken(target));
+    this.tellLeft(slices);
+    // A host that stores its files itself, and is of no lost slice, goes on with that.
+    const awaited = [...this.#leftOf(slices), ...this.#handedOn(({ target }) => !isTaken(target))];
+    await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, signal)]), this.#saved(awaited)]);
+  }
+
+  get #areTakenTogether(): boolean {
+    return machineKind(kindOfJob(this.#hosts.input.spec)).areTakenTogether;
+  }
+
+  #leftOf(slices: readonly LostSlice[]): readonly AttemptHost[] {
+    if (this.#areTakenTogether) return [];
+    const lost = new Set(slices.map(({ index }) => index));
+    return [...this.#hosts.running.keys()].filter(({ target }) => lost.has(target.slice));
+  }
+
+  #handedOn(isMeant: (host: AttemptHost) => boolean): readonly AttemptHost[] {
+    return [...this.#hosts.delivered.keys()].filter(isMeant);
+  }
+
+  async #saved(hosts: readonly AttemptHost[]): Promise<void> {
+    const { input, caller, running, delivered, signal } = this.#hosts;
+    const left = hosts.map((host) => ({
+      ...host,
+      ended: running.get(host) as Promise<HostEnd>,
+      delivered: delivered.get(host),
+    }));
+    await untilSavedOn(left, input.spec.graceSeconds * 1000 + LAST_LINES_MS, {
+      runId: runIdOf(input),
+      on: (target: HostTarget, call) => caller.on(target, call),
+      wait: (ms) => pause(ms, signal).then(() => undefined),
+    });
+  }
+
+  async #endWhere(isMeant: (host: AttemptHost) => boolean): Promise<void> {
+    const { running, guard, signal } = this.#hosts;
+    await this.where(isMeant, 'another slice of the job was lost');
+    // They were told to end: what they print at that is theirs too.
+    const left = [...running].flatMap(([host, end]) =>
+      isMeant(host) ? [Promise.race([end, guard.lossOf(host.target.slice)])] : [],
+    );
+    await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, signal)]);
+  }
+}
