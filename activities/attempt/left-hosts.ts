@@ -30,7 +30,10 @@ export async function untilSavedOn(hosts: readonly LeftHost[], mostMs: number, c
 
 async function stored({ target, ended, delivered }: LeftHost, { runId, on, wait }: LeftHostCalls): Promise<void> {
   await ended;
-  if (delivered !== undefined) return delivered;
+  await Promise.race([delivered ?? settled(target, { runId, on, wait }), wait(STORE_MS)]);
+}
+
+async function settled(target: HostTarget, { runId, on, wait }: LeftHostCalls): Promise<void> {
   while ((await on(target, (connection) => connection.runOutputs(runId))).state === 'storing') await wait(ASK_MS);
 }
 
@@ -43,3 +46,5 @@ async function silent({ target }: LeftHost, { runId, on, wait }: LeftHostCalls):
 const SILENT_MS = 10_000;
 const LOOK_MS = 5_000;
 const ASK_MS = 1_000;
+/** A store in trouble does not keep the job from its next machines for as long as its grace. */
+const STORE_MS = 5 * 60_000;

@@ -175,6 +175,9 @@ class Supervision {
     // Of now: what follows takes its time.
     const end = silenceEnd(ends);
     const stacks = await this.#storeStacks();
+    // It came to its own end meanwhile.
+    const known = this.#deciding.flatMap((host) => this.#ended.get(host) ?? []);
+    if (known.length === this.#deciding.length) return this.#report(hostsFact(known), known);
     return this.#report('silent', [], stacks === 0 ? end : { ...end, stacks });
   }
 

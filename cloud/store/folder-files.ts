@@ -96,11 +96,21 @@ export class StoreFolder {
     );
   }
 
-  /** Nobody leads outside by a symbolic link on the way. @throws StoreRefused */
-  async checkInside(folder: string): Promise<void> {
+  /**
+   * Nobody leads outside by a symbolic link on the way.
+   * @param which `nearest`: of the parents that are there; `if there`: where there is none, nothing is wrong
+   * @returns whether it is there
+   * @throws StoreRefused
+   */
+  async checkInside(folder: string, which: 'itself' | 'nearest' | 'if there' = 'itself'): Promise<boolean> {
     this.#real ??= await realpath(this.path);
-    const real = await realpath(folder);
-    if (real === this.#real || real.startsWith(`${this.#real}/`)) return;
+    const real = await realpath(folder).catch((error: unknown) => {
+      if (which === 'itself' || !isAbsent(error)) throw error;
+      return undefined;
+    });
+    if (real === undefined)
+      return which === 'nearest' && folder.length > this.path.length && this.checkInside(dirname(folder), which);
+    if (real === this.#real || real.startsWith(`${this.#real}/`)) return true;
     throw new StoreRefused(`store: ${folder} leads out of ${this.path}: a symbolic link is on the way`);
   }
 

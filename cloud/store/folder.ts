@@ -188,17 +188,18 @@ export class FolderStore implements StorePort {
     try {
       const generation = await filled(temporary.file, contents);
       if (expected === 'absent') {
-        if (!(await this.#linked(temporary.path, path))) return { kind: 'conflict' } as const;
+        if (!(await files.answered(this.#linked(temporary.path, path)))) return { kind: 'conflict' } as const;
       } else {
         await this.#folder.checkInside(dirname(path));
         // Once it is claimed the file is everybody's who finishes it.
         isOurs = false;
-        if (!(await this.#claims.succeed({ name, path }, expected.generation, temporary.path))) {
+        const succeeded = this.#claims.succeed({ name, path }, expected.generation, temporary.path);
+        if (!(await files.answered(succeeded))) {
           isOurs = true;
           return { kind: 'conflict' } as const;
         }
       }
-      await files.syncFolder(dirname(path));
+      await files.answered(files.syncFolder(dirname(path)));
       return { kind: 'written', generation } as const;
     } finally {
       if (isOurs) await unlink(temporary.path).catch(() => undefined);
@@ -208,6 +209,7 @@ export class FolderStore implements StorePort {
   async #linked(temporary: string, path: string): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       try {
+        await this.#folder.checkInside(dirname(path), 'nearest');
         await files.makeFolder(dirname(path));
         await this.#folder.checkInside(dirname(path));
         await link(temporary, path);
@@ -255,6 +257,7 @@ export class FolderStore implements StorePort {
     const folder = prefix.slice(0, prefix.lastIndexOf('/'));
     if (folder !== '' && nameProblem(folder) !== undefined) return;
     if (folder.split('/')[0] === files.OWN_FOLDER) return;
+    if (folder !== '' && !(await this.#folder.checkInside(join(this.#folder.path, folder), 'if there'))) return;
     yield* walk({ root: this.#folder.path, prefix, startOffset });
   }
 
@@ -298,11 +301,11 @@ async function filled(
   contents: AsyncIterable<Uint8Array> | readonly (Uint8Array | string)[],
 ): Promise<string> {
   try {
-    for await (const content of contents) await file.writeFile(content);
+    for await (const content of contents) await files.answered(file.writeFile(content));
     // Many file systems count time in steps of some milliseconds, and generations are told apart by it.
-    const now = (performance.timeOrigin + performance.now()) / 1000;
-    await file.utimes(now, now);
-    await file.sync();
+    const now = (Date.now() + (performance.now() % 1)) / 1000;
+    await files.answered(file.utimes(now, now));
+    await files.answered(file.sync());
     return generationOf(await file.stat({ bigint: true }));
   } finally {
     await file.close();

@@ -102,7 +102,9 @@ function keysOf(id: string | undefined, secret: string | undefined, token: strin
 async function fromProcess(command: string): Promise<Found> {
   const options = { timeout: PROCESS_MS, maxBuffer: MOST_PROCESS_BYTES };
   const wrong = (why: string): StoreRefused =>
-    new StoreRefused(`store: credential_process of the profile: ${why}: ${JSON.stringify(command)}`);
+    new StoreRefused(
+      `store: credential_process of the profile: ${why}: ${JSON.stringify(command.trim().split(/\s/)[0])} ..`,
+    );
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], options).catch((error: unknown) => {
     throw wrong(`it failed (${String((error as { code?: unknown }).code ?? 'killed')})`);
   });

@@ -33,13 +33,13 @@ export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   }
   const page = parsed.ListBucketResult;
   if (page === undefined || typeof page !== 'object') throw new StoreRefused('store: a listing is not what S3 answers');
-  const nameOf = page.EncodingType === 'url' ? unescaped : (key: string): string => key;
-  const objects = (page.Contents ?? []).map(({ Key = '', Size, ETag = '', LastModified = '' }) => ({
-    name: nameOf(Key).slice(prefix.length),
-    size: Number(Size),
-    generation: bareEtag(ETag),
-    updatedAt: toSecond(Date.parse(LastModified)),
-  }));
+  const nameOf = page.EncodingType === 'url' ? unescaped : (key: string): string | undefined => key;
+  const objects = (page.Contents ?? []).map(({ Key = '', Size, ETag = '', LastModified = '' }) => {
+    const name = typeof Key === 'string' ? nameOf(Key) : undefined;
+    if (name?.startsWith(prefix) !== true) throw new StoreRefused('store: a listing has a name that was not asked for');
+    const updatedAt = toSecond(Date.parse(LastModified));
+    return { name: name.slice(prefix.length), size: Number(Size), generation: bareEtag(String(ETag)), updatedAt };
+  });
   const next = page.IsTruncated === 'true' ? page.NextContinuationToken : undefined;
   return { objects, ...(next !== undefined && { next }) };
 }
@@ -50,7 +50,13 @@ export const bareEtag = (etag: string): string => etag.replaceAll(/^W\/|"|&quot;
 /** A look at one object says no more of its time. */
 const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
-const unescaped = (text: string): string => decodeURIComponent(text.replaceAll('+', '%20'));
+function unescaped(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', '%20'));
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * The last name before `name` that anybody may have given: S3 lists what comes after a name, and `name` itself is wanted.

@@ -63,11 +63,16 @@ export class S3Requests {
    * @param mostBytes of the answer's body; more is refused
    * @throws StoreUnavailable after some tries, StoreRefused without credentials
    */
-  async ask(request: S3Request, what: string, mostBytes = MOST_ANSWER_BYTES): Promise<S3Answer> {
-    const until = Date.now() + this.#timing.totalMs;
+  async ask(
+    request: S3Request,
+    what: string,
+    mostBytes = MOST_ANSWER_BYTES,
+    { requestMs, totalMs } = this.#timing as Pick<S3Timing, 'requestMs' | 'totalMs'>,
+  ): Promise<S3Answer> {
+    const until = Date.now() + totalMs;
     for (let tries = 1; ; tries++) {
       const left = Math.max(1, until - Date.now());
-      const tried = await this.once(request, Math.min(this.#timing.requestMs, left), mostBytes).catch(
+      const tried = await this.once(request, Math.min(requestMs, left), mostBytes).catch(
         (error: unknown) => error as Error,
       );
       if (tried instanceof StoreRefused) throw tried;
@@ -164,6 +169,11 @@ export class S3Requests {
         });
         response.once('end', () => {
           clearTimeout(timer);
+          if (!asked.writableFinished) {
+            // It has answered before it read all, and may close: what cannot be sent any more is nobody's error (Node ends a process for it).
+            asked.socket?.on('error', () => undefined);
+            asked.destroy();
+          }
           if (response.complete)
             resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) });
         });

@@ -48,7 +48,7 @@ export async function uploadInParts(upload: S3Upload): Promise<'uploaded' | 'exi
       const stored = await sendPart(upload, { ...query, partNumber: String(etags.length + 1) }, chunk, timing);
       etags.push(bareEtag(stored.headers.etag ?? ''));
     }
-    const ended = await complete(upload, query, etags);
+    const ended = await complete(upload, query, etags, timing);
     isMade = true;
     return ended;
   } finally {
@@ -84,11 +84,14 @@ async function complete(
   { requests, key, what }: S3Upload,
   query: Readonly<Record<string, string>>,
   etags: readonly string[],
+  { requestMs, stallMs }: PartTiming,
 ): Promise<'uploaded' | 'exists'> {
   const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`);
   const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
   const headers = { 'if-none-match': '*', 'content-type': 'application/xml' };
-  const answer = await requests.ask({ method: 'POST', key, query, headers, body }, what);
+  // Of many parts Amazon takes minutes (docs.aws.amazon.com, CompleteMultipartUpload, 2026-11).
+  const timing = { requestMs, totalMs: stallMs };
+  const answer = await requests.ask({ method: 'POST', key, query, headers, body }, what, undefined, timing);
   const { code } = s3Refusal(answer);
   // S3 begins its answer before it knows how it ends: an error comes with status 200 too.
   if (answer.status === 200 && code === undefined) return 'uploaded';

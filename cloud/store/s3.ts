@@ -29,8 +29,8 @@ export interface S3Options {
   readonly timing?: S3Timing;
 }
 
-/** Up to here in one request. */
-const SINGLE_BYTES = 8 * 1024 * 1024;
+/** Up to here in one request, whose time a slow line has to keep; parts have more. */
+const SINGLE_BYTES = 1024 * 1024;
 /** S3's own page. */
 const PAGE = 1_000;
 /** How long a bucket that was there is believed to be, of which an object is not. */

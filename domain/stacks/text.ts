@@ -85,6 +85,8 @@ export function parseStacks(text: string, host: number): HostStacks {
 }
 
 function readInto(draft: Draft, line: string): void {
+  // A host may have written the object: no line of ours is as long, and the forms below are not for those that are.
+  if (line.length > MOST_LINE) return;
   const [, name = '?', file = '?', at] = FRAME.exec(line) ?? [];
   if (at !== undefined) draft.threads?.at(-1)?.frames.push(frameOf(name, file, Number(at)));
   else if (line.startsWith('  thread ')) (draft.threads ??= []).push({ name: line.slice(9), frames: [] });
@@ -96,5 +98,7 @@ function finished({ head, threads, problem }: Draft): ProcessStacks {
   return processOf({ ...head, ...(read && { threads: read }), ...(problem !== undefined && { problem }) });
 }
 
+/** Characters: more than a frame, a thread's name or a problem has. */
+const MOST_LINE = 2_000;
 const HEAD = /^process (\d{1,9}): (.*) \(state (.)(?:, in ([\w.]{1,64}))?(?:, local rank (\d{1,6}))?\)$/;
 const FRAME = /^ {4}(.+?) \((.*):(\d{1,8})\)$/;

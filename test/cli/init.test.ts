@@ -123,9 +123,15 @@ describe('jobctl init', function () {
     },
     'a program that writes files whose names say nothing': {
       files: { 'train.py': "STATE = 'state.json'\nopen(STATE, 'w')\nnp.save(f'step-{n}.npy', x)\nopen('in.txt')\n" },
-      want: [
-        /\noutputs:\n {2}paths: \['step-\*\.npy', state\.json\]\n|\noutputs:\n {2}paths: \[state\.json, 'step-\*\.npy'\]\n/,
-      ],
+      want: [/\noutputs:\n {2}paths: \[(state\.json, step-\*\.npy|step-\*\.npy, state\.json)\]\n/],
+      modules: /bundle, command/,
+    },
+    'a program that writes beside its sources, and files that YAML would read as numbers': {
+      files: {
+        'train.py': "open('123', 'w')\nopen('null', 'w')\nopen('conf.yaml', 'w')\nopen('src/log.txt', 'w')\n",
+        'conf.yaml': 'a: 1\n',
+      },
+      want: [/\noutputs:\n {2}paths: \["123", "null"\]\n/],
       modules: /bundle, command/,
     },
     'flags in the place of questions': {

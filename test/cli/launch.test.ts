@@ -96,6 +96,8 @@ describe('jobctl launch', function () {
     assert.deepEqual((await line('launch', '--gpus', '8', '--image', 'a:1'))['kubernetes'], {
       ...{ image: 'a:1', workers: 1, gpus: 8, gpu_type: 'h100' },
     });
+    const elsewhere = await line('launch', '--instance-type', 'v5litepod-16', '--server', 'https://other.example.org');
+    assert.deepEqual(elsewhere['tpu'], { accelerator: 'v5litepod-16' }, 'another server has another team');
     const other = await line('launch', '--gpus', '8', '--image', 'a:1', '--gpu-type', 'a100');
     assert.equal((other['kubernetes'] as { gpu_type: string }).gpu_type, 'a100', 'the line goes first');
     const slice = { accelerator: 'v5litepod-16', zone: 'us-east5-a' };

@@ -50,7 +50,7 @@ export function findProgram(folder: string): FoundProgram {
     candidates: program === undefined ? candidates : [],
     ...(environment === undefined ? {} : { environment }),
     hasDockerfile: files.includes('Dockerfile'),
-    outputs: program === undefined ? [] : outputsOf(textOf(join(folder, program))),
+    outputs: program === undefined ? [] : outputsOf(textOf(join(folder, program)), folder),
   };
 }
 
@@ -71,10 +71,22 @@ function filesOf(folder: string): readonly string[] {
   }
 }
 
-function outputsOf(text: string): readonly string[] {
+function outputsOf(text: string, folder: string): readonly string[] {
   const named = OUTPUT_FOLDERS.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, name]) => name ?? []));
-  return [...new Set([...named, ...writtenPaths(text)])];
+  return [...new Set([...named, ...writtenPaths(text).filter((path) => !isSource(join(folder, path)))])];
 }
+
+/** What is brought with the program, and would be put back as it was. */
+function isSource(path: string): boolean {
+  if (SOURCE.test(path)) return true;
+  try {
+    return readdirSync(path).some((name) => SOURCE.test(name));
+  } catch {
+    return false;
+  }
+}
+const SOURCE =
+  /\.(py|sh|ya?ml|toml|ini|cfg|ipynb|md|rst|c|cc|cpp|h|cu|rs|go|js|ts)$|(^|\/)(src|configs?|conf|scripts|lib|tests?|docs|node_modules|\.git)$/;
 
 function textOf(path: string): string {
   try {

@@ -68,7 +68,7 @@ function outputsOf({ outputs }: FoundProgram): readonly string[] {
   const folders = outputs.length === 0 ? ['out'] : outputs;
   const section = [
     'outputs:',
-    `  paths: [${folders.map((path) => (path.includes('*') ? `'${path}'` : path)).join(', ')}]`,
+    `  paths: [${folders.map(scalar).join(', ')}]`,
     '  every: 5m # and at a notice of preemption, and when the command ends',
     '  restore: true # put back before the next attempt starts: a program that goes on from its checkpoint loses 5 minutes at most',
   ];

@@ -155,7 +155,12 @@ function machinesOf(
       const version = rayVersion === undefined ? [`the version of Ray in the image: ${wanted}`] : [];
       const least = minWorkers ?? flags.workers ?? Math.min(1, maxWorkers ?? 1);
       const group = { min: least, max: maxWorkers ?? Math.max(workers, least), ...ofPods };
-      const range = group.min > group.max ? [`--min-workers ${group.min} is more than --max-workers ${group.max}`] : [];
+      const range =
+        group.min > group.max
+          ? [
+              `${minWorkers === undefined ? '--workers' : '--min-workers'} ${group.min} is more than --max-workers ${group.max}`,
+            ]
+          : [];
       const cluster = { ...inImage, ray_version: rayVersion, workers: group };
       return { machines: { ray_cluster: cluster }, lacks: [...type, ...version, ...range, ...foreign] };
     }

@@ -114,12 +114,12 @@ look() {
   if [ -n "$spy" ]; then dump; else failed 'its host has no py-spy'; fi
 }
 
-pids=$(all_pids | sort -nu)
+until=$(($(now_ms) + limit_ms)) number=0 begun=
+pids=$(all_pids | sort -nu | head -n ${MOST_PROCESSES + 1})
 spy=
 for pid in $pids; do
   if by_whom "$pid" && is_python; then find_spy; break; fi
 done
-until=$(($(now_ms) + limit_ms)) number=0 begun=
 show() {
   wait
   for each in $begun; do [ ! -f "$scratch/$each.txt" ] || cat "$scratch/$each.txt"; done

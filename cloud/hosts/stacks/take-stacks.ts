@@ -139,7 +139,8 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
       if (process !== undefined) processes.push(process);
     } else if (word === 'dump' && isOpen) {
       const json = unzipped(rest[0] ?? '', Math.min(room, MOST_JSON_BYTES));
-      room -= json?.length ?? 0;
+      // What cannot be read has cost as much as what can.
+      room -= json?.length ?? Math.min(room, MOST_JSON_BYTES);
       processes[processes.length - 1] = withDump(last, json);
     } else if (word === 'failed' && isOpen)
       processes[processes.length - 1] = processOf({ ...last, problem: whyFailed(decoded(rest[0] ?? '')) });
