@@ -73,8 +73,11 @@ async function listOwnedOf(
         log.warn(`what is ours in ${place} of ${kind.accountText(listed)} is not known: ${why}`);
         unlisted.add(`${place} of ${listed}`);
       };
-      const whole = missing === 'refused';
-      return await machinesOf(name).listOwned(listed, installation.owner, ...(whole ? [] : [onMissing]));
+      return await machinesOf(name).listOwned(
+        listed,
+        installation.owner,
+        missing === 'refused' ? undefined : onMissing,
+      );
     } catch (error) {
       if (!(error instanceof CloudRefused) || listed === own) throw error;
       log.warn(`${kind.accountText(listed)} refuses to list our resources: ${error.message}`);

@@ -78,7 +78,8 @@ export class HostStops {
     const others = this.#endWhere(({ target }) => !isTaken(target));
     this.tellLeft(slices);
     // A host that stores its files itself, and is of no lost slice, goes on with that.
-    const awaited = [...this.#leftOf(slices), ...this.#handedOn(({ target }) => !isTaken(target))];
+    const handedOver = [...this.#hosts.delivered.keys()].filter(({ target }) => !isTaken(target));
+    const awaited = [...this.#leftOf(slices), ...handedOver];
     await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, signal)]), this.#saved(awaited)]);
   }
 
@@ -90,10 +91,6 @@ export class HostStops {
     if (this.#areTakenTogether) return [];
     const lost = new Set(slices.map(({ index }) => index));
     return [...this.#hosts.running.keys()].filter(({ target }) => lost.has(target.slice));
-  }
-
-  #handedOn(isMeant: (host: AttemptHost) => boolean): readonly AttemptHost[] {
-    return [...this.#hosts.delivered.keys()].filter(isMeant);
   }
 
   async #saved(hosts: readonly AttemptHost[]): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type Layers,
   noServer,
   settingLayers,
+  settingOf,
   stackLayer,
 } from './contexts/layers.js';
 import type { SettingKey, Settings } from './contexts/settings.js';
@@ -147,7 +148,7 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
 
 /** What the stack alone knows, such as the SSH port of its hosts, counts where the stack is meant. */
 function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
-  const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
+  const value = (key: SettingKey): string | undefined => settingOf(used, key);
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
   const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
   const [name, systemBucket] = [value('bucket'), value('system_bucket')].map((text) => text && canonicalStore(text));

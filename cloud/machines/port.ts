@@ -78,6 +78,25 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
 /** Hears a part of an account, such as `us-central1-a`, that could not be listed, and why. It may hear it more than once. */
 export type OnMissing = (place: string, why: string) => void;
 
+/**
+ * Parts of a listing were not reached. What is missing in it is not gone: without a listener it is no list.
+ * @param places as the provider names them: `projects/P/locations/ZONE`, `zones/ZONE`
+ * @param call whose listing it is, for the error and for the listener
+ * @throws CloudUnavailable
+ */
+export function notReached(
+  places: readonly string[],
+  {
+    call,
+    method,
+    onMissing,
+  }: { readonly call: string; readonly method: string; readonly onMissing?: OnMissing | undefined },
+): void {
+  if (places.length === 0) return;
+  if (!onMissing) throw new CloudUnavailable(`${call}: could not reach ${places.join(', ')}`);
+  for (const place of places) onMissing(place.split('/').at(-1) ?? place, `${method}: unreachable`);
+}
+
 /** The adapter of each kind. */
 export type MachineAdapters = { readonly [K in MachineKindName]: Machines<K> };
 

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { answerWithin } from '../abort.js';
 import { StoreRefused, StoreUnavailable } from './port.js';
 
 /** Below the folder: what no object is. */
@@ -36,18 +37,7 @@ export function folderError(error: unknown, what: string): StoreRefused | StoreU
 }
 
 /** Gives a call up that a file server does not answer. Its thread is not free before it does. */
-export async function answered<T>(call: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const silent = new StoreUnavailable(`store: the file system has not answered for ${ANSWER_MS / 1000} s`);
-    timer = setTimeout(() => reject(silent), ANSWER_MS);
-  });
-  try {
-    return await Promise.race([call, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+export const answered = <T>(call: Promise<T>): Promise<T> => answerWithin(ANSWER_MS, () => call);
 
 /** The folder of a store, and that it is one: an empty mount point must not look like a store without objects. */
 export class StoreFolder {

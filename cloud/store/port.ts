@@ -24,7 +24,7 @@ export type Expected = 'absent' | { readonly generation: string };
 export type Written = { readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' };
 
 /**
- * One bucket of an object store, or a folder. Every write carries a precondition (DESIGN.md 5). Rejects with `StoreUnavailable`
+ * One bucket of an object store, or a folder. Every write carries a precondition. Rejects with `StoreUnavailable`
  * (repeat) or `StoreRefused` (credentials, no such bucket).
  */
 export interface StorePort {

@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import fc from 'fast-check';
-import type { ActivityDependencies } from '../../activities/dependencies.js';
 import { exitRecordOf } from '../../activities/attempt/stored-ends.js';
-import { Routes } from '../../activities/attempt/routes.js';
-import { superviseAttempt } from '../../activities/attempt/supervise.js';
 import type { HostConnection, RunStatus } from '../../cloud/hosts/port.js';
 import { formatExitRecord, parseExitRecord, parseState } from '../../cloud/hosts/run-status.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
-import { machineRequestOf } from '../../domain/machines.js';
-import { resolveJob } from '../../domain/job-file/resolve.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
-import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { jobFile } from '../end-to-end/job-files.js';
 import { until } from '../until.js';
+import { attemptInput, supervision } from './supervision.js';
 
 type Exited = Extract<RunStatus, { kind: 'exited' }>;
 const DONE: Exited = { kind: 'exited', code: 0, startedAt: 1000, endedAt: 2000, outputBytes: 0, isStopped: false };
@@ -58,58 +51,18 @@ class OneHost {
     } as unknown as HostConnection;
   }
 
-  #dependencies(): ActivityDependencies {
-    const { objects } = this;
-    const store = {
-      bucket: 'b',
-      uploadUrl: (name: string) => `http://store/${name}`,
-      objectUrl: (name: string) => `http://store/${name}`,
-      list: async (prefix: string) =>
-        [...objects.keys()].filter((name) => name.startsWith(prefix)).map((name) => ({ name, size: 1 })),
-      read: async (name: string) => (objects.has(name) ? Buffer.from(objects.get(name) ?? '') : undefined),
-      write: async (name: string, content: string | Uint8Array) => {
-        if (objects.has(name)) return { kind: 'conflict' };
-        objects.set(name, Buffer.from(content as Uint8Array).toString());
-        return { kind: 'written', generation: '1' };
-      },
-      stat: async () => undefined,
-    };
-    const machines = {
-      observe: async () => {
-        this.looks += 1;
-        return this.#slice();
-      },
-      watch: () => new Promise(() => undefined),
-    };
-    return {
-      store,
-      hosts: {
-        connect: async () => this.#connection,
-        readExitRecord: parseExitRecord,
-        exitRecord: formatExitRecord,
-        release: () => undefined,
-      },
-      machinesOf: () => machines,
-      meter: new Proxy({}, { get: () => () => undefined }),
-      installation: {
-        owner: 'o',
-        publicKey: 'k',
-        sshKey: { privateKey: 'k' },
-        keys: { publicFingerprint: (key: string) => key },
-        jobKeys: { find: () => undefined, secretIds: [] },
-        timings: DEFAULT_TIMINGS,
-      },
-    } as unknown as ActivityDependencies;
-  }
-
   /** One worker's supervision. @param before whether another worker has started the command */
   supervise(section: object = TPU, before = false): Promise<AttemptEnd> {
-    const handle = { signal: async (_: unknown, news: unknown) => void this.told.push(news) };
-    const withAbortSignal = <T>(_: unknown, run: () => T): T => run();
-    const client = { workflow: { getHandle: () => handle }, withAbortSignal };
-    const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 60_000 }, { client: client as never });
-    this.cancel = () => environment.cancel();
-    return environment.run(() => superviseAttempt(this.#dependencies(), inputOf(section, before), new Routes()));
+    const { objects, told } = this;
+    const observe = (): object => {
+      this.looks += 1;
+      return this.#slice();
+    };
+    const watch = (): Promise<object> => new Promise(() => undefined);
+    const around = { connect: () => this.#connection, observe, watch, objects, told };
+    const { end, cancel } = supervision(around, inputOf(section, before));
+    this.cancel = cancel;
+    return end;
   }
 
   record(): string {
@@ -119,22 +72,11 @@ class OneHost {
 }
 
 function inputOf(section: object, before: boolean): AttemptInput {
-  const { tpu: _tpu, ...file } = jobFile('true');
-  const resolved = resolveJob({ ...file, ...section });
-  if (!resolved.ok) throw new Error(JSON.stringify(resolved.problems));
-  const { spec } = resolved;
-  const kind = 'machines' in machineRequestOf(spec) ? 'machines' : 'cloud-tpu';
+  const kind = 'machines' in section ? 'machines' : 'cloud-tpu';
   const host = { reach: 'ssh', index: 0, internalIp: '192.0.2.1', externalIp: '192.0.2.1' };
   const ref = { kind, name: 'jc-train-g1', zone: 'z', googleProject: 'p', pool: 'default' };
-  return {
-    job: { id: 'train', run: 'r' },
-    spec,
-    settings: { publicKey: 'k', timings: DEFAULT_TIMINGS, bucket: 'b', loginUser: 'ann', owner: 'o' },
-    attempt: 1,
-    slices: [{ index: 0, ref, uid: 'n1', hosts: [host], ownership: {} }],
-    files: {},
-    ...(before && { runsSince: 500 }),
-  } as unknown as AttemptInput;
+  const slices = [{ index: 0, ref, uid: 'n1', hosts: [host], ownership: {} }];
+  return attemptInput(section, slices, before ? { runsSince: 500 } : {});
 }
 
 const codeOf = (end: AttemptEnd): unknown => (end.kind === 'exited' ? end.code : `${end.kind}: ${JSON.stringify(end)}`);

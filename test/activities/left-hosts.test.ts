@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
-import type { ActivityDependencies } from '../../activities/dependencies.js';
-import { Routes } from '../../activities/attempt/routes.js';
-import { superviseAttempt } from '../../activities/attempt/supervise.js';
 import { type HostConnection, type HostTarget, HostUnreachable, type RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
-import { resolveJob } from '../../domain/job-file/resolve.js';
-import type { MachineKindName } from '../../domain/machines.js';
+import type { MachineKindName, MachineRef } from '../../domain/machines.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
-import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { jobFile } from '../end-to-end/job-files.js';
+import { attemptInput, supervision } from './supervision.js';
 
 const SAVES_MS = 300;
 const KINDS: Readonly<Partial<Record<MachineKindName, object>>> = {
@@ -77,96 +71,45 @@ class Host {
   }
 }
 
-/** A gang of two on one slice, which is lost `afterMs` later by what its provider says. */
+/** A gang of two, on one slice or on one each; its first slice is lost, by what its provider says, once that is set. */
 class Gang {
   readonly hosts = [new Host(), new Host()] as const;
   readonly logs = new Map<string, string>();
   isLost = false;
 
-  /** @param isSplit two slices of one host each, of which the first is lost */
+  /** @param isSplit two slices of one host each */
   async supervise(kind: MachineKindName, section: object, isSplit = false): Promise<AttemptEnd> {
-    const environment = new MockActivityEnvironment(
-      { heartbeatTimeoutMs: 60_000 },
-      {
-        client: {
-          workflow: { getHandle: () => ({ signal: async () => undefined }) },
-          withAbortSignal: <T>(_: unknown, run: () => T): T => run(),
-        } as never,
-      },
-    );
-    const input = inputOf(kind, section, isSplit);
-    return environment.run(() => superviseAttempt(this.#dependencies(), input, new Routes()));
+    const observe = ({ ref }: { readonly ref: MachineRef }): object =>
+      this.isLost && ref.name.endsWith('g1')
+        ? { kind: 'lost', cause: 'preempted', message: 'taken' }
+        : { kind: 'ready', uid: 'n1', hosts: [] };
+    const watch = async (claim: { readonly ref: MachineRef }): Promise<object> => {
+      await sleep(50);
+      return observe(claim);
+    };
+    const connect = (target: HostTarget): HostConnection =>
+      this.hosts[(target.slice + target.index) as 0 | 1].connect(target);
+    return supervision({ connect, observe, watch, objects: this.logs, told: [] }, inputOf(kind, section, isSplit)).end;
   }
 
   logOf(host: number): string {
     return [...this.logs].flatMap(([name, text]) => (name.includes(`host-${host}.`) ? [text] : [])).join('');
   }
-
-  #dependencies(): ActivityDependencies {
-    const condition = ({ ref }: { readonly ref: { readonly name: string } }) =>
-      this.isLost && ref.name.endsWith('g1')
-        ? { kind: 'lost', cause: 'preempted', message: 'taken' }
-        : { kind: 'ready', uid: 'n1', hosts: [] };
-    const watch = async (claim: Parameters<typeof condition>[0]): Promise<object> => {
-      await sleep(50);
-      return condition(claim);
-    };
-    const store = {
-      bucket: 'b',
-      uploadUrl: (name: string) => `http://store/${name}`,
-      objectUrl: (name: string) => `http://store/${name}`,
-      list: async () => [],
-      read: async () => undefined,
-      write: async (name: string, content: string | Uint8Array) => {
-        this.logs.set(name, Buffer.from(content as Uint8Array).toString());
-        return { kind: 'written', generation: '1' };
-      },
-      stat: async () => undefined,
-    };
-    return {
-      store,
-      hosts: {
-        connect: async (target: HostTarget) => this.hosts[(target.slice + target.index) as 0 | 1].connect(target),
-        readExitRecord: () => undefined,
-        exitRecord: () => '',
-        release: () => undefined,
-      },
-      machinesOf: () => ({ observe: async (claim: Parameters<typeof condition>[0]) => condition(claim), watch }),
-      meter: new Proxy({}, { get: () => () => undefined }),
-      installation: {
-        owner: 'o',
-        publicKey: 'k',
-        sshKey: { privateKey: 'k' },
-        keys: { publicFingerprint: (key: string) => key },
-        jobKeys: { find: () => undefined, secretIds: [] },
-        timings: DEFAULT_TIMINGS,
-      },
-    } as unknown as ActivityDependencies;
-  }
 }
 
 function inputOf(kind: MachineKindName, section: object, isSplit: boolean): AttemptInput {
-  const { tpu: _tpu, ...file } = jobFile('true');
-  const resolved = resolveJob({ ...file, ...section, grace: 1, ...(isSplit && { slices: 2 }) });
-  if (!resolved.ok) throw new Error(JSON.stringify(resolved.problems));
   const at = (index: number) =>
     kind === 'kubernetes'
       ? { reach: 'pod', index, namespace: 'n', pod: `p-${index}`, uid: `u${index}`, internalIp: '192.0.2.1' }
       : { reach: 'ssh', index, internalIp: '192.0.2.1', externalIp: '192.0.2.1' };
-  const ref = { kind, name: 'jc-train-g1', zone: 'z', googleProject: 'p', pool: 'default' };
   const slice = (index: number, name: string, hosts: readonly object[]) => ({
-    ...{ index, ref: { ...ref, name }, uid: `n${index + 1}`, hosts, ownership: {} },
+    ...{ index, ref: { kind, name, zone: 'z', googleProject: 'p', pool: 'default' } },
+    ...{ uid: `n${index + 1}`, hosts, ownership: {} },
   });
-  const whole = [slice(0, 'jc-train-g1', [at(0), at(1)])];
-  const split = [slice(0, 'jc-train-g1', [at(0)]), slice(1, 'jc-train-g1-1', [at(0)])];
-  return {
-    job: { id: 'train', run: 'r' },
-    spec: resolved.spec,
-    settings: { publicKey: 'k', timings: DEFAULT_TIMINGS, bucket: 'b', loginUser: 'ann', owner: 'o' },
-    attempt: 1,
-    slices: isSplit ? split : whole,
-    files: {},
-  } as unknown as AttemptInput;
+  const slices = isSplit
+    ? [slice(0, 'jc-train-g1', [at(0)]), slice(1, 'jc-train-g1-1', [at(0)])]
+    : [slice(0, 'jc-train-g1', [at(0), at(1)])];
+  return attemptInput({ ...section, grace: 1, ...(isSplit && { slices: 2 }) }, slices);
 }
 
 describe('the hosts that are left of a slice whose loss its provider tells first', () => {

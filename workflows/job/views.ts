@@ -34,12 +34,14 @@ export function jobView(parts: ShownParts): JobView {
   const { settings, submittedAt } = carried;
   const request = requests.current;
   const { granted } = lease;
+  // Read from the job file each time.
+  const { build } = file;
   const nextZone = story.phase === JobPhase.Provisioning ? race.nextZone : undefined;
   return {
     id: workflowInfo().workflowId,
     run: chainRunId(),
     spec: file.spec,
-    ...(file.build && { image: builtText(file.build) }),
+    ...(build && { image: builtText(build) }),
     project: settings.project,
     ...(settings.label === undefined ? {} : { label: settings.label }),
     submittedAt,

@@ -8,7 +8,7 @@ import { type DevContext, readDevContext } from '../dev/context.js';
 import { type Environment, type StackHome, stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { type Contexts, contextsFile, LOCAL_CONTEXT, readContexts, unknownContext } from './contexts-file.js';
-import { propertyOf, type Settings, SETTINGS } from './settings.js';
+import { propertyOf, type SettingKey, type Settings, SETTINGS } from './settings.js';
 
 export type LayerKind = 'flags' | 'environment' | 'context' | 'profile' | 'stack';
 
@@ -34,6 +34,10 @@ export interface Layers {
   readonly stack?: DevContext;
   readonly home: StackHome;
 }
+
+/** The value that counts, of the first that has one. @param used of `Layers` */
+export const settingOf = (used: readonly Layer[], key: SettingKey): string | undefined =>
+  used.find(({ settings }) => settings[key])?.settings[key];
 
 type Flags = Readonly<Record<string, unknown>> & { readonly context?: string };
 

@@ -1,8 +1,8 @@
+import { definedOnly } from '../../../domain/machine-kinds/kubernetes/pod-fields.js';
 import type { LaunchDefaults } from '../launching/launch-job.js';
 import type { ContextFlags } from '../context.js';
 import type { Environment } from '../dev/home.js';
-import { settingLayers } from './layers.js';
-import type { SettingKey } from './settings.js';
+import { settingLayers, settingOf } from './layers.js';
 
 /**
  * What the environment, and the context that counts, say for lines without a job file (docs/adr/0073).
@@ -11,12 +11,10 @@ import type { SettingKey } from './settings.js';
  */
 export function lineDefaults(flags: ContextFlags, env: Environment = process.env): LaunchDefaults {
   const { used } = settingLayers(flags as Record<string, unknown>, env);
-  const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
-  const [registry, gpuType, rayVersion, zone] = (['registry', 'gpu_type', 'ray_version', 'zone'] as const).map(value);
-  return {
-    ...(registry !== undefined && { registry }),
-    ...(gpuType !== undefined && { gpuType }),
-    ...(rayVersion !== undefined && { rayVersion }),
-    ...(zone !== undefined && { zone }),
-  };
+  return definedOnly({
+    registry: settingOf(used, 'registry'),
+    gpuType: settingOf(used, 'gpu_type'),
+    rayVersion: settingOf(used, 'ray_version'),
+    zone: settingOf(used, 'zone'),
+  });
 }

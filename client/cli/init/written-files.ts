@@ -11,7 +11,7 @@ export function writtenPaths(text: string): readonly string[] {
   const folders = matches(code.bare, FOLDERS).map(
     ({ 0: word, index }) => argumentsAt(code.text, index + word.length)?.args[0],
   );
-  for (const expression of [...callsIn(code, IS_WRITER).flatMap(writtenBy), ...folders]) {
+  for (const expression of [...callsIn(code, isWriter).flatMap(writtenBy), ...folders]) {
     if (expression !== undefined) {
       const place = placeOf(pathOf(expression, names));
       if (place !== undefined) found.add(place);
@@ -46,9 +46,8 @@ const OF_PATH = /^(.+)\.(write_text|write_bytes|open|mkdir|touch)$/s;
 const FOLDERS = /(?<!\w)(?:output_dir|out_dir|save_dir|checkpoint_dir|ckpt_dir|log_dir|logdir|dirpath)[ \t]*=(?!=)/g;
 const ADDS = /^(a|w|x|r\+)/;
 
-/** The last words of the forms above. */
-const IS_WRITER =
-  /(^|\.)(open|makedirs|mkdir|touch|save\w*|to_(csv|parquet|json|pickle|feather)|CheckpointManager|SummaryWriter|dump|copyfile|copy2?|move|replace|rename|write_text|write_bytes)$/;
+const isWriter = (name: string): boolean =>
+  OPENS.test(name) || OF_PATH.test(name) || WRITERS.some(([form]) => form.test(name));
 
 /** The expressions of the paths that a call writes to. */
 function writtenBy({ name, args }: Call): readonly string[] {
@@ -84,7 +83,7 @@ function namesIn(code: Source): Names {
     const text = value.length > MOST_CALL ? undefined : pathOf(code.text.slice(end - value.length, end), new Map());
     if (text !== undefined) add(name, text);
   }
-  for (const { args } of callsIn(code, /(^|\.)add_argument$/)) {
+  for (const { args } of callsIn(code, (name) => /(^|\.)add_argument$/.test(name))) {
     const option = args.map(stringOf).find((text) => text?.startsWith('--'));
     const value = keyword(args, 'default');
     const text = value === undefined ? undefined : pathOf(value, new Map());
@@ -140,12 +139,12 @@ function placeOf(path: string | undefined): string | undefined {
 const CALL = /(?<![\w.])(?:(?:pathlib\.)?Path\([^()\n]*\)|\w+)(?:\.\w+)*[ \t]*\(/g;
 const ASSIGNMENT = /^[ \t]*(\w+)(?:[ \t]*:[ \t]*\w+)?[ \t]*=(?!=)(.+)$/gm;
 
-/** Those whose name is of a form, in the order of the text. */
-function callsIn({ text, bare }: Source, form: RegExp): readonly Call[] {
+/** Those of a name that is meant, in the order of the text. */
+function callsIn({ text, bare }: Source, isMeant: (name: string) => boolean): readonly Call[] {
   const calls: Call[] = [];
   let looks = 0;
   for (const { 0: whole, index } of bare.matchAll(CALL)) {
-    if (!form.test(whole.slice(0, -1).trim())) continue;
+    if (!isMeant(whole.slice(0, -1).trim())) continue;
     if ((looks += 1) > MOST_CALLS) break;
     const inside = argumentsAt(text, index + whole.length);
     const name = text.slice(index, index + whole.length - 1).trim();

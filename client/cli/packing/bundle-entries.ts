@@ -1,6 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Ignore } from 'ignore';
+import { compareBytes } from '../../../cloud/store/byte-order.js';
 import type { Packing } from '../../../domain/local-files.js';
 import { excludedBy, isIgnored, type Rules, rulesAround, rulesOf } from './exclusion.js';
 import { git } from './git.js';
@@ -114,7 +115,7 @@ class Walk {
   entries(): BundleEntries {
     return {
       // A folder before what it holds, also where git named what is in it.
-      paths: [...this.#paths].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+      paths: [...this.#paths].toSorted(compareBytes),
       count: this.#count,
       bytes: [...this.#bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0),
       leftOut: this.#leftOut.toSorted(),

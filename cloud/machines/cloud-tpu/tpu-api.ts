@@ -6,7 +6,7 @@ import { classifyReadError, isCredentialProblem } from './classify-error.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
 import type { AlphaRequest } from './create-request.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
-import { CloudRefused, CloudUnavailable, type OnMissing } from '../port.js';
+import { CloudRefused, CloudUnavailable, notReached, type OnMissing } from '../port.js';
 import type { TpuConnection } from './tpu-connection.js';
 
 /** An LRO as it was answered: `error` where it had failed already. */
@@ -165,11 +165,7 @@ export class TpuApi {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const request = { parent, pageSize: this.#pageSize, pageToken };
       const page = await this.#call(method, parent, (client) => readPage(client, request)).catch(throwCloudError);
-      if (page.unreachable?.length) {
-        if (!onMissing)
-          throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);
-        for (const place of page.unreachable) onMissing(place.split('/').at(-1) ?? place, `${method}: unreachable`);
-      }
+      notReached(page.unreachable ?? [], { call: `${method} ${parent}`, method, onMissing });
       for (const one of page.items) all.push(one);
       if (!page.nextPageToken) return all;
       pageToken = page.nextPageToken;

@@ -3,7 +3,7 @@ import { GoogleRest, type GoogleRestOptions } from '../../google-project/rest.js
 import { GoogleCallFailed } from '../../google-project/port.js';
 import { refusalText } from '../../google-refusal.js';
 import { CallBudget, type CallRate } from '../call-budget.js';
-import { CloudRefused, CloudUnavailable, type OnMissing } from '../port.js';
+import { CloudRefused, CloudUnavailable, notReached, type OnMissing } from '../port.js';
 import { type ComputeFailure, isRateLimit } from './refusal-scope.js';
 
 export interface ComputeSettings {
@@ -195,11 +195,7 @@ export class ComputeApi {
       const page = await this.#call(method, place, (rest) =>
         rest.get<Page<T>>('compute', `${path}?${parameters}`),
       ).catch(throwCloudError);
-      if (page.unreachables?.length) {
-        if (!onMissing)
-          throw new CloudUnavailable(`${method} ${path}: could not reach ${page.unreachables.join(', ')}`);
-        for (const scope of page.unreachables) onMissing(zoneOf(scope), `${method}: unreachable`);
-      }
+      notReached(page.unreachables ?? [], { call: `${method} ${path}`, method, onMissing });
       yield page;
       if (!page.nextPageToken) return;
       pageToken = page.nextPageToken;
