@@ -127,7 +127,7 @@ module.exports = {
     { name: 'every import is found', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: "what a user's computer gets needs only dependencies of jobctl",
-      comment: 'of all three packages, as built: test/architecture/tarballs.test.ts',
+      comment: 'of all three packages, as built: test/architecture/tarballs.live.test.ts',
       severity: 'error',
       from: { path: '^(domain|quota|contract|client)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },

@@ -10,7 +10,7 @@ import { doDeed, story } from './random-story.js';
 import { scratchFolder } from './scratch.js';
 
 // .ci/long: 20,000.
-const RUNS = Number(process.env['JOBCTL_REHEARSAL_RUNS'] ?? 200);
+const RUNS = Number(process.env['JOBCTL_REHEARSAL_RUNS'] ?? 100);
 const SEED = process.env['JOBCTL_REHEARSAL_SEED'];
 
 /** What the runs must have met, else they show nothing. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { wordsOf } from '../own-program.js';
 
-const QUESTION = fileURLToPath(new URL('./question.ts', import.meta.url));
+const QUESTION = wordsOf(new URL('./question.ts', import.meta.url));
 /** A terminal of its own; what comes in is typed on it. */
 const ON_A_TERMINAL = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
 
 /** What a program says after the question, when these keys are typed as its answer. */
 function answered(keys: string): Promise<string> {
-  const words = ['-c', ON_A_TERMINAL, process.execPath, '--import', 'tsx', QUESTION];
+  const words = ['-c', ON_A_TERMINAL, process.execPath, ...QUESTION];
   const child = spawn('python3', words, { stdio: ['pipe', 'pipe', 'inherit'] });
   let shown = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -3,7 +3,17 @@ import { createProgram } from '../../client/cli/program.js';
 class Reached extends Error {}
 
 /** The verb that a command line reaches, with all its arguments and flags accepted; nothing is run. @throws CommanderError */
-export async function verbReached(words: readonly string[]): Promise<string> {
+export function verbReached(words: readonly string[]): Promise<string> {
+  const line = words.join('\0');
+  const reached = known.get(line) ?? parse(words);
+  known.set(line, reached);
+  return reached;
+}
+
+/** Tables ask for the same lines a thousand times, and each is read by a program with all verbs. */
+const known = new Map<string, Promise<string>>();
+
+async function parse(words: readonly string[]): Promise<string> {
   const end = words.indexOf('--');
   const program = createProgram({ commandWords: end === -1 ? undefined : words.slice(end + 1), exitCode: 0 });
   program.hook('preAction', (_, command) => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
+import { wordsOf } from '../own-program.js';
 
 /** Our adapters in a process of their own (adapter-program.ts), one call at a time. */
 export class AdapterProcess {
@@ -11,8 +11,8 @@ export class AdapterProcess {
   /** @param credentials as a user's environment names them; nothing else of this process's environment is there */
   constructor(cloud: AuthenticatedCloud, credentials: Readonly<Record<string, string>>) {
     const env = { ...cloud.userEnvironment(credentials), ENDPOINTS: JSON.stringify(cloud.endpoints) };
-    const program = fileURLToPath(new URL('adapter-program.ts', import.meta.url));
-    this.#child = spawn(process.execPath, ['--import', 'tsx', program], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const program = wordsOf(new URL('adapter-program.ts', import.meta.url));
+    this.#child = spawn(process.execPath, program, { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 

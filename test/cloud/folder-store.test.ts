@@ -12,10 +12,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { OWN_FOLDER } from '../../cloud/store/folder-files.js';
 import { ensureStore, openStore } from '../../cloud/store/open-store.js';
 import type { StorePort } from '../../cloud/store/port.js';
+import { wordsOf } from '../own-program.js';
 import { exerciseStore } from './store-conformance.js';
 
 describe('a folder as a store', () => {
@@ -111,7 +112,7 @@ describe('a folder as a store', () => {
     this.timeout(60_000);
     const { store } = await folderOf();
     await store.write('count', JSON.stringify({ value: 0 }), 'absent');
-    const program = ['--import', 'tsx', fileURLToPath(new URL('folder-writer.ts', import.meta.url)), store.bucket];
+    const program = [...wordsOf(new URL('folder-writer.ts', import.meta.url)), store.bucket];
     let counted = 0;
     const start = (times: number) => {
       const child = spawn(process.execPath, [...program, String(times)], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
+import { wordsOf } from '../own-program.js';
 
 export interface Ran {
   readonly code: number;
@@ -15,7 +15,7 @@ export class Command {
   readonly #lines: AsyncIterator<string>;
 
   constructor(endpoints: RehearsalEndpoints, home: string, credentials: Readonly<Record<string, string>>) {
-    const program = fileURLToPath(new URL('command-process.ts', import.meta.url));
+    const program = wordsOf(new URL('command-process.ts', import.meta.url));
     const { rest, store, tpu, caFile = '' } = endpoints;
     const env = {
       ...{ PATH: process.env['PATH'] ?? '', HOME: home, JOBCTL_HOME: `${home}/jobctl`, NODE_NO_WARNINGS: '1' },
@@ -23,7 +23,7 @@ export class Command {
       ...{ JOBCTL_GOOGLE_API_ENDPOINT: rest, JOBCTL_STORE_ENDPOINT: store, JOBCTL_TPU_ENDPOINT: tpu },
       ...credentials,
     };
-    this.#child = spawn(process.execPath, ['--import', 'tsx', program], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child = spawn(process.execPath, program, { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 

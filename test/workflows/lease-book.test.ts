@@ -6,7 +6,7 @@ import { LeaseBook } from '../../workflows/quota/lease-book.js';
 import { describePool, MOST_WAITING } from '../../workflows/quota/queries.js';
 import { DEMAND, JOB, ref, register, release, request } from './lease-messages.js';
 
-const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 5_000);
+const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 2_000);
 const empty = (): LeaseBook => new LeaseBook({ epoch: 1, rows: [], freed: [] });
 
 /** Sends messages one after another, each with the next sequence of its sender. */

@@ -12,7 +12,7 @@ import { VirtualServer } from '../virtual-clock/virtual-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
-const JOBS = Number(process.env['JOBCTL_TEST_RACES'] ?? 10);
+const JOBS = Number(process.env['JOBCTL_TEST_RACES'] ?? 5);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;

@@ -20,7 +20,7 @@ const ATTACKS = [...POOL_ATTACKS, ...FILE_ATTACKS, ...PORT_ATTACKS, ...PEOPLE_AT
 
 /**
  * Of what is no attack on a running jobctl: F14 is attacked in containers (test/long/compose), F16 is what a release carries
- * (test/architecture/audit.test.ts, sbom.test.ts, github-workflows.test.ts).
+ * (test/architecture/audit.live.test.ts, sbom.live.test.ts, github-workflows.test.ts).
  */
 const ELSEWHERE = ['F14', 'F16'];
 
