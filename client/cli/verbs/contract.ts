@@ -7,6 +7,7 @@ import { CliError } from '../cli-error.js';
 import { priceBound, typeOf, WAIT_MINUTES } from '../contract/bound.js';
 import { ownIdentity } from '../dev/process-identity.js';
 import { deleteCommand, forgetSlice, type Leftover, leftoverOf, noteSlice } from '../contract/leftover.js';
+import { Signals } from '../contract/signals.js';
 import { type Life, type LifeMeans, SliceLife } from '../contract/slice-life.js';
 import { type Environment, stackHome } from '../dev/home.js';
 import { openGoogleProject } from '../doctor/google.js';
@@ -70,7 +71,7 @@ async function recordLife(recorder: Recorder, plan: CloudTpuPlan, { flags, env, 
   const readers = withoutReaders();
   try {
     if (left !== undefined) await removeLeftover(means, left, home, signals.second);
-    const time = AbortSignal.any([signals.first, AbortSignal.timeout(Math.min(flags.atMost, WAIT_MINUTES * 60_000))]);
+    const time = signals.firstWithin(Math.min(flags.atMost, WAIT_MINUTES * 60_000));
     return await liveAndRemove(means, plan, home, { time, second: signals.second });
   } finally {
     signals.close();
@@ -172,36 +173,6 @@ async function removed(
   );
 }
 
-/** The first signal ends the wait, the second one the deletion too. */
-class Signals {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
-  readonly #onSignal: () => void;
-
-  constructor(tell: (line: string) => void) {
-    this.#onSignal = () => {
-      if (this.#first.signal.aborted) return this.#second.abort();
-      tell(
-        'deleting the slice, and looking until it is gone; a second signal ends at once, and it may go on to cost money',
-      );
-      this.#first.abort();
-    };
-    for (const name of SIGNALS) process.on(name, this.#onSignal);
-  }
-
-  get first(): AbortSignal {
-    return this.#first.signal;
-  }
-
-  get second(): AbortSignal {
-    return this.#second.signal;
-  }
-
-  close(): void {
-    for (const name of SIGNALS) process.off(name, this.#onSignal);
-  }
-}
-
 /** A pipe or a terminal that is gone ends other verbs at their next line. This one goes on, unheard, until its slice is deleted. */
 function withoutReaders(): { readonly close: () => void } {
   const streams = [process.stdout, process.stderr].map((stream) => ({ stream, before: stream.listeners('error') }));
@@ -215,8 +186,6 @@ function withoutReaders(): { readonly close: () => void } {
     },
   };
 }
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function onceInARow(tell: (line: string) => void): (line: string) => void {
   let last = '';

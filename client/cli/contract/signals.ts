@@ -1,0 +1,40 @@
+/** The first signal ends the wait, the second one the deletion too. */
+export class Signals {
+  readonly #wait = new AbortController();
+  readonly #second = new AbortController();
+  readonly #onSignal: () => void;
+  #isFirst = true;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: (line: string) => void) {
+    this.#onSignal = () => {
+      if (!this.#isFirst) return this.#second.abort();
+      this.#isFirst = false;
+      tell(
+        'deleting the slice, and looking until it is gone; a second signal ends at once, and it may go on to cost money',
+      );
+      this.#wait.abort();
+    };
+    for (const name of SIGNALS) process.on(name, this.#onSignal);
+  }
+
+  /**
+   * Aborts at the first signal, or after `ms`. Both by one controller: Node 20 forgets an AbortSignal.timeout that only
+   * AbortSignal.any holds.
+   */
+  firstWithin(ms: number): AbortSignal {
+    this.#timer = setTimeout(() => this.#wait.abort(), ms);
+    return this.#wait.signal;
+  }
+
+  get second(): AbortSignal {
+    return this.#second.signal;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const name of SIGNALS) process.off(name, this.#onSignal);
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
