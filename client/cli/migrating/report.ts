@@ -1,4 +1,4 @@
-import { renderTable } from '../render/columns.js';
+import { oneLine, renderTable } from '../render/columns.js';
 import type { Told } from './draft.js';
 
 /** What became of each key, for a person; what is lost comes last, where it is seen. */
@@ -13,6 +13,3 @@ export function lostComments(told: readonly Told[]): readonly string[] {
     .filter(({ fate }) => fate === 'lost')
     .map(({ key, text }) => `# Not taken over: ${oneLine(key)}: ${oneLine(text)}`);
 }
-
-export const oneLine = (text: string): string =>
-  text.replaceAll(/(?<!\s)\s+/g, (blank) => (blank.includes('\n') ? ' ' : blank));

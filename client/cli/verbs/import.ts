@@ -13,7 +13,8 @@ import type { Draft, Told } from '../migrating/draft.js';
 import { importJobman } from '../migrating/import-jobman.js';
 import { readJobspec } from '../migrating/import-jobspec.js';
 import { launchAction, readLaunch } from '../migrating/import-launch.js';
-import { lostComments, oneLine, reportLines } from '../migrating/report.js';
+import { lostComments, reportLines } from '../migrating/report.js';
+import { oneLine } from '../render/columns.js';
 import { asTyped, typedCommand } from '../typed-command.js';
 
 export interface ImportFlags {

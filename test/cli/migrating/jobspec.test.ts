@@ -72,6 +72,17 @@ describe("`import bastion-jobspec` of a spec as AXLearn's Bastion has it", funct
     assert.doesNotMatch(told, /does not know/);
   });
 
+  it('a key that it does not know, with what a terminal obeys and a new line in it: one line of text in the comments', async () => {
+    const from = join(folder, 'spec.json');
+    writeFileSync(from, JSON.stringify({ ...PLAIN, 'x\u001b[31m\rname: other\r': 1 }));
+    const { exitCode, stdout, stderr } = await jobctl(['import', 'bastion-jobspec', from]);
+    assert.equal(exitCode, 0, stderr);
+    const lost = stdout.split('\n').filter((line) => line.includes('31m'));
+    assert.deepEqual(lost, [
+      "# Not taken over: x\\u001b[31m name: other : 1: jobctl does not know this key of Bastion's job spec",
+    ]);
+  });
+
   it('a line of `launch run`: what the line says, the hook and the variables', async () => {
     const { job, told, checked } = await imported(LAUNCHED);
     assert.deepEqual(job, {
