@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { Explainer, inLine } from '../../quota/explain.js';
 import { dueText, plainWording, reasonText } from '../../quota/explanation/explain-words.js';
 import { planOf } from '../../quota/plan.js';
-import type { Pool } from '../../quota/quota-config.js';
+import { NO_MEMORY, type Pool } from '../../quota/quota-config.js';
+import { pool, project, request } from './builders.js';
 import { holds } from './properties/check.js';
 import { isCovered, isInQuota } from './properties/oracle.js';
 import type { Facts } from './properties/oracle.js';
@@ -103,6 +104,24 @@ describe('quota: explanations of any pool', () => {
     assert.ok(
       Object.values(kinds).every((seen) => seen > 0),
       JSON.stringify(kinds),
+    );
+  });
+
+  /** The smallest of what 6,000 draws find: the property draws 500. */
+  it('the grants of a pass count in their order, and not in that of their ids', () => {
+    const [one, two, three] = [{ v4: 4 }, { v4: 8 }, { v4: 12 }];
+    const config = pool([two, { v4: 16 }, { v4: 24 }], project('a', [one, two, three]));
+    const asked = (id: string, priority: number) => request(id, three, { project: 'a', priority });
+    const requests = [asked('r0', 2), asked('r1', 1), { ...asked('r2', 1), zones: ['z'] }, asked('r3', 2)];
+    const coolDowns = [1, 2].map((tier) => ({ type: 'v4', tier, zone: 'z', failures: 1, until: NOW + 1 }));
+    const explainer = new Explainer({ config, requests, leases: [], memory: { ...NO_MEMORY, coolDowns } }, NOW);
+    assert.deepEqual(
+      explainer.pass.decision.grants.map(({ id, tier }) => `${id}@${tier}`),
+      ['r1@2', 'r0@1', 'r3@2'],
+    );
+    assert.deepEqual(
+      explainer.of('r2')?.reasons.map(({ code }) => code),
+      ['never-fits', 'cool-down', 'short', 'cool-down', 'short'],
     );
   });
 
