@@ -86,6 +86,12 @@ describe('objects of the rehearsal’s Cloud Storage', () => {
       const sourceObjects = [{ name: 'source', objectPreconditions: { ifGenerationMatch: '1' } }];
       assert.equal((await store.ask('POST', `${O}/composed/compose`, { body: { sourceObjects } })).status, 412);
     });
+
+    it('that are null are none, as the Python client writes them', async () => {
+      await put('source');
+      const sourceObjects = [{ name: 'source', generation: null, objectPreconditions: { ifGenerationMatch: null } }];
+      assert.equal((await store.ask('POST', `${O}/composed/compose`, { body: { sourceObjects } })).status, 200);
+    });
   });
 
   it('compose up to 32 sources, in their order, without an MD5', async () => {
