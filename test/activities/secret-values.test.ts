@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseOtherKey, submittersKey } from '../../activities/connecting-key.js';
-import type { Installation } from '../../activities/dependencies.js';
+import { setUpHosts } from '../../activities/attempt/set-up.js';
+import type { ActivityDependencies, Installation } from '../../activities/dependencies.js';
 import { ofJob } from '../../activities/job-secrets.js';
 import { secretVariables } from '../../activities/secret-values.js';
 import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
@@ -12,9 +13,11 @@ import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
 import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { trustOf } from '../../worker/trust.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
+import { never } from '../hosts/session.js';
 
 describe('secrets as a worker reads them', () => {
   let folder: string;
@@ -185,6 +188,16 @@ describe('secrets as a worker reads them', () => {
     await assert.rejects(
       checkSetUpInputs(installation, spec, claimed(other.privateKeyFile)),
       /^ApplicationFailure: ssh\.identities: private_key: '.*' is SHA256:.* where the job was submitted, and SHA256:[\s\S]*write ssh\.identities: private_key: secret:my-key$/,
+    );
+  });
+
+  it('its set-up refuses it too: the worker that makes it may be another than the one that took the job', async () => {
+    const spec = { identities: [{ privateKey: own.privateKeyFile }] };
+    const input = { spec, identityKeys: { [own.privateKeyFile]: fingerprintOf(other.privateKeyFile) }, settings: {} };
+    const setUp = setUpHosts({ installation } as ActivityDependencies, input as unknown as AttemptInput, never);
+    await assert.rejects(
+      setUp,
+      /^ApplicationFailure: ssh\.identities: private_key: '.*' is SHA256:.* where the job was/,
     );
   });
 
