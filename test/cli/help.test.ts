@@ -70,6 +70,19 @@ describe('help', () => {
     );
   });
 
+  it('who asks is --by of each verb that changes something', () => {
+    const asking = withSubcommands(program).filter(({ options }) => options.some(({ long }) => long === '--by'));
+    assert.deepEqual(
+      asking.map((command) => `${command.parent?.name()} ${command.name()}`),
+      [
+        ...['cancel', 'stop', 'resume', 'restart', 'requeue', 'delete'].map((verb) => `jobctl ${verb}`),
+        ...['apply', 'freeze', 'drain', 'thaw', 'set-priority', 'release'].map((verb) => `quota ${verb}`),
+        ...['check', 'drain', 'undrain', 'forget', 'release'].map((verb) => `machines ${verb}`),
+        'jobctl setup',
+      ],
+    );
+  });
+
   it('knows every phase', () => assert.deepEqual([...PHASES].toSorted(), Object.values(JobPhase).toSorted()));
 
   const durations: Record<string, number> = {
