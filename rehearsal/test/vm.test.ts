@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NodeSSH } from 'node-ssh';
 import type { Vm } from '../vm/index.js';
-import { startVm } from '../vm/index.js';
+import { signalAll, startVm } from '../vm/index.js';
 import type { Isolation } from '../vm/isolation.js';
 import { detectIsolation } from '../vm/isolation.js';
 import type { Scratch, UserKey } from './scratch.js';
@@ -210,6 +211,21 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
     }
   });
 }
+
+describe('a signal to all processes of a VM', () => {
+  it('reaches one that was forked while its parent was being signalled', async () => {
+    const [parent, forked] = [spawn('sleep', ['600']), spawn('sleep', ['600'])];
+    const ended = [parent, forked].map(async (child) => (await once(child, 'exit'))[1] as string);
+    const looks = [[parent.pid ?? 0], [parent.pid ?? 0, forked.pid ?? 0]];
+    const processes = (): readonly number[] => looks.shift() ?? [];
+    try {
+      assert.equal(signalAll({ processes }, 'SIGTERM'), 2);
+      assert.deepEqual(await Promise.all(ended), ['SIGTERM', 'SIGTERM']);
+    } finally {
+      forked.kill('SIGKILL');
+    }
+  });
+});
 
 /** Each nsenter that stops with its child has had the time to. */
 async function allStopped(): Promise<void> {

@@ -171,7 +171,7 @@ function terminateAll(machine: Machine | undefined): void {
 }
 
 /** Looks again until a look finds nobody new: a process forked while its parent was being signalled was in no list yet. */
-function signalAll(machine: Machine | undefined, signal: NodeJS.Signals): number {
+export function signalAll(machine: Pick<Machine, 'processes'> | undefined, signal: NodeJS.Signals): number {
   const signalled = new Set<number>();
   for (let look = 0; machine !== undefined && look < MOST_LOOKS; look++) {
     const fresh = machine.processes().filter((pid) => !signalled.has(pid) && signalProcess(pid, signal));
