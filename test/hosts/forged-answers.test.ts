@@ -3,9 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ModuleFrames } from '../../cloud/hosts/module-frames.js';
+import { applyModules, type ModulesCallContext } from '../../cloud/hosts/modules-call.js';
 import { exitCodeOf } from '../../cloud/hosts/pod-exec.js';
+import type { ExecResult } from '../../cloud/hosts/remote-exec.js';
+import type { RunnerClient } from '../../cloud/hosts/runner-client.js';
 import { parseExitRecord, parseOutputs, parseState } from '../../cloud/hosts/run-status.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { HOSTILE_HOSTS } from './hostile-host.js';
+import { never } from './session.js';
 
 /** What a worker is told by the runner on a host. Its numbers become offsets in names of objects, and all of it goes into histories. */
 describe('an answer of the on-host runner that is forged', () => {
@@ -81,6 +86,19 @@ describe('an answer of the on-host runner that is forged', () => {
     const read = (text: string): readonly unknown[] => [...frames.read(Buffer.from(text))];
     read('\u0001jobctl n step ');
     assert.throws(() => read('1'.repeat(5_000)), /has no end/);
+  });
+
+  it('silence about a module is no readiness', async () => {
+    const program: RunnerClient['program'] = async (_verb, text, { onStdout }) => {
+      await onStdout?.(Buffer.from(`\u0001jobctl ${/[0-9a-f]{32}/.exec(text)?.[0]} end\n`));
+      return { code: 0, stdout: Buffer.alloc(0), stderr: '' } as ExecResult;
+    };
+    const context = { runner: { program }, where: 'host 0' } as unknown as ModulesCallContext;
+    const plan = { name: 'mine', fingerprint: 'f', check: 'true', steps: [] } as unknown as ModulePlan;
+    await assert.rejects(
+      applyModules(context, [plan], { onOutput: () => undefined }, never),
+      /^RunnerFailed: host 0: the on-host runner did not say what became of module 'mine'$/,
+    );
   });
 
   it('an exit code that is none is that of a failure', () => {
