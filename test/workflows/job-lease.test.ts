@@ -3,8 +3,10 @@ import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { TierPurchase } from '../../domain/slice.js';
+import { NO_PROJECT } from '../../quota/quota-config.js';
 import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/interruption.js';
 import { demandOf, type JobCarry } from '../../workflows/job/state.js';
+import { queuedText } from '../../workflows/job/steps.js';
 import { tpuJob, type TpuJob } from '../tpu-job.js';
 
 function specOf(tpu: object = {}): TpuJob {
@@ -25,6 +27,12 @@ describe('what a job asks of its pool', () => {
     const { zones, units, submittedAt, priority } = demanded(specOf());
     assert.deepEqual([zones, units, submittedAt, priority], [['us-west4-a', 'us-central1-a'], { v5litepod: 16 }, 7, 3]);
   });
+
+  it('is called after its project, where it has one', () =>
+    assert.deepEqual(
+      [queuedText('vision', false), queuedText(NO_PROJECT, true)],
+      ['waits for quota of project vision', 'waits for quota again, with its first submit time'],
+    ));
 });
 
 describe('whose word the name of a user is', () => {

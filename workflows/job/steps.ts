@@ -92,10 +92,13 @@ async function buildImage({ file, image, attempt, requests, recovery, story }: J
   }
 }
 
+export function queuedText(project: string, isAgain: boolean): string {
+  const whose = project === NO_PROJECT ? '' : ` of project ${project}`;
+  return `waits for quota${whose}${isAgain ? ' again, with its first submit time' : ''}`;
+}
+
 async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
-  const again = recovery.quotaPreemptions > 0 || attempt.number > 0 ? ' again, with its first submit time' : '';
-  const whose = settings.project === NO_PROJECT ? '' : ` of project ${settings.project}`;
-  story.move(JobPhase.Queued, `waits for quota${whose}${again}`);
+  story.move(JobPhase.Queued, queuedText(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
   const askedAt = Date.now();
   const waitsUntil = recovery.waits();
   const isUnwanted = (): boolean => requests.current !== undefined;
