@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -18,6 +20,8 @@ import { join } from 'node:path';
 import { downloadFile } from '../../client/cli/outputs/download-file.js';
 import { SafeFolder, UnsafePath } from '../../client/cli/safe-folder.js';
 import type { StoreReader } from '../../cloud/store/port.js';
+
+const NOBODY = 65_534;
 
 describe('a folder that files from elsewhere are laid down in', () => {
   let base: string;
@@ -48,6 +52,22 @@ describe('a folder that files from elsewhere are laid down in', () => {
       if (name !== '') await assert.rejects(folder.folder(name), UnsafePath);
       assert.equal(existsSync(join(base, 'x')), false);
     });
+
+  it('replaces a file that may not be read', async () => {
+    await lay('x', 'old');
+    chmodSync(join(base, 'safe/x'), 0);
+    // Root may read all files.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) for (const each of ['', 'safe', 'safe/x']) chownSync(join(base, each), NOBODY, NOBODY);
+    const code = `const { SafeFolder } = await import('${new URL('../../client/cli/safe-folder.ts', import.meta.url).href}');
+      if (${isRoot}) process.setgid(${NOBODY}), process.setuid(${NOBODY});
+      const folder = new SafeFolder('${join(base, 'safe')}');
+      console.log(await folder.holds('x', 3, async () => ''));
+      await folder.lay({ name: 'x', mode: 0o644 }, (writing) => writing.writeFile('new'));`;
+    const words = ['--import', 'tsx', '--input-type=module', '--eval', code];
+    assert.equal(execFileSync(process.execPath, words, { encoding: 'utf8' }), 'false\n');
+    assert.equal(readFileSync(join(base, 'safe/x'), 'utf8'), 'new');
+  });
 
   it('refuses a second name that is the same file here', async () => {
     await lay('Makefile');
