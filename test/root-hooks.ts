@@ -1,7 +1,15 @@
+import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha, { type Context, type RootHookObject } from 'mocha';
 import { slowness } from './until.js';
+
+/**
+ * Without a message Node 20 reads and parses the source around a failed `assert.ok`, at a column of what tsx made of it: it finds nothing
+ * ("false == true"), and with some files never ends.
+ */
+const { ok } = assert;
+Object.assign(assert, { ok: (value: unknown, message: string | Error = 'it is not so') => ok(value, message) });
 
 /** A test has more time on a slow computer, as its waits have. */
 const { prototype } = Mocha.Runnable as unknown as { prototype: { timeout(this: unknown, ms?: number): unknown } };
