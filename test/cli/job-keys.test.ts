@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseOtherKey } from '../../client/cli/job-edit.js';
+import { changeLogin } from '../../client/cli/login/stored-logins.js';
 import { copySecrets } from '../../client/cli/rehearse/private-stack.js';
 import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
@@ -27,6 +31,7 @@ describe('keys and secrets that a job names are looked at before anything is sen
     environment = { ...process.env };
     for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
     process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+    process.env['XDG_STATE_HOME'] = join(folder, 'state');
     // Nobody is there, whatever listens on Temporal's own port of this computer.
     process.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1';
     process.env['JOBCTL_SECRET_STORE'] = pathToFileURL(join(folder, 'secrets')).href;
@@ -157,6 +162,35 @@ describe('keys and secrets that a job names are looked at before anything is sen
         ),
     );
   });
+
+  for (const verb of ['restart', 'resume'])
+    it(`${verb} --file asks the job which key its hosts accept, and asks it for nothing with another`, async () => {
+      const asked: string[] = [];
+      const publicKey = readFileSync(join(folder, 'open/id_ed25519.pub'), 'utf8').trim();
+      const server = createServer(({ method, url }, response) => {
+        asked.push(`${method} ${url}`);
+        const answer = url?.endsWith('/description') ? { login: { user: 'me', publicKey } } : { id: 'me' };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const login = {
+        kind: 'oidc',
+        issuer: url,
+        clientId: 'c',
+        idToken: 'token',
+        expiresAt: Date.now() + 3_600_000,
+      } as const;
+      try {
+        await changeLogin(url, async () => login);
+        writeFileSync(file, `${HEAD}ssh: { private_key: ${folder}/id_ed25519 }\n`);
+        const { text } = await refusalOf([verb, 'a-job', '--file', file, '--server', url]);
+        assert.match(text, /^ssh\.private_key: '.*' is SHA256:\S+ here, and the hosts of a-job accept SHA256:/);
+        assert.deepEqual(asked, ['GET /v1/whoami', 'GET /v1/jobs/a-job/description']);
+      } finally {
+        server.close();
+      }
+    });
 
   it("a rehearsal's own store gets what the job names, byte for byte, and nothing else", async () => {
     const own = process.env['JOBCTL_SECRET_STORE'] ?? '';
