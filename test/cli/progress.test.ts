@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { HostLines } from '../../client/cli/watch/host-lines.js';
 import { exitCodeOf } from '../../client/cli/watch/follow-to-end.js';
-import { PlainScreen, TerminalScreen } from '../../client/cli/watch/screen.js';
+import { PlainScreen, type Screen, TerminalScreen } from '../../client/cli/watch/screen.js';
+import { watchJob } from '../../client/cli/watch/watch-job.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { currentLine, progressLines, summaryLines } from '../../client/cli/render/progress.js';
 import type { Outcome } from '../../domain/job-state.js';
 import type { JobRow } from '../../client/job-rows.js';
+import type { FollowedLog } from '../../client/log-follower.js';
 import { row, T0 } from './rows.js';
 
 const LOOK = lookOf({}, { LANG: 'C.UTF-8' });
@@ -28,6 +30,27 @@ describe('progress of a job', () => {
   const evicting = row({ phase: 'evicting', phaseSince: at(272), why: 'slice 0 was preempted\nby the provider' });
   const again = row({ phaseSince: at(300), attempts: 2, why: 'attempt 2 on 4 hosts' });
   const done = row({ phase: 'succeeded', phaseSince: at(542), endedAt: at(542), attempts: 2, why: 'exit code 0' });
+
+  it('the lines of an attempt stand before the news that it is over', async () => {
+    const [young, over] = [running, done].map((one) => ({ ...one, submittedAt: Date.now() })) as [JobRow, JobRow];
+    const rows = [young];
+    const told: (string | undefined)[] = [];
+    const screen: Screen = {
+      look: LOOK,
+      line: ({ plain }) => void told.push(plain),
+      current: () => undefined,
+      output: async () => undefined,
+    };
+    const logs: FollowedLog = {
+      run: async () => undefined,
+      reached: () => undefined,
+      caughtUp: async () => void told.push('0 | the last line'),
+    };
+    const client = { row: async () => rows.shift() ?? over, unattended: async () => undefined };
+    await watchJob({ client, id: over.id, screen, logs, signal: new AbortController().signal });
+    assert.deepEqual(told.slice(0, 2), ['● running: attempt 1 on 4 hosts in us-central1-a', '0 | the last line']);
+    assert.equal(told.length, 3);
+  });
 
   it('on a terminal a phase gets its line when it is over, with how long it took', () => {
     assert.deepEqual(told([queued, provisioning, running, evicting, again, done]).live, [
