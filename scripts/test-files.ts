@@ -34,15 +34,14 @@ const SHORT: Suite = {
  * processors for what a cheaper test shows from nearer by. `.ci/run` is to end within 20 minutes.
  */
 const NOT_LIVE =
-  /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access))\.test\.ts$/;
+  /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access|submit))\.test\.ts$/;
 const LIVE: Suite = {
   isMeant: (file) =>
     isLive(file) ||
-    (/^test\/long\/(jobs\/.+|server\/.+|contract-examples|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) &&
+    (/^test\/long\/(jobs\/.+|server\/.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) &&
       !NOT_LIVE.test(file)),
   first: [
     'test/long/web-ui.test.ts',
-    'test/long/server/submit.test.ts',
     'test/long/jobs/crash.test.ts',
     'test/long/jobs/terminate-reset.test.ts',
     'test/end-to-end/job-life.live.test.ts',
@@ -50,7 +49,6 @@ const LIVE: Suite = {
     'test/long/jobs/lost-worker.test.ts',
     'test/conformance/machines.live.test.ts',
     'test/end-to-end/tiers.live.test.ts',
-    'test/long/contract-examples.test.ts',
   ],
 };
 

@@ -37,7 +37,7 @@ describe('a job file with zones: any, in a pool of two zones of which the first 
     await stack.stop();
   });
 
-  function fileOf(name: string, accelerator = 'v5litepod-16'): string {
+  function fileOf(name: string, accelerator = 'v5litepod-8'): string {
     const file = join(user.home, `${name}.yaml`);
     const tpu = `{ accelerator: ${accelerator}, zones: any, allocation_mode: queued-resources }`;
     writeFileSync(file, `name: ${name}\npool: ${POOL}\nuser: alice\ntpu: ${tpu}\ncommand: { run: "true" }\n`);
@@ -67,14 +67,14 @@ describe('a job file with zones: any, in a pool of two zones of which the first 
     const row = await until('the pool shows what it saw', async () =>
       (await seen()).find(({ zone, got }) => zone === OTHER && got === 1),
     );
-    assert.deepEqual([row.accelerator, row.pricing, row.asked], ['v5litepod-16', 'spot', 1]);
+    assert.deepEqual([row.accelerator, row.pricing, row.asked], ['v5litepod-8', 'spot', 1]);
     await cloudIsEmpty(admin, 60_000);
 
     const second = await submit('second');
     assert.equal((await stack.jobs.wait(second)).result, 'succeeded', stack.tail());
     assert.deepEqual(await askedIn(second), [OTHER]);
     const table = await user.run('capacity', '--pool', POOL);
-    assert.match(table.stdout, new RegExp(`${OTHER} +v5litepod-16 +spot +2 +2 `), table.stdout);
+    assert.match(table.stdout, new RegExp(`${OTHER} +v5litepod-8 +spot +2 +2 `), table.stdout);
     assert.match(table.stdout, /seen by its jobs, .*; no promise/);
   });
 

@@ -10,7 +10,7 @@ import { TestStack } from './test-stack.js';
 
 const ZONES = ['us-central1-a', 'us-west4-a', 'us-south1-a'] as const;
 const [, , C] = ZONES;
-const GANG = 16;
+const CHIPS = 8;
 const HOURS = 12;
 const HOUR_MS = 3_600_000;
 
@@ -23,7 +23,7 @@ describe('a running job, preempted, for which no zone has chips for twelve hours
     this.timeout(TEMPORAL_START_MS);
     stack = await TestStack.start({ timings: { zonePatienceMs: 8_000, zonePatiencePreemptedMs: 8_000 } });
     admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
-    const text = everybodysQuota({ v5litepod: 2 * GANG });
+    const text = everybodysQuota({ v5litepod: 2 * CHIPS });
     await stack.jobs.quota('dry').apply({ quotaFile: { name: 'quota.toml', text } }, 'ann');
   });
   after(() => stack.stop());
@@ -50,7 +50,7 @@ describe('a running job, preempted, for which no zone has chips for twelve hours
       const retries = { preemption: 1, infrastructure: 0, task: 0 };
       const job = jobFile(command, {
         ...{ pool: 'dry', retries },
-        tpu: { zone: undefined, zones: ZONES, allocation_mode: mode },
+        tpu: { accelerator: 'v5litepod-8', zone: undefined, zones: ZONES, allocation_mode: mode },
       });
       const { id } = await stack.jobs.submit({ job, user: 'alice' });
       const view = () => stack.jobs.describe(id);
@@ -79,7 +79,7 @@ describe('a running job, preempted, for which no zone has chips for twelve hours
         (await view()).slices.map(({ ref }) => ref.zone),
         [C],
       );
-      assert.ok(mostChipsAtOnce((await admin.journal()).slice(length)) <= 2 * GANG);
+      assert.ok(mostChipsAtOnce((await admin.journal()).slice(length)) <= 2 * CHIPS);
     });
 });
 

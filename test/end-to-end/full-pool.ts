@@ -12,9 +12,9 @@ import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
 import { TestStack } from './test-stack.js';
 
-/** Room for one v5litepod-16, so that a second job waits. */
-const CHIPS = 16;
-const QUOTA = everybodysQuota({ v5litepod: CHIPS });
+/** What the pool has room for once, so that a second job waits; by how many hosts it has. A host costs a second of a processor a job. */
+const SLICES = { 1: { accelerator: 'v5litepod-8', chips: 8 }, 4: { accelerator: 'v5litepod-16', chips: 16 } } as const;
+export type Hosts = keyof typeof SLICES;
 /** Jobs and pools continue as new within seconds. */
 const SHORT_RUNS: Partial<Timings> = { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 };
 const STUBBORN = "trap '' TERM; echo started; while :; do sleep 1; done";
@@ -24,19 +24,22 @@ export class FullPool {
   readonly stack: TestStack;
   readonly admin: RehearsalAdmin;
   readonly pool: string;
+  readonly hosts: Hosts;
   readonly #cli: string;
 
-  private constructor(stack: TestStack, pool: string, cli: string) {
+  private constructor(stack: TestStack, pool: string, hosts: Hosts, cli: string) {
     this.stack = stack;
+    this.hosts = hosts;
     this.admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
     this.pool = pool;
     this.#cli = cli;
   }
 
   /** @param timings without any, runs are as long as with a worker's default limits */
-  static async start(pool: string, timings: Partial<Timings> = SHORT_RUNS): Promise<FullPool> {
+  static async start(pool: string, timings: Partial<Timings> = SHORT_RUNS, hosts: Hosts = 4): Promise<FullPool> {
     const { path } = await resolveTemporalCli({ onProgress: () => undefined });
-    return new FullPool(await TestStack.start({ quota: QUOTA, pool, timings }), pool, path);
+    const quota = everybodysQuota({ v5litepod: SLICES[hosts].chips });
+    return new FullPool(await TestStack.start({ quota, pool, timings }), pool, hosts, path);
   }
 
   /** What a test has told the rehearsal to hold or to refuse ends with it. */
@@ -55,8 +58,12 @@ export class FullPool {
   }
 
   /** Takes the whole pool. Without a command: one that prints a line and ignores SIGTERM. */
-  async submit(command = STUBBORN, more = {}): Promise<string> {
-    const job = jobFile(command, { pool: this.pool, grace: 1, ...more });
+  async submit(
+    command = STUBBORN,
+    more: { readonly tpu?: object; readonly [key: string]: unknown } = {},
+  ): Promise<string> {
+    const tpu = { accelerator: SLICES[this.hosts].accelerator, ...more.tpu };
+    const job = jobFile(command, { pool: this.pool, grace: 1, ...more, tpu });
     return (await this.stack.jobs.submit({ job, user: 'alice' })).id;
   }
 
@@ -66,7 +73,7 @@ export class FullPool {
 
   hasPrinted(id: string): Promise<unknown> {
     const { store } = this.stack;
-    return until('it has printed', async () => (await store.list(`jobs/${id}/logs/a1/command/`)).length === 4);
+    return until('it has printed', async () => (await store.list(`jobs/${id}/logs/a1/command/`)).length === this.hosts);
   }
 
   async isWaiting(id: string): Promise<boolean> {
@@ -81,7 +88,7 @@ export class FullPool {
   }
 
   async stoppedWithGrace(id: string): Promise<void> {
-    for (const host of [0, 1, 2, 3]) {
+    for (let host = 0; host < this.hosts; host++) {
       const text = await storedLog(this.stack.store, { id, stream: 'command', host });
       assert.match(text, /^started\n(.*\n)*got TERM\n/);
     }
@@ -94,6 +101,6 @@ export class FullPool {
   async nothingIsLeft(inits: readonly number[] = []): Promise<void> {
     await nothingIsLeft(this.stack, this.admin, inits, this.pool);
     const ofJobs = (await this.admin.journal()).filter(({ subject }) => !subject.includes('stranger'));
-    assert.ok(mostChipsAtOnce(ofJobs) <= CHIPS, 'more chips existed than the pool has');
+    assert.ok(mostChipsAtOnce(ofJobs) <= SLICES[this.hosts].chips, 'more chips existed than the pool has');
   }
 }

@@ -10,9 +10,9 @@ import { TestStack } from './test-stack.js';
 const A = 'us-central1-a';
 const B = 'us-west4-a';
 const C = 'us-south1-a';
-/** Room for one gang of v5litepod-16 and, in `roomy`, for two. */
-const POOLS = { tight: 16, roomy: 32 };
-const GANG = 16;
+/** Room for one v5litepod-8 and, in `roomy`, for two. */
+const POOLS = { tight: 8, roomy: 16 };
+const SLICE = 8;
 
 describe('a job whose zones have no chips', function () {
   this.timeout(120_000);
@@ -46,7 +46,11 @@ describe('a job whose zones have no chips', function () {
     tpu: object = {},
   ): Promise<string> {
     const retries = { preemption: 1, infrastructure: 0 };
-    const job = jobFile(command, { tpu: { zone: undefined, zones, ...tpu }, retries, ...more });
+    const job = jobFile(command, {
+      tpu: { accelerator: 'v5litepod-8', zone: undefined, zones, ...tpu },
+      retries,
+      ...more,
+    });
     return (await stack.jobs.submit({ job, user: 'alice' })).id;
   }
 
@@ -127,7 +131,7 @@ describe('a job whose zones have no chips', function () {
     assert.equal((await stack.jobs.describe(id)).slices[0]?.ref.zone, B);
     assert.match(await told(id), new RegExp(`${B} is given up beside ${A}: its pool has no room for it`));
     const own = (await admin.journal()).slice(length);
-    assert.equal(mostChipsAtOnce(own), GANG);
+    assert.equal(mostChipsAtOnce(own), SLICE);
   });
 
   it('says what it waits for and what comes next, and ends when all its waiting is over (timeouts.queue)', async () => {

@@ -11,6 +11,8 @@ import { storedLog } from './stored-log.js';
 import { type TestStack, writeKeyPair } from './test-stack.js';
 import { withStack } from './with-stack.js';
 
+const ONE_HOST = { accelerator: 'v5litepod-8' };
+
 /** Other ways of a job than those of job-life.test.ts. */
 describe('a job, from submit to its outcome, by other ways', function () {
   this.timeout(90_000);
@@ -58,7 +60,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
     const job = jobFile('python -c "import sys; print(sys.prefix != sys.base_prefix)"', {
       setup: { modules: ['venv', 'command'] },
       venv: { name: 'work', python: 'python3' },
-      tpu: { accelerator: 'v5litepod-8' },
+      tpu: ONE_HOST,
     });
     const { id } = await stack.jobs.submit({ job });
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
@@ -90,7 +92,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
 
   it('takes a command that a shutdown of its VM ended for what it was, though the API says so later', async () => {
     const script = '[ "$JOBCTL_ATTEMPT" = 2 ] && exit 0; echo runs; sleep 600';
-    const { id } = await stack.jobs.submit({ job: jobFile(script, { retries: { task: 0 } }) });
+    const { id } = await stack.jobs.submit({ job: jobFile(script, { retries: { task: 0 }, tpu: ONE_HOST }) });
     await until('the command runs', async () => (await log(id, 1, 0)).includes('runs'));
     const [slice] = (await stack.jobs.describe(id)).slices;
     await admin.post('configure', { preemptedLagMs: 3_000 });
@@ -106,7 +108,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
       times: 1,
       afterEffect: true,
     });
-    const { id } = await stack.jobs.submit({ job: jobFile('true') });
+    const { id } = await stack.jobs.submit({ job: jobFile('true', { tpu: ONE_HOST }) });
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
     const creates = (await admin.journal()).filter(
       ({ kind, details, subject }) =>
@@ -119,7 +121,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
   it('goes to the next zone when the first has no capacity', async () => {
     await admin.post('configure', { capacity: { 'us-central1-a/v5litepod': 0 } });
     const { id } = await stack.jobs.submit({
-      job: jobFile('true', { tpu: { zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
+      job: jobFile('true', { tpu: { ...ONE_HOST, zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
     });
     await admin.post('refuse', {
       method: 'CreateQueuedResource',
@@ -142,7 +144,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
   it('goes to the next zone where a right is missing in the first, and says what Google says while it is queued there', async () => {
     await admin.post('configure', { capacity: { 'us-west4-a/v5litepod': 0 } });
     const { id } = await stack.jobs.submit({
-      job: jobFile('true', { tpu: { zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
+      job: jobFile('true', { tpu: { ...ONE_HOST, zone: undefined, zones: ['us-central1-a', 'us-west4-a'] } }),
       name: 'queued-by-google',
     });
     await admin.post('refuse', {
@@ -151,7 +153,7 @@ describe('a job, from submit to its outcome, by other ways', function () {
       nameMatches: id,
       zone: 'us-central1-a',
       message:
-        'User does not have permission to submit requests for accelerator type "v5litepod-16" in location "us-central1-a" (or it may not exist).',
+        'User does not have permission to submit requests for accelerator type "v5litepod-8" in location "us-central1-a" (or it may not exist).',
     });
     const slices = (): Promise<string> => stack.jobs.describe(id).then((view) => JSON.stringify(view.slices));
     await until('it says that it is queued', async () =>
@@ -185,7 +187,9 @@ describe('a job, from submit to its outcome, by other ways', function () {
 
   it("connects with the submitter's own key where the job names one, and refuses one that cannot be read", async () => {
     const { privateKeyFile } = writeKeyPair(mkdtempSync(join(tmpdir(), 'jobctl-own-key-')));
-    const { id } = await stack.jobs.submit({ job: jobFile('echo in', { ssh: { private_key: privateKeyFile } }) });
+    const { id } = await stack.jobs.submit({
+      job: jobFile('echo in', { ssh: { private_key: privateKeyFile }, tpu: ONE_HOST }),
+    });
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
     const missing = await stack.jobs.submit({ job: jobFile('true', { ssh: { private_key: '/nowhere/id_rsa' } }) });
     await assert.rejects(

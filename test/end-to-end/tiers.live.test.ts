@@ -9,7 +9,7 @@ import { TestStack } from './test-stack.js';
 
 const A = 'us-central1-a';
 const B = 'us-west4-a';
-const CHIPS = 16;
+const CHIPS = 8;
 const TIER = `[[total_resources]]\nv5litepod = ${CHIPS}`;
 const QUOTA = everybodysQuota({ v5litepod: CHIPS }).replace(
   `[total_resources]\nv5litepod = ${CHIPS}`,
@@ -42,7 +42,11 @@ describe('a job that may use two tiers of its pool', function () {
       poolFile: { name: 'pool.toml', text: POOL_FILE },
     };
     await stack.jobs.quota(pool).apply(files, 'ann');
-    const job = jobFile('true', { pool, tpu: { zone: undefined, pricing: 'any', ...tpu }, ...more });
+    const job = jobFile('true', {
+      pool,
+      tpu: { accelerator: 'v5litepod-8', zone: undefined, pricing: 'any', ...tpu },
+      ...more,
+    });
     return (await stack.jobs.submit({ job, user: 'alice' })).id;
   }
   async function ended(id: string) {
@@ -51,23 +55,27 @@ describe('a job that may use two tiers of its pool', function () {
     return { outcome, granted, told: events.map(({ text }) => text).join('\n') };
   }
 
-  for (const mode of ['tpu-vm', 'queued-resources'])
-    for (const zones of [[A], [A, B]])
-      for (const [first, second] of [['on-demand', 'spot'] as const, ['spot', 'on-demand'] as const])
-        it(`runs in the one that has chips, ${second}, in ${zones.length} zones by ${mode}, and spends no retry`, async () => {
-          const capacity: Record<string, number> = {};
-          for (const zone of zones) {
-            capacity[`${zone}/v5litepod/${first}`] = 0;
-            capacity[`${zone}/v5litepod/${second}`] = CHIPS;
-          }
-          await admin.post('configure', { capacity });
-          const retries = { preemption: 0, infrastructure: 0, task: 0 };
-          const { outcome, granted, told } = await ended(await submit({ zones, allocation_mode: mode }, { retries }));
-          assert.equal(outcome?.result, 'succeeded', told);
-          assert.equal(granted?.pricing, second === 'spot' ? 'spot' : 'ondemand');
-          const change = /goes back to the pool: it got no chips in tier 1, and there is room for it in another/;
-          assert.equal(change.test(told), second === 'spot', told);
-        });
+  // Each two of the three that matter meet: mode, number of zones, and the tier that has no chips.
+  for (const [mode, zones, first, second] of [
+    ['tpu-vm', [A], 'on-demand', 'spot'],
+    ['tpu-vm', [A, B], 'spot', 'on-demand'],
+    ['queued-resources', [A], 'spot', 'on-demand'],
+    ['queued-resources', [A, B], 'on-demand', 'spot'],
+  ] as const)
+    it(`runs in the one that has chips, ${second}, in ${zones.length} zones by ${mode}, and spends no retry`, async () => {
+      const capacity: Record<string, number> = {};
+      for (const zone of zones) {
+        capacity[`${zone}/v5litepod/${first}`] = 0;
+        capacity[`${zone}/v5litepod/${second}`] = CHIPS;
+      }
+      await admin.post('configure', { capacity });
+      const retries = { preemption: 0, infrastructure: 0, task: 0 };
+      const { outcome, granted, told } = await ended(await submit({ zones, allocation_mode: mode }, { retries }));
+      assert.equal(outcome?.result, 'succeeded', told);
+      assert.equal(granted?.pricing, second === 'spot' ? 'spot' : 'ondemand');
+      const change = /goes back to the pool: it got no chips in tier 1, and there is room for it in another/;
+      assert.equal(change.test(told), second === 'spot', told);
+    });
 
   it('runs in the other where every zone calls its request wrong in itself, as it was bought in the first', async () => {
     const wrong = { code: 3, message: 'Invalid value for a field: on-demand is not offered' };

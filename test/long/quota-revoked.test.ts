@@ -10,8 +10,10 @@ import { storedLog } from '../end-to-end/stored-log.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 
 const POOL = 'revoked';
-/** Room for two v5litepod-16. */
-const QUOTA = everybodysQuota({ v5litepod: 32 });
+/** Room for two v5litepod-8. */
+const CHIPS = 16;
+const QUOTA = everybodysQuota({ v5litepod: CHIPS });
+const tpu = { accelerator: 'v5litepod-8' };
 const FOR_B = "its chips are for job train-b (project 'b')";
 /** The second time it is let run to its end. A shell ends only after the foreground command, so it waits for a background one. */
 const SAVES = `
@@ -38,7 +40,7 @@ describe('a job whose lease is revoked', function () {
   after(() => stack.stop());
 
   const submit = async (command: string, more = {}): Promise<string> =>
-    (await stack.jobs.submit({ job: jobFile(command, { pool: POOL, ...more }), user: 'alice' })).id;
+    (await stack.jobs.submit({ job: jobFile(command, { pool: POOL, tpu, ...more }), user: 'alice' })).id;
   const view = (id: string): Promise<JobView> => stack.client.workflow.getHandle(id).query(describeQuery);
 
   /** As the quota workflow says it, and as nobody may: twice, of another job of that id, of an old epoch. */
@@ -111,6 +113,6 @@ describe('a job whose lease is revoked', function () {
       const pool = await poolState(stack.client, POOL);
       return pool?.leases.length === 0 && pool.waiting.length === 0;
     });
-    assert.ok(mostChipsAtOnce(await admin.journal()) <= 32);
+    assert.ok(mostChipsAtOnce(await admin.journal()) <= CHIPS);
   });
 });

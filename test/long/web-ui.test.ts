@@ -10,6 +10,7 @@ import { until } from '../until.js';
 import { externalIpOf } from '../../domain/slice.js';
 import { startBrowser, WebUi } from './web-ui-page.js';
 
+const ONE_HOST = { tpu: { accelerator: 'v5litepod-8' } };
 const QUOTA = `
 [toml-schema]
 version = "1"
@@ -141,7 +142,7 @@ describe('the Temporal Web UI', function () {
   });
 
   it('cancels as `jobctl cancel` does: stopped, stored, its slices gone', async () => {
-    const id = await submit('click');
+    const id = await submit('click', ONE_HOST);
     await isIn(id, 'running');
     await ui.open(id);
     await ui.cancel();
@@ -154,7 +155,7 @@ describe('the Temporal Web UI', function () {
   });
 
   it('leaves no slice behind a terminated job, and its page says so', async () => {
-    const id = await submit('killed');
+    const id = await submit('killed', ONE_HOST);
     await isIn(id, 'running');
     await ui.open(id);
     await ui.terminate();
@@ -162,7 +163,7 @@ describe('the Temporal Web UI', function () {
     await nothingLeft();
     const slice = await ui.details(`slice/jc-${id}-g1`, (text) => text.includes('gone since'));
     assert.match(slice, /nothing of it is left in the cloud/);
-    const next = await submit('next');
+    const next = await submit('next', ONE_HOST);
     await isIn(next, 'running');
   });
 });

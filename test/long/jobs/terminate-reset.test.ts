@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JanitorReport } from '../../../contract/janitor.js';
 import type { FullPool } from '../../end-to-end/full-pool.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { plant } from '../../end-to-end/planted.js';
 import { leasedUnits, poolState } from '../../end-to-end/pool-watch.js';
+import { homesWith } from '../../end-to-end/vm-homes.js';
 import { withFullPool } from '../../end-to-end/with-full-pool.js';
 import { until } from '../../until.js';
 
@@ -12,7 +15,7 @@ const POOL = 'terminated';
 describe('workflows that are terminated, reset or continued as new', function () {
   this.timeout(90_000);
   let full: FullPool;
-  withFullPool(POOL, (own) => void (full = own));
+  withFullPool(POOL, (own) => void (full = own), undefined, 1);
 
   const runIdOf = async (id: string): Promise<string> =>
     (await full.stack.client.workflow.getHandle(id).describe()).runId;
@@ -63,14 +66,21 @@ describe('workflows that are terminated, reset or continued as new', function ()
 
   it('a set-up that somebody asked for is done before the job continues as new, and its end is told', async () => {
     const step = '[ ! -e ~/was ] || until [ -e ~/go ]; do sleep 0.2; done; touch ~/was';
-    const id = await full.submit('echo started; sleep 15; touch ~/go; sleep 600', {
+    const id = await full.submit('echo started; sleep 600', {
       setup: { modules: ['slow', 'command'] },
       modules: { slow: { setup: [{ name: 'wait', run: step }] } },
     });
     await full.hasPrinted(id);
     await full.stack.jobs.setUp(id, 'alice', { modules: ['slow'], force: true });
+    const handle = full.stack.client.workflow.getHandle(id);
     const asked = await runIdOf(id);
-    const { workflow } = full.stack.client;
+    await until(
+      'the job is long due to continue as new',
+      async () => (await handle.describe()).historyLength > 60,
+      60_000,
+    );
+    assert.equal(await runIdOf(id), asked, 'and has waited for its set-up');
+    for (const home of homesWith('was', full.stack.rehearsalDirectory)) writeFileSync(join(home, 'go'), '');
     await until(
       'its end is told',
       async () => {
@@ -79,8 +89,6 @@ describe('workflows that are terminated, reset or continued as new', function ()
       },
       60_000,
     );
-    const { events } = await workflow.getHandle(id, asked).fetchHistory();
-    assert.ok((events?.length ?? 0) > 40, 'the job was due to continue as new long before');
     await until('it continued as new then', async () => (await runIdOf(id)) !== asked, 60_000);
     await full.stack.jobs.cancel(id);
     assert.equal((await full.stack.jobs.wait(id)).result, 'cancelled');
@@ -167,7 +175,9 @@ describe('workflows that are terminated, reset or continued as new', function ()
       signal: 'wake',
       signalArgs: [],
     });
-    const { id } = await full.stack.jobs.submit({ job: jobFile('true', { pool }) });
+    const { id } = await full.stack.jobs.submit({
+      job: jobFile('true', { pool, tpu: { accelerator: 'v5litepod-8' } }),
+    });
     assert.equal((await full.stack.jobs.wait(id)).result, 'succeeded', full.stack.tail());
   });
 
@@ -222,7 +232,7 @@ describe('workflows that are terminated, reset or continued as new', function ()
         ? state
         : undefined;
     });
-    assert.equal(leasedUnits(rebuilt), 16);
+    assert.equal(leasedUnits(rebuilt), 8);
     assert.equal(rebuilt.leases[0]?.lease.job, holder);
     await full.stack.jobs.cancel(holder);
     for (const id of [waiter, third])
