@@ -74,11 +74,11 @@ describe('workflows that are terminated, reset or continued as new', function ()
     await full.stack.jobs.setUp(id, 'alice', { modules: ['slow'], force: true });
     const handle = full.stack.client.workflow.getHandle(id);
     const asked = await runIdOf(id);
-    await until(
-      'the job is long due to continue as new',
-      async () => (await handle.describe()).historyLength > 60,
-      60_000,
-    );
+    const isLongDue = async (): Promise<boolean> => {
+      const { historyLength, runId } = await handle.describe();
+      return historyLength > 60 || runId !== asked;
+    };
+    await until('the job is long due to continue as new', isLongDue, 60_000);
     assert.equal(await runIdOf(id), asked, 'and has waited for its set-up');
     for (const home of homesWith('was', full.stack.rehearsalDirectory)) writeFileSync(join(home, 'go'), '');
     await until(
