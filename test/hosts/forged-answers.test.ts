@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { ModuleFrames } from '../../cloud/hosts/module-frames.js';
 import { applyModules, type ModulesCallContext } from '../../cloud/hosts/modules-call.js';
 import { exitCodeOf } from '../../cloud/hosts/pod-exec.js';
-import type { ExecResult } from '../../cloud/hosts/remote-exec.js';
 import type { RunnerClient } from '../../cloud/hosts/runner-client.js';
 import { parseExitRecord, parseOutputs, parseState } from '../../cloud/hosts/run-status.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
@@ -91,7 +90,7 @@ describe('an answer of the on-host runner that is forged', () => {
   it('silence about a module is no readiness', async () => {
     const program: RunnerClient['program'] = async (_verb, text, { onStdout }) => {
       await onStdout?.(Buffer.from(`\u0001jobctl ${/[0-9a-f]{32}/.exec(text)?.[0]} end\n`));
-      return { code: 0, stdout: Buffer.alloc(0), stderr: '' } as ExecResult;
+      return { code: 0, stdout: Buffer.alloc(0), stderr: '' };
     };
     const context = { runner: { program }, where: 'host 0' } as unknown as ModulesCallContext;
     const plan = { name: 'mine', fingerprint: 'f', check: 'true', steps: [] } as unknown as ModulePlan;
