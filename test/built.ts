@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isBuildCurrent } from '../scripts/build-inputs.js';
+import { TSX } from './own-program.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Whole, so that a process finds it from any folder. */
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 /**
  * Whether tests start jobctl's processes from dist/, as users do: in a fraction of the time, since nothing is compiled and no

@@ -25,6 +25,8 @@ describe('completion in a real bash', function () {
     const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
     writeFileSync(join(folder, 'jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`);
     chmodSync(join(folder, 'jobctl'), 0o755);
+    const script = await promisify(execFile)(join(folder, 'jobctl'), ['completion', 'bash']);
+    writeFileSync(join(folder, 'script'), script.stdout);
     const { address, namespace } = await testServer();
     temporal = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, JOBCTL_TASK_QUEUE: name };
     const job = ['submit', '--tpu', 'v5litepod-8', '--zone', 'us-central1-a', '--name', name, '--no-verdict'];
@@ -39,7 +41,7 @@ describe('completion in a real bash', function () {
   /** What bash offers when Tab is pressed behind the last of these words. */
   async function offered(words: readonly string[], env: Record<string, string> = {}): Promise<readonly string[]> {
     const script = [
-      'source <(jobctl completion bash)',
+      `source ${join(folder, 'script')}`,
       `COMP_WORDS=(${shellWords(['jobctl', ...words])})`,
       `COMP_CWORD=${words.length}`,
       '_jobctl',

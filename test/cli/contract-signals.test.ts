@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Signals } from '../../client/cli/contract/signals.js';
 import { until } from '../until.js';
 
 describe('what ends the wait of jobctl contract for its slice', () => {
+  /** Not the process: Temporal's runtime ends it at a signal. */
+  const source = new EventEmitter();
   let signals: Signals;
-  beforeEach(() => (signals = new Signals(() => undefined)));
+  beforeEach(() => (signals = new Signals(() => undefined, source)));
   afterEach(() => signals.close());
 
   it('its time is one cause, however often garbage is collected meanwhile; a signal behind it is the first', async () => {
@@ -17,15 +20,15 @@ describe('what ends the wait of jobctl contract for its slice', () => {
       collect();
       return time.aborted;
     });
-    process.emit('SIGTERM');
+    source.emit('SIGTERM');
     assert.equal(signals.second.aborted, false);
   });
 
   it('a signal is the other, and the second one ends the deletion too', () => {
     const time = signals.firstWithin(1e9);
-    process.emit('SIGHUP');
+    source.emit('SIGHUP');
     assert.deepEqual([time.aborted, signals.second.aborted], [true, false]);
-    process.emit('SIGHUP');
+    source.emit('SIGHUP');
     assert.equal(signals.second.aborted, true);
   });
 });

@@ -1,12 +1,17 @@
+import type { EventEmitter } from 'node:events';
+
 /** The first signal ends the wait, the second one the deletion too. */
 export class Signals {
   readonly #wait = new AbortController();
   readonly #second = new AbortController();
   readonly #onSignal: () => void;
+  readonly #source: EventEmitter;
   #isFirst = true;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (line: string) => void) {
+  /** @param source what signals come from */
+  constructor(tell: (line: string) => void, source: EventEmitter = process) {
+    this.#source = source;
     this.#onSignal = () => {
       if (!this.#isFirst) return this.#second.abort();
       this.#isFirst = false;
@@ -15,7 +20,7 @@ export class Signals {
       );
       this.#wait.abort();
     };
-    for (const name of SIGNALS) process.on(name, this.#onSignal);
+    for (const name of SIGNALS) source.on(name, this.#onSignal);
   }
 
   /**
@@ -33,7 +38,7 @@ export class Signals {
 
   close(): void {
     clearTimeout(this.#timer);
-    for (const name of SIGNALS) process.off(name, this.#onSignal);
+    for (const name of SIGNALS) this.#source.off(name, this.#onSignal);
   }
 }
 
