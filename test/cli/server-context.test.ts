@@ -145,7 +145,7 @@ describe('a context of jobctl serve', function () {
       delete: ['j', '--yes'],
       exec: ['j', '--', 'true'],
       launch: ['--instance-type', 'v5litepod-1', '--zone', 'us-central1-a', '--image', 'r/i:1', '--', 'true'],
-      'port-forward': ['j', '39321:80'],
+      'port-forward': ['j', '20321:80'],
       'quota apply': ['--yes', 'QUOTA'],
       'quota drain': ['--yes'],
       'quota release': ['j', '--because', 'x', '--pool', 'p'],
