@@ -123,7 +123,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   ),
   'a command whose text counts twice, as submit counts': wrong(
     `name: t\ntpu: {accelerator: v5litepod-16, zone: us-central1-a}\ncommand:\n  run: ${'x'.repeat(200_000)}\n`,
-    'FILE: input: the job is 400202 bytes of JSON, and 203216 are the most',
+    'FILE: input: the job is 400202 bytes of JSON, and 393216 are the most',
     '  put long values into a file of the job (files:, bundle:), which goes through the bucket; `env` is for short ones',
   ),
   'a command that is empty': wrong(

@@ -90,7 +90,7 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
     );
     const big = { job: job({ env: { X: 'x'.repeat(400_000) } }) };
     await assert.rejects(edit(big), (error: Error) =>
-      why(error, /its texts and keys have more than 203216 characters/),
+      why(error, /its texts and keys have more than 393216 characters/),
     );
     await edit(target('sweep-2'));
     await handle.terminate('test');
@@ -140,7 +140,7 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
     const big = (bytes: number): object => job({ env: { BIG: 'x'.repeat(bytes) } });
     await refused(
       await start(big(1_900_000)),
-      /^input: the job is 1900\d+ bytes of JSON, and 203216 are the most\n {2}put long values into a file/,
+      /^input: the job is 1900\d+ bytes of JSON, and 393216 are the most\n {2}put long values into a file/,
     );
     await refused(await start(big(600_000)), /^input: the job is 600\d+ bytes of JSON/);
     const wrong = Object.fromEntries(Array.from({ length: 4_900 }, (_, index) => [`key ${index}`, '']));
@@ -170,7 +170,7 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
     it('eleven starts with a key of 1.9 MB, and the next job is taken', async () => {
       const wrong = await Promise.all(Array.from({ length: 11 }, () => start({ ...job(), ...KEY })));
       const next = await isTakenAsEver();
-      for (const id of wrong) await refused(id, /^input: the job is 1900\d+ bytes of JSON, and 203216 are the most/);
+      for (const id of wrong) await refused(id, /^input: the job is 1900\d+ bytes of JSON, and 393216 are the most/);
       for (const id of [...wrong, next]) await hasNotFailed(id);
       await worker.client.workflow.getHandle(next).terminate('test');
     });

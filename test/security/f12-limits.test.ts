@@ -269,7 +269,7 @@ describe('F12: what one user, one job and one log may take', function () {
       assert.equal(inputSizeProblem(of(MOST_INPUT_BYTES)), undefined);
       assert.match(
         inputSizeProblem(of(MOST_INPUT_BYTES + 1)) ?? '',
-        /^input: the job is 203217 bytes of JSON, and 203216 are the most\n {2}put long values into a file of the job/,
+        /^input: the job is 393217 bytes of JSON, and 393216 are the most\n {2}put long values into a file of the job/,
       );
       assert.match(inputSizeProblem(of(5_000), 4_999) ?? '', /5000 bytes of JSON, and 4999 are the most/);
     });
@@ -308,7 +308,7 @@ describe('F12: what one user, one job and one log may take', function () {
       for (const want of [
         /pool\.toml:2:22: open_jobs_per_user: 0 is not a whole number from 1 to 1000000/,
         /pool\.toml:3:25: log_bytes_per_attempt: '10MB' is not a number of bytes, or a size such as 64KiB/,
-        /pool\.toml:4:15: input_bytes: '1MiB' is too large\n {2}203216 bytes at most/,
+        /pool\.toml:4:15: input_bytes: '1MiB' is too large\n {2}393216 bytes at most/,
         /pool\.toml:6:10: vision: 6 is not a whole number from 1 to 5/,
       ])
         assert.match(shown, want);

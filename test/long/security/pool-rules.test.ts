@@ -140,7 +140,7 @@ describe('a pool with rules', function () {
     const big = (bytes: number): object => job('true', { env: { BIG: 'x'.repeat(bytes) } });
     await refused(
       await start(big(1_900_000)),
-      /^input: the job is 1900\d+ bytes of JSON, and 203216 are the most\n {2}put long values into a file/,
+      /^input: the job is 1900\d+ bytes of JSON, and 393216 are the most\n {2}put long values into a file/,
     );
     await refused(await start(big(600_000)), /^input: the job is 600\d+ bytes of JSON/);
     const wrong = Object.fromEntries(Array.from({ length: 4_900 }, (_, index) => [`key ${index}`, '']));
