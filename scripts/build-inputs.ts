@@ -31,7 +31,7 @@ function fingerprintOf(root: string, files: readonly string[]): string {
   return hash.digest('hex');
 }
 
-const FOLDERS_OF_SOURCES = [
+export const FOLDERS_OF_SOURCES = [
   'domain',
   'quota',
   'contract',

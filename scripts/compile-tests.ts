@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transformSync } from 'amaro';
 import { init, parse } from 'es-module-lexer';
-import { filesUnder } from './build-inputs.js';
+import { filesUnder, FOLDERS_OF_SOURCES } from './build-inputs.js';
 
 /**
  * Copies every source into COMPILED without its types, for `npm test`: four processes that load some 2,000 files each by tsx spend
@@ -12,10 +12,7 @@ import { filesUnder } from './build-inputs.js';
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMPILED = join(ROOT, 'node_modules/.cache/jobctl-tests');
-const FOLDERS = [
-  ...['domain', 'quota', 'contract', 'workflows', 'activities', 'cloud', 'worker', 'server', 'client', 'rehearsal'],
-  ...['test', 'bench', 'chaos', 'scripts'],
-];
+const FOLDERS = [...FOLDERS_OF_SOURCES, 'test', 'bench', 'chaos', 'scripts'];
 const IS_SOURCE = /^(?!.*(?:^|\/)(?:dist|node_modules)\/).*(?<!\.d)\.ts$/;
 
 /** How es-module-lexer names it among imports. */
@@ -23,33 +20,47 @@ const IMPORT_META = -2;
 
 const compiledOf = (source: string): string => join(COMPILED, source.replace(/\.ts$/, '.js'));
 
+/** Written only where it differs, so that tests that run meanwhile find whole files. */
 function compile(source: string): void {
   const path = join(ROOT, source);
-  const { mtime } = statSync(path);
   const compiled = compiledOf(source);
-  if (existsSync(compiled) && statSync(compiled).mtimeMs === mtime.getTime()) return;
   const { code } = transformSync(readFileSync(path, 'utf8'), { mode: 'strip-only', filename: path });
+  const text = inItsPlace(code, path);
+  if (existsSync(compiled) && readFileSync(compiled, 'utf8') === text) return;
   mkdirSync(dirname(compiled), { recursive: true });
-  writeFileSync(compiled, inItsPlace(code, path));
-  utimesSync(compiled, mtime, mtime);
+  writeFileSync(compiled, text);
+}
+
+/** In place of the text between two places. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
 }
 
 /**
  * Replaces what `import.meta` says of the file, and has an import of a module that is only known as it runs go to that one's copy
- * (test/compiled-sources.cjs); from behind, so that the places in front stay right.
+ * (test/compiled-sources.cjs).
  */
 function inItsPlace(code: string, path: string): string {
   if (!/import\.meta|import\(/.test(code)) return code;
   const said = { url: pathToFileURL(path).href, filename: path, dirname: dirname(path) };
-  return parse(code)[0].reduceRight((text, { d, n, s, e }) => {
+  const edits = parse(code)[0].flatMap(({ d, n, s: start, e: end }): readonly Edit[] => {
     if (d >= 0 && n === undefined)
-      return `${text.slice(0, s)}jobctlCompiledSources.moduleOf(${text.slice(s, e)})${text.slice(e)}`;
-    if (d !== IMPORT_META) return text;
-    const [property = '', name = ''] = /^\.(\w+)/.exec(text.slice(e)) ?? [];
+      return [
+        { start, end: start, text: 'jobctlCompiledSources.moduleOf(' },
+        { start: end, end, text: ')' },
+      ];
+    if (d !== IMPORT_META) return [];
+    const [property = '', name = ''] = /^\.(\w+)/.exec(code.slice(end)) ?? [];
     if (!(name in said))
       throw new Error(`${path}: import.meta${property} has no counterpart in scripts/compile-tests.ts`);
-    return text.slice(0, s) + JSON.stringify(said[name as keyof typeof said]) + text.slice(e + property.length);
-  }, code);
+    return [{ start, end: end + property.length, text: JSON.stringify(said[name as keyof typeof said]) }];
+  });
+  // From behind: the places in front stay right.
+  return edits
+    .toSorted((a, b) => b.start - a.start)
+    .reduce((text, edit) => text.slice(0, edit.start) + edit.text + text.slice(edit.end), code);
 }
 
 await init;

@@ -7,5 +7,7 @@ const { pathToFileURL } = require('node:url');
 // (docs/adr/0110). Mocha has no option for it.
 const loading = require(join(require.resolve('mocha'), '../lib/nodejs/esm-utils.cjs'));
 const { requireOrImport } = loading;
+// Of compiled sources too mocha calls a test by the name of its source.
+const { fileOf = resolve } = globalThis.jobctlCompiledSources ?? {};
 loading.requireOrImport = (file, ...more) =>
-  file.endsWith('.ts') ? import(pathToFileURL(resolve(file)).href) : requireOrImport(file, ...more);
+  file.endsWith('.ts') ? import(pathToFileURL(fileOf(file)).href) : requireOrImport(file, ...more);

@@ -9,9 +9,15 @@ const { jobctlCompiledSources } = globalThis as {
 export const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const COMPILED_SOURCES = fileURLToPath(new URL('compiled-sources.cjs', import.meta.url));
 
-/** What Node is given to run a program of the tests, as they are run themselves: its source by tsx, or what was compiled of it. */
+/** A source as the tests themselves are loaded, by tsx or compiled: what Node is given for that, and the file. */
+export function loaded(source: URL): { readonly by: readonly string[]; readonly file: string } {
+  const path = fileURLToPath(source);
+  if (jobctlCompiledSources === undefined) return { by: ['--import', TSX], file: path };
+  return { by: ['--require', COMPILED_SOURCES], file: jobctlCompiledSources.fileOf(path) };
+}
+
+/** What Node is given to run a program of the tests. */
 export function wordsOf(program: URL): readonly string[] {
-  const path = fileURLToPath(program);
-  if (jobctlCompiledSources === undefined) return ['--import', TSX, path];
-  return ['--require', COMPILED_SOURCES, jobctlCompiledSources.fileOf(path)];
+  const { by, file } = loaded(program);
+  return [...by, file];
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { committedSources } from './committed-sources.js';
 
 const FOLDERS = ['domain', 'contract', 'activities', 'cloud', 'server', 'client', 'worker', 'rehearsal'];
 const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
@@ -8,12 +8,7 @@ const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
 describe('a time limit', () => {
   /** Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds: one AbortController with a timer does not. */
   it('is none of the signals that AbortSignal.any joins', () => {
-    const files = execFileSync('git', ['ls-files', ...FOLDERS.map((folder) => `${folder}/*.ts`)], {
-      encoding: 'utf8',
-    });
-    const both = files
-      .trim()
-      .split('\n')
+    const both = committedSources(FOLDERS)
       .filter((file) => !file.includes('/test/'))
       .filter((file) => {
         const code = readFileSync(file, 'utf8').replaceAll(COMMENT, '');

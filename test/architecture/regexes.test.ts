@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { analyse } from 'scslre';
 import ts from 'typescript';
+import { committedSources } from './committed-sources.js';
 
 const FOLDERS = ['domain', 'quota', 'contract', 'workflows', 'activities', 'cloud', 'server', 'client', 'worker'];
 
@@ -56,13 +56,7 @@ function isSlow(text: string): boolean {
 /** docs/adr/0095: text from outside meets no expression that backtracks. */
 describe('regular expressions', function () {
   this.timeout(60_000);
-  const files = execFileSync('git', ['ls-files', ...FOLDERS.map((folder) => `${folder}/*.ts`)], {
-    encoding: 'utf8',
-  });
-  const found = files
-    .split('\n')
-    .filter((file) => file !== '' && !file.includes('/dist/'))
-    .map((file) => walk(file, readFileSync(file, 'utf8')));
+  const found = committedSources(FOLDERS).map((file) => walk(file, readFileSync(file, 'utf8')));
 
   it('of the sources take linear time', () => {
     const literals = found.flatMap((each) => each.literals);

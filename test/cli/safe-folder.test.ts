@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { downloadFile } from '../../client/cli/outputs/download-file.js';
 import { SafeFolder, UnsafePath } from '../../client/cli/safe-folder.js';
 import type { StoreReader } from '../../cloud/store/port.js';
-import { wordsOf } from '../own-program.js';
+import { loaded } from '../own-program.js';
 
 const NOBODY = 65_534;
 
@@ -60,14 +60,13 @@ describe('a folder that files from elsewhere are laid down in', () => {
     // Root may read all files; who is not root may perhaps not pass the folders above.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) for (const each of ['', 'safe', 'safe/x']) chownSync(join(base, each), NOBODY, NOBODY);
-    const words = wordsOf(new URL('../../client/cli/safe-folder.ts', import.meta.url));
-    const [loading, module = ''] = [words.slice(0, -1), words.at(-1)];
-    const code = `const { SafeFolder } = await import('${module}');
+    const { by, file } = loaded(new URL('../../client/cli/safe-folder.ts', import.meta.url));
+    const code = `const { SafeFolder } = await import('${file}');
       if (${isRoot}) process.setgid(${NOBODY}), process.setuid(${NOBODY});
       const folder = new SafeFolder('safe');
       console.log(await folder.holds('x', 3, async () => ''));
       await folder.lay({ name: 'x', mode: 0o644 }, (writing) => writing.writeFile('new'));`;
-    const ran = [...loading, '--input-type=module', '--eval', code];
+    const ran = [...by, '--input-type=module', '--eval', code];
     assert.equal(execFileSync(process.execPath, ran, { cwd: base, encoding: 'utf8' }), 'false\n');
     assert.equal(readFileSync(join(base, 'safe/x'), 'utf8'), 'new');
   });

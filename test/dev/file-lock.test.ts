@@ -6,10 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { acquireLock, holderOf, tryLock } from '../../client/cli/dev/file-lock.js';
 import { identify, ownIdentity } from '../../client/cli/dev/process-identity.js';
-import { wordsOf } from '../own-program.js';
+import { loaded } from '../own-program.js';
 
-const WORDS = wordsOf(new URL('../../client/cli/dev/file-lock.ts', import.meta.url));
-const [LOADING, LOCK_MODULE] = [WORDS.slice(0, -1), WORDS.at(-1) ?? ''];
+const LOCK_MODULE = loaded(new URL('../../client/cli/dev/file-lock.ts', import.meta.url));
 
 describe('a file lock', () => {
   let folder: string;
@@ -51,7 +50,7 @@ describe('a file lock', () => {
   });
 
   it('of a process that was killed is taken over', async () => {
-    const holder = spawn(process.execPath, [...LOADING, '-e', HOLDER, LOCK_MODULE, path], {
+    const holder = spawn(process.execPath, [...LOCK_MODULE.by, '-e', HOLDER, LOCK_MODULE.file, path], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(holder.stdout, 'data');
@@ -72,7 +71,7 @@ describe('a file lock', () => {
     const log = join(folder, 'log');
     writeFileSync(log, '');
     const racers = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, [...LOADING, '-e', RACER, LOCK_MODULE, path, log], { stdio: 'inherit' }),
+      spawn(process.execPath, [...LOCK_MODULE.by, '-e', RACER, LOCK_MODULE.file, path, log], { stdio: 'inherit' }),
     );
     const codes = await Promise.all(racers.map(async (racer) => ((await once(racer, 'exit')) as [number])[0]));
     assert.deepEqual(codes, [0, 0, 0, 0]);
