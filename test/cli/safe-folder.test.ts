@@ -57,7 +57,7 @@ describe('a folder that files from elsewhere are laid down in', () => {
   it('replaces a file that may not be read', async () => {
     await lay('x', 'old');
     chmodSync(join(base, 'safe/x'), 0);
-    // Root may read all files; who is not root may perhaps not pass the folders above.
+    // Root may read every file, so the program becomes nobody. A relative path needs no rights to the folders above.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) for (const each of ['', 'safe', 'safe/x']) chownSync(join(base, each), NOBODY, NOBODY);
     const { by, file } = loaded(new URL('../../client/cli/safe-folder.ts', import.meta.url));

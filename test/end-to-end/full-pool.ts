@@ -12,7 +12,7 @@ import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
 import { TestStack } from './test-stack.js';
 
-/** What the pool has room for once, so that a second job waits; by how many hosts it has. A host costs a second of a processor a job. */
+/** One slice of so many hosts fills the pool, and a second job waits. Each host costs a job about a second of CPU time. */
 const SLICES = { 1: { accelerator: 'v5litepod-8', chips: 8 }, 4: { accelerator: 'v5litepod-16', chips: 16 } } as const;
 export type Hosts = keyof typeof SLICES;
 /** Jobs and pools continue as new within seconds. */

@@ -88,7 +88,7 @@ describe('the stacks of real Python processes, by py-spy from PyPI', function ()
         const [python] = processes.filter(isPython);
         assert.equal(python?.problem, undefined);
         assert.notEqual(python?.state, 'T');
-        // What changes under a look that stops nobody may be read half.
+        // A stack that changes while it is read may come out torn.
         if (framesOf(python!).some((frame) => frame.function === 'busy')) seen++;
       }
       assert.ok(seen > 0, 'no look saw what it does');
