@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { transformSync } from 'amaro';
+import { transformSync } from '@swc/wasm-typescript';
 import { init, parse } from 'es-module-lexer';
 import { filesUnder, FOLDERS_OF_SOURCES } from './build-inputs.js';
 

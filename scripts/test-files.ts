@@ -6,7 +6,9 @@ import { join } from 'node:path';
  * first, so that none of them runs alone at the end. Next come those that start many processes, and those that fill the memory come
  * last: to start one, Node copies its own page tables, which takes 1 ms of a processor in a process of 50 MB and 36 ms in one of 1 GB.
  *   tsx scripts/test-files.ts short      every file that is neither under long/ nor named .live.test.ts: `npm test`
- *   tsx scripts/test-files.ts live       stacks that live through something, and all of .live.test.ts: a step of .ci/run
+ *   tsx scripts/test-files.ts live       a step of .ci/run: what it alone can judge, once for each road (docs/adr/0134)
+ *   tsx scripts/test-files.ts histories  those that record every kind of history: `npm run record:histories`
+ *   tsx scripts/test-files.ts live-more  a step of .ci/long: the other stacks that live through something, and .live.test.ts
  */
 interface Suite {
   readonly isMeant: (file: string) => boolean;
@@ -35,21 +37,49 @@ const SHORT: Suite = {
  */
 const NOT_LIVE =
   /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access|submit))\.test\.ts$/;
-const LIVE: Suite = {
-  isMeant: (file) =>
-    isLive(file) ||
-    (/^test\/long\/(jobs\/.+|server\/.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) &&
-      !NOT_LIVE.test(file)),
-  first: [
-    'test/long/web-ui.test.ts',
-    'test/long/jobs/crash.test.ts',
-    'test/long/jobs/terminate-reset.test.ts',
-    'test/end-to-end/job-life.live.test.ts',
-    'test/end-to-end/remote-build.live.test.ts',
+const livesThrough = (file: string): boolean =>
+  isLive(file) ||
+  (/^test\/long\/(jobs\/.+|server\/.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) && !NOT_LIVE.test(file));
+
+/** They show the replay gate every kind of history (test/replay/kinds.ts), together with job-life.test.ts. */
+const HISTORIES: readonly string[] = [
+  ...['test/end-to-end/job-life.live.test.ts', 'test/long/jobs/terminate-reset.test.ts'],
+  ...[
     'test/long/jobs/lost-worker.test.ts',
-    'test/conformance/machines.live.test.ts',
-    'test/end-to-end/tiers.live.test.ts',
+    'test/end-to-end/remote-build.live.test.ts',
+    'test/long/quota-verbs.test.ts',
   ],
+  ...['test/long/jobs/keep-loop.test.ts', 'test/long/quota-revoked.test.ts', 'test/long/jobs/timeouts.test.ts'],
+  'test/end-to-end/quota-borrow.live.test.ts',
+];
+/** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
+const ROADS: readonly string[] = [
+  'test/conformance/machines.live.test.ts',
+  ...HISTORIES,
+  // Before these, every kind of machines; then a drought; a pool's book under load; JobMan's files; a service of another team.
+  ...['test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
+  ...['test/long/jobs/jobman.test.ts', 'test/contract/services.live.test.ts'],
+  // Programs that nobody here wrote: gcloud, OpenSSH, servers of S3, shells, Ray, npm's advisories and its tarballs.
+  ...['rehearsal/test/gcloud-instances.live.test.ts', 'rehearsal/test/gcloud.live.test.ts'],
+  ...['rehearsal/test/store-gcloud.live.test.ts', 'rehearsal/test/gcloud-login.live.test.ts'],
+  ...['test/hosts/openssh.live.test.ts', 'test/hosts/job-key-login.live.test.ts', 'test/hosts/ray-run.live.test.ts'],
+  ...['test/hosts/stacks.live.test.ts', 'test/cloud/s3-store.live.test.ts', 'test/cloud/s3-faults.live.test.ts'],
+  ...['test/cli/completion-shells.live.test.ts', 'test/architecture/tarballs.live.test.ts'],
+  ...['test/architecture/audit.live.test.ts', 'test/architecture/sbom.live.test.ts'],
+  // The metadata server and the sandbox of job files, which hold against a stranger.
+  ...['rehearsal/test/vm-metadata.live.test.ts', 'test/domain/job-file-sandbox.live.test.ts'],
+];
+const LIVE: Suite = { isMeant: (file) => ROADS.includes(file), first: ROADS };
+const LIVE_MORE: Suite = {
+  isMeant: (file) => livesThrough(file) && !ROADS.includes(file),
+  first: ['test/long/web-ui.test.ts', 'test/workflows/zone-race.live.test.ts'],
+};
+const RECORDED: Suite = { isMeant: (file) => HISTORIES.includes(file) || file === SHORT.first[0], first: HISTORIES };
+const SUITES: Readonly<Record<string, Suite>> = {
+  short: SHORT,
+  live: LIVE,
+  'live-more': LIVE_MORE,
+  histories: RECORDED,
 };
 
 function filesOf({ isMeant, first, forking = [], filling = [] }: Suite): readonly string[] {
@@ -67,6 +97,7 @@ function filesOf({ isMeant, first, forking = [], filling = [] }: Suite): readonl
   return [...first, ...others.toSorted((a, b) => rank(a) - rank(b))];
 }
 
-const [name] = process.argv.slice(2);
-if (name !== 'short' && name !== 'live') throw new Error(`the suite '${name ?? ''}' is none: short or live`);
-console.log(filesOf(name === 'short' ? SHORT : LIVE).join(' '));
+const [name = ''] = process.argv.slice(2);
+const suite = SUITES[name];
+if (suite === undefined) throw new Error(`the suite '${name}' is none: ${Object.keys(SUITES).join(', ')}`);
+console.log(filesOf(suite).join(' '));

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import { migratingPage } from './migrating-page.js';
+import { formatted } from './formatted.js';
 
 /** Writes docs/migrating.md from client/cli/migrating (test/cli/migrating/page.test.ts compares). */
 const FILE = 'docs/migrating.md';
-writeFileSync(FILE, await format(migratingPage(), { ...(await resolveConfig(FILE)), parser: 'markdown' }));
+writeFileSync(FILE, await formatted(FILE, migratingPage()));
 process.stdout.write(`${FILE}\n`);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import { poolFileJsonSchema } from '../quota/files/pool-file-form.js';
 import { quotaFileJsonSchema } from '../quota/files/quota-file-schema.js';
+import { formatted } from './formatted.js';
 
 /** docs/schemas: JSON Schemas for editors, as the code has them (test/quota/file-schemas.test.ts compares). */
 const FOLDER = 'docs/schemas';
@@ -10,7 +10,6 @@ mkdirSync(FOLDER, { recursive: true });
 const schemas = { 'quota-file': quotaFileJsonSchema(), 'pool-file': poolFileJsonSchema() };
 for (const [name, schema] of Object.entries(schemas)) {
   const file = `${FOLDER}/${name}.schema.json`;
-  const style = await resolveConfig(file);
-  writeFileSync(file, await format(JSON.stringify(schema), { ...style, parser: 'json' }));
+  writeFileSync(file, await formatted(file, JSON.stringify(schema)));
   process.stdout.write(`${file}\n`);
 }

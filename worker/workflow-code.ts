@@ -35,7 +35,8 @@ export const INTERCEPTORS: readonly string[] = [module('workflows/flood')];
 export function workflowCode({
   isEncrypting,
 }: AesGcmPayloadCodec):
-  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions' | 'interceptors'> {
+  | Pick<WorkerOptions, 'workflowBundle'>
+  | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions' | 'interceptors'> {
   const bundle = built(isEncrypting ? 'workflow-bundle-encrypting.js' : 'workflow-bundle.js');
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
   return {

@@ -10,7 +10,8 @@ import { SliceGuard } from './slice-guard.js';
 import { tellJobOfTrouble } from './store-patience.js';
 
 type WithoutKey =
-  { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] } | { readonly kind: 'handed-over' };
+  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  | { readonly kind: 'handed-over' };
 
 /**
  * Does `work`, unless this worker cannot make the key that the job's hosts let in. Then nothing is wrong with the hosts: their

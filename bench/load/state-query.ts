@@ -4,7 +4,8 @@ import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { FULL_POOL } from './full-pool.js';
 
 export type QueryAnswer =
-  { readonly kind: 'answered'; readonly bytes: number } | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'answered'; readonly bytes: number }
+  | { readonly kind: 'refused'; readonly message: string };
 
 /** Asks a full pool for its state: the answer is one payload. */
 export async function stateQuery(temporal: Client): Promise<QueryAnswer> {

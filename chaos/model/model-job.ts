@@ -22,8 +22,15 @@ const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0, re
 export class ModelJob {
   readonly asked: AskedJob;
   phase:
-    'waiting' | 'replacing' | 'creating' | 'running' | 'stopping' | 'leaving' | 'succeeded' | 'failed' | 'cancelled' =
-    'waiting';
+    | 'waiting'
+    | 'replacing'
+    | 'creating'
+    | 'running'
+    | 'stopping'
+    | 'leaving'
+    | 'succeeded'
+    | 'failed'
+    | 'cancelled' = 'waiting';
   exitCode: number | undefined;
   why = '';
   readonly #cloud: VirtualCloud;

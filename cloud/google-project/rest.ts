@@ -11,7 +11,14 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_PAGES = 200;
 
 export type Service =
-  'cloudresourcemanager' | 'compute' | 'iam' | 'orgpolicy' | 'oslogin' | 'serviceusage' | 'storage' | 'tpu';
+  | 'cloudresourcemanager'
+  | 'compute'
+  | 'iam'
+  | 'orgpolicy'
+  | 'oslogin'
+  | 'serviceusage'
+  | 'storage'
+  | 'tpu';
 
 export interface GoogleRestOptions {
   readonly googleProject: string;

@@ -16,7 +16,8 @@ const SHORT_FOR: ReadonlyMap<string, string> = new Map([
 
 /** `blocked`: the first part of the way that is neither section nor list nor absent, and what stands there. */
 export type Assigned =
-  { readonly tree: unknown } | { readonly blocked: Path; readonly value: unknown; readonly by: Assignment };
+  | { readonly tree: unknown }
+  | { readonly blocked: Path; readonly value: unknown; readonly by: Assignment };
 
 /** `tree` with the value put in; sections on the way are made, and short forms on the way become sections. */
 export const assign = (tree: unknown, assignment: Assignment): Assigned => assignAll(tree, [assignment]);

@@ -6,7 +6,15 @@ export const GOOGLE_PROJECT = /^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 
 /** One collection on the way down a path, or a fixed word such as `global`. */
 type Step =
-  'projects' | 'zones' | 'regions' | 'locations' | 'global' | 'networks' | 'subnetworks' | 'disks' | 'reservations';
+  | 'projects'
+  | 'zones'
+  | 'regions'
+  | 'locations'
+  | 'global'
+  | 'networks'
+  | 'subnetworks'
+  | 'disks'
+  | 'reservations';
 
 /**
  * The names in a path such as `projects/p/zones/z/disks/d`, by their collection, or undefined for a path of another shape.

@@ -110,7 +110,9 @@ const sortOf = (end: HostEnd): string =>
 
 /** How an attempt ended, as far as hosts and slices tell. */
 export type Verdict =
-  CommandEnd | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] } | { readonly kind: 'no-output' };
+  | CommandEnd
+  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  | { readonly kind: 'no-output' };
 
 /**
  * What is reported of a command that ended, once the slices were looked at where that is needed. Undefined: the loss of slices,

@@ -3,7 +3,8 @@ import { appendWhole, readJsonLines } from '../json-lines.js';
 import type { ObjectRecord } from './object-record.js';
 
 export type ObjectChange =
-  { readonly put: ObjectRecord } | { readonly drop: { readonly name: string; readonly generation: string } };
+  | { readonly put: ObjectRecord }
+  | { readonly drop: { readonly name: string; readonly generation: string } };
 
 /**
  * What happened to a bucket's objects, a file that grows: each line is an array of changes that take effect together.

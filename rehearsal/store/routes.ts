@@ -8,7 +8,8 @@ interface Place {
   readonly destination?: { readonly bucket: string; readonly object: string };
 }
 export type Route = Place & { readonly method: StoreMethodName } & (
-    { readonly api: 'json' } | { readonly api: 'xml'; readonly operation: XmlOperation }
+    | { readonly api: 'json' }
+    | { readonly api: 'xml'; readonly operation: XmlOperation }
   );
 
 /**

@@ -57,7 +57,14 @@ export type QueuedResourceStateName =
   | 'DELETING';
 
 export type OperationVerb =
-  'create' | 'delete' | 'stop' | 'start' | 'update' | 'reset' | 'performMaintenance' | 'simulateMaintenanceEvent';
+  | 'create'
+  | 'delete'
+  | 'stop'
+  | 'start'
+  | 'update'
+  | 'reset'
+  | 'performMaintenance'
+  | 'simulateMaintenanceEvent';
 
 /** A google.longrunning.Operation. The codec makes `result` the `response` Any of its API version. */
 export interface Operation {

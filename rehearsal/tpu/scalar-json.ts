@@ -2,7 +2,8 @@ import type { JsonValue } from '../json.js';
 
 /** A scalar in canonical proto3 JSON, or that it is none of its type; `why` where Google's parser says more than that. */
 export type ReadScalar =
-  { readonly kind: 'value'; readonly value: JsonValue } | { readonly kind: 'invalid'; readonly why?: string };
+  | { readonly kind: 'value'; readonly value: JsonValue }
+  | { readonly kind: 'invalid'; readonly why?: string };
 
 const INVALID: ReadScalar = { kind: 'invalid' };
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { satisfies } from 'semver';
 
 interface LockedPackage {
   readonly version?: string;
+  readonly optional?: boolean;
+  readonly engines?: { readonly node?: string };
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -27,6 +30,18 @@ describe('the packages', () => {
       paths.filter((path) => /@temporalio\/[^/]+\/node_modules\/protobufjs$/.test(path)),
       [],
     );
+  });
+
+  it('run on each Node.js that jobctl runs on, or npm ci says EBADENGINE to everybody', () => {
+    for (const version of ['20.19.0', '22.13.0', '24.0.0'])
+      assert.deepEqual(
+        paths.filter((path) => {
+          const { engines, optional } = lock.packages[path] ?? {};
+          return optional !== true && !satisfies(version, engines?.node ?? '*');
+        }),
+        [],
+        version,
+      );
   });
 
   it('read and write a history as JSON', () => {

@@ -21,7 +21,8 @@ export interface ScriptedCloud {
   delete(name: string): Promise<void>;
 }
 export type Created =
-  { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly scope: RefusalScope; readonly message: string };
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'refused'; readonly scope: RefusalScope; readonly message: string };
 
 /** Real workflows on a real server, each job before a cloud of its own, with pauses of milliseconds. */
 export class ScriptedClouds {

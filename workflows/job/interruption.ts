@@ -44,7 +44,13 @@ export interface Interruption {
   readonly notice: StopNotice;
 }
 export type InterruptedEnd =
-  'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out' | 'set-up-timed-out' | 'no-output';
+  | 'revoked'
+  | 'stopped'
+  | 'requeued'
+  | 'restarted'
+  | 'timed-out'
+  | 'set-up-timed-out'
+  | 'no-output';
 
 /** What the pool and people want of a job at present. */
 export class Interruptions {

@@ -14,7 +14,8 @@ import { durationText } from '../markdown.js';
 
 /** `late`: nothing happened to the slice; `timeouts.provision` is over. */
 export type SliceLoss = { readonly index: number } & (
-  SliceLossReason | { readonly cause: 'late'; readonly message: string }
+  | SliceLossReason
+  | { readonly cause: 'late'; readonly message: string }
 );
 
 /**

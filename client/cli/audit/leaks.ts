@@ -5,7 +5,9 @@ import type { EpochMs } from '../../../domain/units.js';
 
 /** What Temporal says of a job, by id and first run. `unknown`: there is no such job (any more). */
 export type JobFate =
-  { readonly kind: 'open' } | { readonly kind: 'closed'; readonly at: EpochMs } | { readonly kind: 'unknown' };
+  | { readonly kind: 'open' }
+  | { readonly kind: 'closed'; readonly at: EpochMs }
+  | { readonly kind: 'unknown' };
 
 export interface HeldLease {
   readonly lease: LeaseId;

@@ -160,7 +160,8 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
 }
 
 function readProcess([pid = '', state = '', rank = '', waitsIn = '', name = '']: readonly string[]):
-  ProcessStacks | undefined {
+  | ProcessStacks
+  | undefined {
   if (!/^\d{1,9}$/.test(pid)) return undefined;
   return processOf({
     pid: Number(pid),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
+import { formatted } from '../../../scripts/formatted.js';
 import { migratingPage } from '../../../scripts/migrating-page.js';
 
 it('docs/migrating.md is what its script writes: `npx tsx scripts/write-migrating.ts`', async () => {
   const file = 'docs/migrating.md';
-  const wanted = await format(migratingPage(), { ...(await resolveConfig(file)), parser: 'markdown' });
+  const wanted = await formatted(file, migratingPage());
   assert.equal(readFileSync(file, 'utf8'), wanted);
 });

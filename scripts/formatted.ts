@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { format, type FormatOptions } from 'oxfmt';
+
+const STYLE = JSON.parse(readFileSync(new URL('../.oxfmtrc.json', import.meta.url), 'utf8')) as FormatOptions;
+
+/** What a script writes, in the form that `npm run check:format` wants. @param file its end says of which language the text is */
+export async function formatted(file: string, text: string): Promise<string> {
+  const { code, errors } = await format(file, text, STYLE);
+  if (errors.length > 0) throw new Error(`${file}: ${errors.map(({ message }) => message).join('; ')}`);
+  return code;
+}
