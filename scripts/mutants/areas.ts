@@ -21,7 +21,7 @@ export const AREAS: readonly Area[] = [
     tests: [
       'test/quota/decision/*.test.ts',
       'test/quota/decide*.test.ts',
-      'test/quota/tier-quota.property.test.ts',
+      'test/quota/project-quota.property.test.ts',
       'test/quota/verdict.test.ts',
       'test/quota/explain.test.ts',
       'test/quota/scenarios/fairness.test.ts',

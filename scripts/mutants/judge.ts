@@ -100,7 +100,8 @@ class Tests {
 /** The child's next message; undefined if it ends, or does not answer in time. */
 async function answerOf(child: ChildProcess, patienceMs: number): Promise<Answer | undefined> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(patienceMs)]);
+  const { signal } = stop;
+  const over = setTimeout(() => stop.abort(), patienceMs);
   const ended = once(child, 'exit', { signal }).then(() => []);
   try {
     const [answer] = (await Promise.race([once(child, 'message', { signal }), ended])) as readonly Answer[];
@@ -108,6 +109,7 @@ async function answerOf(child: ChildProcess, patienceMs: number): Promise<Answer
   } catch {
     return undefined;
   } finally {
+    clearTimeout(over);
     stop.abort();
   }
 }

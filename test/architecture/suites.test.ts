@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AREAS } from '../../scripts/mutants/areas.js';
 import { HEAD, judgedBy, olderSteps, OLDER, withOlder, withRow } from '../../scripts/runs-page.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -39,6 +40,17 @@ describe('the scripts of CI', () => {
       patterns.filter((each) => !files.some((file) => matchesGlob(file, each))),
       [],
     );
+  });
+
+  it('name files that are there for the mutants: what they change, and the tests that judge', () => {
+    const folders = ['domain', 'quota', 'workflows', 'activities', 'cloud', 'test'];
+    const sources = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { encoding: 'utf8', recursive: true }).map((name) => join(folder, name)),
+    );
+    const gone = AREAS.flatMap(({ mutate, tests }) => [...mutate, ...tests]).filter(
+      (glob) => !sources.some((file) => matchesGlob(file, glob)),
+    );
+    assert.deepEqual(gone, []);
   });
 
   it('write one row a step, and name those whose code has changed since', () => {
