@@ -4,7 +4,6 @@ import { pino } from 'pino';
 import { isUsageError, readArguments, USAGE } from './arguments.js';
 import { removeEndpoints, shellLines, writeEndpoints } from './endpoints-file.js';
 import type { RehearsalOptions } from './index.js';
-import { startRehearsal } from './index.js';
 
 const destination = pino.destination(2);
 // A log file on a full disk is no reason to end the cloud.
@@ -27,6 +26,8 @@ async function main(): Promise<void> {
 }
 
 async function serve(options: RehearsalOptions): Promise<void> {
+  // Late: the other verbs answer without it.
+  const { startRehearsal } = await import('./index.js');
   const rehearsal = await startRehearsal(options);
   writeEndpoints(options.stateDir, rehearsal.endpoints);
   process.stdout.write(`${JSON.stringify(rehearsal.endpoints)}\n`);

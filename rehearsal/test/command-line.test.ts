@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { isUsageError, readArguments } from '../arguments.js';
+import { shellLines } from '../endpoints-file.js';
 import { pickSshPort } from '../ssh-port.js';
 import { runRehearsalProcess, startRehearsalProcess } from './rehearsal-process.js';
 import { scratchFolder, SUBNET_OCTET } from './scratch.js';
@@ -15,16 +17,20 @@ describe('the command cloud-tpu-rehearsal', function () {
     const asked = await runRehearsalProcess(['--help']);
     assert.deepEqual([asked.code, asked.stderr], [0, '']);
     assert.match(asked.stdout, /^Usage: cloud-tpu-rehearsal /);
-    for (const wrong of [
-      ['--tpu-prot', '1'],
-      ['--seed', 'x'],
-      ['--callers', 'x'],
-      ['env', '--seed', '1'],
-    ]) {
-      const { code, stdout, stderr } = await runRehearsalProcess(wrong);
-      assert.deepEqual([code, stdout], [2, ''], wrong.join(' '));
-      assert.match(stderr, /^cloud-tpu-rehearsal: .*(--tpu-prot|--seed|--callers).*[^]*\nUsage: /);
-    }
+    const { code, stdout, stderr } = await runRehearsalProcess(['--tpu-prot', '1']);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^cloud-tpu-rehearsal: .*--tpu-prot.*[^]*\nUsage: /);
+    for (const [flag, ...wrong] of [
+      ['--seed', '--seed', 'x'],
+      ['--callers', '--callers', 'x'],
+      ['--seed', 'env', '--seed', '1'],
+      ['--subnet-octet 300: wanted a whole number from 1 to 254', '--subnet-octet', '300'],
+    ] as const)
+      assert.throws(
+        () => readArguments(wrong),
+        (error: Error) => isUsageError(error) && error.message.includes(flag),
+        wrong.join(' '),
+      );
   });
 
   it('gives a shell the variables of the rehearsal that serves, and says so if none does', async () => {
@@ -55,6 +61,6 @@ describe('the command cloud-tpu-rehearsal', function () {
     assert.ok(stdout.includes(`export CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=${tokenFile}\n`), stdout);
     assert.equal(stdout.includes(`--ssh-flag='-p ${sshPort}'`), sshPort !== 22);
     await served.end('SIGTERM');
-    assert.equal((await env()).code, 1);
+    assert.throws(() => shellLines(scratch.path, { project: 'p', zone: 'z' }), /no rehearsal serves/);
   });
 });

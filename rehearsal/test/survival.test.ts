@@ -8,7 +8,7 @@ import { startRehearsal } from '../index.js';
 import { detectIsolation } from '../vm/isolation.js';
 import { PARENT, SSH_PORT, tpuClient } from './cloud-under-test.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
-import { runRehearsalProcess, startRehearsalProcess } from './rehearsal-process.js';
+import { startRehearsalProcess } from './rehearsal-process.js';
 import type { Scratch, UserKey } from './scratch.js';
 import { makeUserKey, scratchFolder } from './scratch.js';
 import { until } from '../../test/until.js';
@@ -77,10 +77,8 @@ describe('a rehearsal in a process of its own', function () {
   });
 
   it('a second one on the same state folder is refused', async () => {
-    const { code, stderr } = await runRehearsalProcess(['--state-dir', stateDir, '--ssh-port', '2299']);
-    assert.equal(code, 1);
-    assert.match(
-      stderr,
+    await assert.rejects(
+      startRehearsal({ stateDir, sshPort: 2299 }),
       new RegExp(`state folder ${stateDir} is in use by the rehearsal with pid ${rehearsal.child.pid}`),
     );
   });
@@ -108,18 +106,7 @@ describe('a rehearsal in a process of its own', function () {
       const start = startRehearsal({ stateDir: join(scratch.path, part), sshPort: 2298, [`${part}Port`]: port });
       await assert.rejects(start, wanted(part));
     }
-    const folder = join(scratch.path, 'taken');
-    const ended = await runRehearsalProcess(['--state-dir', folder, '--ssh-port', '2298', '--tpu-port', String(port)]);
-    assert.equal(ended.code, 1);
-    assert.match(ended.stderr, wanted('tpu'));
-    assert.equal(ended.stdout, '');
     holder.close();
-  });
-
-  it('a flag that makes no sense is a usage error', async () => {
-    const { code, stderr } = await runRehearsalProcess(['--state-dir', stateDir, '--subnet-octet', '300']);
-    assert.equal(code, 2);
-    assert.match(stderr, /--subnet-octet 300: wanted a whole number from 1 to 254/);
   });
 });
 

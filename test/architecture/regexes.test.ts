@@ -47,6 +47,12 @@ function walk(file: string, source: string): { readonly literals: readonly Found
   return { literals, made };
 }
 
+/** Whether the file may have an expression: most time goes into parsing. Of import lines and comments nothing is one. */
+function mayHaveExpressions(source: string): boolean {
+  const code = source.replaceAll(/^(?:(?:import|export|\}) [^\n]* from '[^'\n]*';| *\/?\*[^\n]*| *\/\/[^\n]*)$/gm, '');
+  return /\/(?![/*])[^\n]*\/|\bRegExp\b/.test(code);
+}
+
 /** Whether some text makes the expression take more steps than it is long, times a constant. */
 function isSlow(text: string): boolean {
   const [, source = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? [];
@@ -56,7 +62,10 @@ function isSlow(text: string): boolean {
 /** docs/adr/0095: text from outside meets no expression that backtracks. */
 describe('regular expressions', function () {
   this.timeout(60_000);
-  const found = committedSources(FOLDERS).map((file) => walk(file, readFileSync(file, 'utf8')));
+  const found = committedSources(FOLDERS).flatMap((file) => {
+    const source = readFileSync(file, 'utf8');
+    return mayHaveExpressions(source) ? [walk(file, source)] : [];
+  });
 
   it('of the sources take linear time', () => {
     const literals = found.flatMap((each) => each.literals);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import { COMPLETE_VERB } from '../../client/cli/completion/scripts.js';
 import { programArguments } from '../built.js';
 import { eventually } from '../cloud/eventually.js';
 import { shellWords } from '../../domain/shell-quote.js';
@@ -53,6 +54,13 @@ describe('completion in a real bash', function () {
     return stdout.split('\n').filter((line) => line !== '');
   }
 
+  /** What a shell is given for the last of these words. */
+  async function printed(words: readonly string[], env: Record<string, string> = {}): Promise<readonly string[]> {
+    const { exitCode, stdout, stderr } = await jobctl([COMPLETE_VERB, ...words], env);
+    assert.deepEqual([exitCode, stderr], [0, '']);
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
   const cases: Record<string, { words: string[]; want: string[] }> = {
     'a verb': { words: ['sta'], want: ['status', 'stacks'] },
     'verbs of a verb': { words: ['quota', 'fr'], want: ['freeze'] },
@@ -66,17 +74,24 @@ describe('completion in a real bash', function () {
     'nothing of what is no verb': { words: ['frobnicate', 'x', ''], want: [] },
   };
   for (const [what, { words, want }] of Object.entries(cases))
-    it(what, async () => assert.deepEqual(await offered(words), want));
+    it(what, async () => assert.deepEqual(await printed(words), want));
+
+  it('the same in a shell, with words that are empty or of several lines', async () => {
+    assert.deepEqual(await offered(['list', '--user', 'a b\n$c', '--proj']), ['--project']);
+    assert.deepEqual(await offered(['list', '--user', '']), []);
+    assert.deepEqual(await offered(['sta']), ['status', 'stacks']);
+  });
 
   it('ids of jobs, where an id is wanted', async () => {
     // A list is made from the server's index, which is a moment behind.
     await eventually(
       `${name} is offered`,
-      () => offered(['status', 'typed-'], temporal),
+      () => printed(['status', 'typed-'], temporal),
       (ids) => ids.includes(name),
     );
-    assert.deepEqual(await offered(['logs', name, 'typed-'], temporal), [], 'it takes one');
-    assert.ok((await offered(['cancel', 'other', 'typed-'], temporal)).includes(name), 'it takes several');
+    assert.ok((await offered(['status', 'typed-'], temporal)).includes(name));
+    assert.deepEqual(await printed(['logs', name, 'typed-'], temporal), [], 'it takes one');
+    assert.ok((await printed(['cancel', 'other', 'typed-'], temporal)).includes(name), 'it takes several');
   });
 
   it('no ids, no word and no long wait where a server does not answer', async () => {
@@ -107,7 +122,7 @@ describe('completion in a real bash', function () {
       // Nothing is offered where the server is slow.
       const ids = await eventually(
         `${name} is offered`,
-        () => offered(['status', name], temporal),
+        () => printed(['status', name], temporal),
         (found) => found.length > 0,
         30_000,
       );

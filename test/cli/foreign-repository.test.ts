@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -32,13 +33,20 @@ describe("a stranger's repository", function () {
   let work: string;
   let tree: string;
   let marker: string;
-  beforeEach(() => {
-    work = mkdtempSync(join(tmpdir(), 'foreign-repository-'));
-    [tree, marker] = [join(work, 'tree'), join(work, 'MARKER')];
-    gitIn(work, 'init', '-q', tree);
+  let template: string;
+  before(() => {
+    template = mkdtempSync(join(tmpdir(), 'foreign-template-'));
+    tree = template;
+    gitIn(template, 'init', '-q', template);
     for (const name of ['Dockerfile', 'code/train.py', 'code/.keep']) write(name);
     write('job.yaml', 'tpu: {accelerator: v5litepod-16}\nbundle: {dir: code}\ncommand: {run: "true"}\n');
     commit();
+  });
+  after(() => rmSync(template, { recursive: true }));
+  beforeEach(() => {
+    work = mkdtempSync(join(tmpdir(), 'foreign-repository-'));
+    [tree, marker] = [join(work, 'tree'), join(work, 'MARKER')];
+    cpSync(template, tree, { recursive: true, preserveTimestamps: true });
   });
   afterEach(() => {
     removeScratchFolder();

@@ -56,9 +56,9 @@ describe('a job without a file', function () {
         if (words.some((text) => /\$\{tpu\.\w+\}/.test(text))) withReference++;
         assert.deepEqual(await argumentsOf(lineOf([...PRINT, ...words])), words);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
-    assert.ok(withReference >= 10, `${withReference} runs had a reference of job files`);
+    assert.ok(withReference >= 4, `${withReference} runs had a reference of job files`);
   });
 
   it('a single word is a shell line, as behind a file', async () => {

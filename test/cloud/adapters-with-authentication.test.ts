@@ -45,8 +45,8 @@ describe('our adapters on a rehearsal with TLS and authentication', function () 
   it('upload in chunks, with a token for each, and are told which right is missing', async () => {
     for (const client of [onVm, withLogin]) {
       const name = client === onVm ? 'from a VM' : 'from a login';
-      assert.equal(await client.call('upload', name, '20000000'), 'uploaded');
-      assert.equal(await client.call('upload', name, '20000000'), 'exists');
+      assert.equal(await client.call('upload', name, '9000000'), 'uploaded');
+      assert.equal(await client.call('upload', name, '9000000'), 'exists');
     }
     await cloud.become({ ...owner, denied: ['storage.objects.create'] });
     await assert.rejects(onVm.call('upload', 'denied', '2000000'), {

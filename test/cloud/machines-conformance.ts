@@ -23,7 +23,7 @@ export interface MachinesUnderTest<K extends MachineKindName = MachineKindName> 
 }
 
 /**
- * What every adapter of `Machines` must do, whatever stands behind it. Each case leaves nothing behind if it passes.
+ * What every adapter of `Machines` must do, whatever stands behind it. It leaves nothing behind if it passes.
  * @param variants ways in which the kind can be asked for machines
  */
 export function exerciseMachines<K extends MachineKindName>(
@@ -40,7 +40,7 @@ export function exerciseMachines<K extends MachineKindName>(
 
     for (const variant of variants) {
       describe(variant, () => {
-        lifeCases(() => under, variant);
+        sliceCases(() => under, variant);
         nameCases(() => under, variant);
       });
     }
@@ -78,51 +78,83 @@ export async function makeGone({ port, deadlineMs }: Bare, { ref, ownership }: P
   await eventually(`${ref.name} is gone`, removeAndLook, isGone, deadlineMs);
 }
 
-function lifeCases(under: () => MachinesUnderTest, variant: string): void {
-  it('a slice is created, becomes ready with its hosts, is removed and gone', async () => {
-    const plan = under().plan('life', variant);
-    const { hosts, uid } = await makeReady(under(), plan);
+/** Of one slice, which the first case that runs makes and the last one removes: to make one costs most, with some providers money. */
+function sliceCases(under: () => MachinesUnderTest, variant: string): void {
+  type Ready = Awaited<ReturnType<typeof makeReady>>;
+  let made: Promise<Ready> | undefined;
+  const plan = (): Plan => under().plan('life', variant);
+  const ready = (): Promise<Ready> => (made ??= makeReady(under(), plan()));
+  const watch = (): Promise<Condition> =>
+    under().port.watch(plan(), { isUrgent: true, signal: AbortSignal.timeout(under().deadlineMs) });
+  after(async () => {
+    if (made !== undefined) await makeGone(under(), plan());
+  });
+
+  it('a slice is created and becomes ready with its hosts', async () => {
+    const { hosts, uid } = await ready();
     assert.deepEqual(
       hosts.map(({ index }) => index),
       [...Array(under().hosts).keys()],
     );
     assert.match(uid, under().uid);
-    const answer = await under().port.remove(plan.ref, ownerOf(plan.ownership));
-    await makeGone(under(), plan);
-    assert.ok(answer.kind === 'accepted', JSON.stringify(answer));
-    if (answer.operation !== undefined) assert.equal(await under().port.removal(answer.operation), 'done');
   });
 
   it('a listing shows a slice as a direct look does', async () => {
-    const plan = under().plan('watched', variant);
-    const direct = await makeReady(under(), plan);
-    const signal = AbortSignal.timeout(under().deadlineMs);
-    const watch = (): Promise<Condition> => under().port.watch(plan, { isUrgent: true, signal });
+    const direct = await ready();
     assert.deepEqual(await watch(), direct);
-    await makeGone(under(), plan);
-    const gone = await watch();
-    assert.ok(isGone(gone), JSON.stringify(gone));
   });
 
-  it('machines that are made anew under one name have another uid', async () => {
-    const plan = under().plan('again', variant);
-    const first = await makeReady(under(), plan);
-    await makeGone(under(), plan);
-    const second = await makeReady(under(), plan);
-    assert.notEqual(second.uid, first.uid);
-    await makeGone(under(), plan);
-  });
-
-  it('what is owned is listed in its account until it is gone', async () => {
-    const plan = under().plan('owned', variant);
-    await makeReady(under(), plan);
+  it('what is owned is listed in its account', async () => {
+    await ready();
     const { port, account, owner } = under();
     const owned = await port.listOwned(account, owner);
     assert.ok(owned.length > 0);
-    for (const resource of owned) assert.deepEqual(resource, { ref: plan.ref, ownership: plan.ownership });
+    const { ref, ownership } = plan();
+    for (const resource of owned) assert.deepEqual(resource, { ref, ownership });
     assert.deepEqual(await port.listOwned(account, 'nobody'), []);
-    await makeGone(under(), plan);
+  });
+
+  it('a second create of one name says exists, and changes nothing', async () => {
+    const first = await ready();
+    const other = { ...plan(), ownership: { ...plan().ownership, owner: 'own-2' } };
+    assert.deepEqual(await under().port.create(other), { kind: 'exists' });
+    assert.equal((await observed(under(), other)).kind, 'foreign');
+    assert.deepEqual(await observed(under(), plan()), first);
+  });
+
+  it('machines of another generation or spec are foreign to their owner, and still its job to remove', async () => {
+    await ready();
+    const { ref, ownership } = plan();
+    for (const over of [{ generation: 2 }, { spec: 'other' }]) {
+      assert.equal((await under().port.observe({ ref, ownership: { ...ownership, ...over } })).kind, 'foreign');
+    }
+    assert.equal((await under().port.observe({ ref, ownership: ownerOf(ownership) })).kind, 'ready');
+  });
+
+  it("somebody else's slice is not removed", async () => {
+    await ready();
+    const { ref, ownership } = plan();
+    for (const over of [{ owner: 'own-2' }, { job: 'other' }, { run: 'run-2' }]) {
+      const answer = await under().port.remove(ref, { ...ownerOf(ownership), ...over });
+      assert.equal(answer.kind, 'refused', JSON.stringify(over));
+    }
+    assert.equal((await observed(under(), plan())).kind, 'ready');
+  });
+
+  it('removed it is gone, from listings too, and made anew under its name it has another uid', async () => {
+    const first = await ready();
+    const { port, account, owner } = under();
+    const answer = await port.remove(plan().ref, ownerOf(plan().ownership));
+    await makeGone(under(), plan());
+    assert.ok(answer.kind === 'accepted', JSON.stringify(answer));
+    if (answer.operation !== undefined) assert.equal(await port.removal(answer.operation), 'done');
+    const gone = await watch();
+    assert.ok(isGone(gone), JSON.stringify(gone));
     assert.deepEqual(await port.listOwned(account, owner), []);
+    const second = await makeReady(under(), plan());
+    assert.notEqual(second.uid, first.uid);
+    await makeGone(under(), plan());
+    made = undefined;
   });
 }
 
@@ -131,39 +163,6 @@ function nameCases(under: () => MachinesUnderTest, variant: string): void {
     const { ref, ownership } = under().plan('absent', variant);
     assert.deepEqual(await under().port.observe({ ref, ownership }), { kind: 'missing' });
     assert.deepEqual(await under().port.remove(ref, ownerOf(ownership)), { kind: 'gone' });
-  });
-
-  it('a second create of one name says exists, and changes nothing', async () => {
-    const plan = under().plan('twice', variant);
-    const first = await makeReady(under(), plan);
-    const other = { ...plan, ownership: { ...plan.ownership, owner: 'own-2' } };
-    assert.deepEqual(await under().port.create(other), { kind: 'exists' });
-    assert.equal((await observed(under(), other)).kind, 'foreign');
-    assert.deepEqual(await observed(under(), plan), first);
-    await makeGone(under(), plan);
-  });
-
-  it('machines of another generation or spec are foreign to their owner, and still its job to remove', async () => {
-    const plan = under().plan('older', variant);
-    await makeReady(under(), plan);
-    const { ref, ownership } = plan;
-    for (const over of [{ generation: 2 }, { spec: 'other' }]) {
-      assert.equal((await under().port.observe({ ref, ownership: { ...ownership, ...over } })).kind, 'foreign');
-    }
-    assert.equal((await under().port.observe({ ref, ownership: ownerOf(ownership) })).kind, 'ready');
-    await makeGone(under(), plan);
-  });
-
-  it("somebody else's slice is not removed", async () => {
-    const plan = under().plan('theirs', variant);
-    await makeReady(under(), plan);
-    const owner = ownerOf(plan.ownership);
-    for (const over of [{ owner: 'own-2' }, { job: 'other' }, { run: 'run-2' }]) {
-      const answer = await under().port.remove(plan.ref, { ...owner, ...over });
-      assert.equal(answer.kind, 'refused', JSON.stringify(over));
-    }
-    assert.equal((await observed(under(), plan)).kind, 'ready');
-    await makeGone(under(), plan);
   });
 
   it('a type that the provider does not know is refused, whenever it is asked for', async () => {

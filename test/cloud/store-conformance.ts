@@ -35,13 +35,15 @@ export function exerciseStore(name: string, open: () => Promise<StoreUnderTest>)
 
 const text = (content: Buffer | undefined): string | undefined => content?.toString();
 
-/** Bytes of no pattern, the same in each run. */
+const PIECE_BYTES = 1_000_003;
+const PIECE = createHash('shake256', { outputLength: PIECE_BYTES }).update('any').digest();
+
+/** Bytes of no pattern, the same in each run, and of each piece others. */
 function* bytesOf(size: number): Generator<Buffer> {
-  const piece = 1_000_003;
-  for (let at = 0; at < size; at += piece) {
-    const one = Buffer.alloc(Math.min(piece, size - at));
-    for (let index = 0; index < one.length; index++) one[index] = ((at + index) * 2_654_435_761) >>> 13;
-    yield one;
+  for (let at = 0; at < size; at += PIECE_BYTES) {
+    const piece = Buffer.from(PIECE.subarray(0, size - at));
+    if (piece.length >= 4) piece.writeUInt32BE(at);
+    yield piece;
   }
 }
 
@@ -59,7 +61,7 @@ function sourceOf(size: number, sha256?: string): FileSource {
 function uploadCases(under: () => StoreUnderTest): void {
   const at = (name: string): string => `${under().prefix}uploads/${name}`;
 
-  for (const size of [0, 70_000, 20_000_000])
+  for (const size of [0, 70_000, 9_000_000])
     it(`makes an object of ${size} bytes from a source, once`, async () => {
       const { store } = under();
       const name = at(`of-${size}`);
@@ -84,7 +86,7 @@ function uploadCases(under: () => StoreUnderTest): void {
     assert.equal((await under().store.stat(at('raced')))?.size, source.size);
   });
 
-  for (const size of [70_000, 20_000_000])
+  for (const size of [70_000, 9_000_000])
     it(`makes none of ${size} bytes that are not what the source said`, async () => {
       const name = at(`changed-${size}`);
       await assert.rejects(under().store.upload(name, sourceOf(size, '0'.repeat(64))), { name: 'SourceChanged' });
@@ -181,8 +183,8 @@ function writeCases(under: () => StoreUnderTest): void {
     assert.equal(kinds.filter((kind) => kind === 'written').length, 1);
   });
 
-  it('hundreds of small writes go side by side', async () => {
-    const names = Array.from({ length: 300 }, (_, i) => at(`many/${String(i).padStart(3, '0')}`));
+  it('a hundred small writes go side by side', async () => {
+    const names = Array.from({ length: 100 }, (_, i) => at(`many/${String(i).padStart(3, '0')}`));
     await Promise.all(names.map((name) => under().store.write(name, name, 'absent')));
     const listed = await under().store.list(at('many/'));
     assert.deepEqual(

@@ -8,7 +8,8 @@ import { stringify } from 'yaml';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { copySystemObjects } from '../../cloud/store/split-store.js';
 import { loadServerConfig } from '../../server/config.js';
-import { type RunningServer, startServer } from '../../server/run-server.js';
+import type * as RunServer from '../../server/run-server.js';
+import { load } from '../built.js';
 import { type Ended, jobctl } from '../cli/command-line.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TestStack } from '../end-to-end/test-stack.js';
@@ -23,7 +24,7 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
   this.timeout(60_000);
   let stack: TestStack;
   let issuer: TestIssuer;
-  let server: RunningServer;
+  let server: RunServer.RunningServer;
   let home: string;
   let env: Record<string, string>;
   const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, env);
@@ -52,6 +53,8 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
         listen: { port: 0 },
       }),
     );
+    // Threads of sources would each compile them.
+    const { startServer } = await load<typeof RunServer>('server/run-server');
     server = await startServer(loadServerConfig(config));
     env = { HOME: home, JOBCTL_SERVER: server.url, T: await issuer.token({ email: ALICE }) };
     const login = await run('login', '--id-token-from', 'env:T');

@@ -43,7 +43,7 @@ describe('files that clients bring to the store themselves', () => {
   const staged = async (): Promise<readonly string[]> => (await store.list(UPLOADS_PREFIX)).map(({ name }) => name);
 
   it('are under the name of their content once the server has compared them, and nowhere else', async () => {
-    const content = randomBytes(17 * MIB + 3);
+    const content = randomBytes(9 * MIB + 3);
     const upload = await sent(content);
     assert.equal(await store.stat(fileObject(hashOf(content))), undefined, 'before');
     await complete(upload, hashOf(content));

@@ -21,13 +21,14 @@ import { createApp } from '../../server/app.js';
 import { AuditLog } from '../../server/audit/audit-log.js';
 import type { App } from '../../server/bare-app.js';
 import { loadServerConfig, type ServerConfig } from '../../server/config.js';
-import { DearWork } from '../../server/dear-work.js';
+import type * as DearWorks from '../../server/dear-work.js';
 import { DirectUploads } from '../../server/direct-uploads.js';
 import { TokenVerifier } from '../../server/identity/verifier.js';
 import { LogFeeds } from '../../server/log-feeds.js';
 import { ServerMetrics } from '../../server/metrics.js';
 import type { Services } from '../../server/services.js';
 import { SubmissionSigner } from '../../server/signer.js';
+import { load } from '../built.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { CLIENT_ID, TestIssuer } from './issuer.js';
 import { ACCESS, type Answer, QUOTA } from './server-stack.js';
@@ -60,12 +61,13 @@ export class GatedApp {
   readonly urls: string[] = [];
   readonly #cloud: RehearsedCloud;
   readonly #folder: string;
-  readonly #dear = new DearWork();
+  readonly #dear: DearWorks.DearWork;
 
-  private constructor(issuer: TestIssuer, cloud: RehearsedCloud, store: StorePort) {
+  private constructor(issuer: TestIssuer, cloud: RehearsedCloud, store: StorePort, dear: DearWorks.DearWork) {
     this.issuer = issuer;
     this.#cloud = cloud;
     this.store = store;
+    this.#dear = dear;
     this.#folder = mkdtempSync(join(tmpdir(), 'gated-app-'));
   }
 
@@ -77,7 +79,9 @@ export class GatedApp {
       return createStore(place);
     };
     const [jobs, system] = await Promise.all([open(BUCKETS.bucket), open(BUCKETS.systemBucket)]);
-    const gated = new GatedApp(issuer, cloud, splitStore(jobs, system));
+    // As dear-work.test.ts: threads of sources would each compile them.
+    const { DearWork } = await load<typeof DearWorks>('server/dear-work');
+    const gated = new GatedApp(issuer, cloud, splitStore(jobs, system), new DearWork());
     gated.writeFiles(QUOTA, ACCESS);
     for (let replica = 0; replica < (options.replicas ?? 1); replica++) await gated.#startReplica(options);
     return gated;

@@ -56,10 +56,17 @@ describe('what a call is refused by is in the audit log', () => {
     );
     const refused = operations.filter((operation) => !OF_EVERYBODY.has(operation));
     assert.ok(refused.length >= 20, `${refused.length} of ${operations.length}`);
-    for (const operation of refused) {
-      const answer = await made('zoe', operation);
+    const answers = new Map<string, Answer>();
+    for (const operation of [...refused, ...OF_EVERYBODY]) answers.set(operation, await made('zoe', operation));
+    const all = await app.lines();
+    for (const [operation, answer] of answers) {
+      const lines = all.filter(({ requestId }) => requestId === answer.headers.get('x-request-id'));
+      if (OF_EVERYBODY.has(operation)) {
+        assert.notEqual(answer.status, 403, `${operation}: ${answer.text}`);
+        assert.deepEqual(lines, [], operation);
+        continue;
+      }
       assert.equal(answer.status, 403, `${operation}: ${answer.text}`);
-      const lines = await app.lines(answer);
       assert.equal(lines.length, 1, `${operation}: ${JSON.stringify(lines)}`);
       const [line] = lines;
       assert.deepEqual(
@@ -71,11 +78,6 @@ describe('what a call is refused by is in the audit log', () => {
       if (operation.includes('{id}')) assert.deepEqual([line?.job, line?.owner], ['theirs', 'alice@example.org']);
       const body = operation.startsWith('POST') ? JSON.stringify(BODIES[operation] ?? {}) : undefined;
       assert.equal(line?.inputSha256, body && createHash('sha256').update(body).digest('hex'), operation);
-    }
-    for (const operation of OF_EVERYBODY) {
-      const answer = await made('zoe', operation);
-      assert.notEqual(answer.status, 403, `${operation}: ${answer.text}`);
-      assert.deepEqual(await app.lines(answer), [], operation);
     }
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { networkOf } from '../../server/refused-logins.js';
+import { ApiError } from '../../server/problem.js';
+import { networkOf, refusedLogins } from '../../server/refused-logins.js';
 import { GatedApp } from './gated-app.js';
 
 const MOST = 5;
@@ -64,9 +65,19 @@ describe('calls without a valid login', function () {
   });
 
   it('of very many addresses take bounded memory: the one that was quiet for longest is forgotten', async () => {
-    await statuses('10.3.0.1', '', MOST + 1);
-    for (let at = 0; at < 10_000; at++) await send(`11.0.${at >> 8}.${at & 255}`, '');
-    assert.deepEqual(await statuses('10.3.0.1', '', 1), [401]);
+    const [replica = assert.fail()] = app.apps;
+    const answered = refusedLogins(replica, { limits: { refusedLoginsPerMinute: MOST } } as never);
+    const codeFor = async (ip: string): Promise<string> =>
+      (
+        await answered(
+          { ip, log: { warn: () => undefined }, routeOptions: { config: {} } } as never,
+          new ApiError('unauthenticated', 'x'),
+        )
+      ).code;
+    for (let call = 0; call < MOST; call++) await codeFor('10.3.0.1');
+    assert.equal(await codeFor('10.3.0.1'), 'too-many-requests');
+    for (let at = 0; at < 10_000; at++) await codeFor(`11.0.${at >> 8}.${at & 255}`);
+    assert.equal(await codeFor('10.3.0.1'), 'unauthenticated');
   });
 
   it('of IPv6 are counted by the 64 bits that one customer has', () => {

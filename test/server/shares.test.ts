@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { StorePort } from '../../cloud/store/port.js';
 import { logChunkObject, logPrefix } from '../../domain/store-layout.js';
 import { until } from '../until.js';
 import { GatedApp } from './gated-app.js';
@@ -32,9 +33,6 @@ describe('what one subject may have open', function () {
       logChunkObject(logPrefix('theirs', 1, 'command'), '0', 0),
       Buffer.alloc(LOG_BYTES, `${'x'.repeat(99)}\n`),
     );
-    const numbers = Array.from({ length: 1_001 }, (_, index) => `${index}`.padStart(4, '0'));
-    for (let at = 0; at < numbers.length; at += 50)
-      await Promise.all(numbers.slice(at, at + 50).map((number) => app.store.write(MANY + number, '', 'absent')));
   });
   after(() => app?.stop());
   afterEach(() => {
@@ -70,13 +68,13 @@ describe('what one subject may have open', function () {
   });
 
   it('so it is of a log as text', async () => {
-    for (let call = 0; call < 12; call++) await untaken('alice', '/v1/jobs/theirs/logs');
-    await until('all have come', () => came.get('/v1/jobs/theirs/logs') === 12);
+    for (let call = 0; call < 6; call++) await untaken('alice', '/v1/jobs/theirs/logs');
+    await until('all have come', () => came.get('/v1/jobs/theirs/logs') === 6);
     // Who reads a log of the store is the reader that all share: so it is told by a call behind them.
     let isAnswered = false;
     const next = app.call('alice', 'GET', '/v1/jobs/theirs/logs').then(() => (isAnswered = true));
     // Each of these came later, and would be answered later.
-    for (let call = 0; call < 3; call++)
+    for (let call = 0; call < 2; call++)
       assert.equal(
         (await app.call('vera', 'GET', '/v1/jobs/theirs/logs')).text.length,
         LOG_BYTES + (LOG_BYTES / 100) * '0 | '.length,
@@ -94,16 +92,24 @@ describe('what one subject may have open', function () {
       if (id === 'running') looks += 1;
       return get(id);
     };
-    const waits = Array.from({ length: 100 }, () => app.call('alice', 'GET', '/v1/jobs/running/wait?timeoutMs=5000'));
+    const waits = Array.from({ length: 60 }, () => app.call('alice', 'GET', '/v1/jobs/running/wait?timeoutMs=5000'));
     const answers = await Promise.all(waits);
     assert.ok(answers.every(({ body }) => body['isOver'] === false));
     // Each at its beginning and its end, and the first ones once more: a look a second of each would be six.
-    assert.ok(looks <= 400, `${looks} looks`);
+    assert.ok(looks <= 280, `${looks} looks`);
     const { text } = await app.call('alice', 'GET', '/v1/jobs/running/wait?timeoutMs=0');
     assert.equal(text, '{"isOver":false}');
   });
 
   it('a listing that names no number is of 1,000, and goes on behind the last', async () => {
+    const all = Array.from({ length: 1_001 }, (_, index) => `${MANY}${`${index}`.padStart(4, '0')}`);
+    // Too many to be written for it; test/cloud/store-conformance.ts says that a store lists so.
+    const list: StorePort['list'] = async (prefix, from = '', most = Infinity) =>
+      all
+        .filter((name) => name.startsWith(prefix) && name >= from)
+        .slice(0, most)
+        .map((name) => ({ name, generation: '1', size: 0, updatedAt: 1 }));
+    Object.assign(app.store, { list });
     const names = async (query: string): Promise<readonly string[]> => {
       const { body } = await app.call('alice', 'GET', `/v1/objects?prefix=${query}`);
       return (body['objects'] as readonly { readonly name: string }[]).map(({ name }) => name);

@@ -18,7 +18,7 @@ import { VirtualServer } from '../virtual-clock/virtual-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
-const RACES = Number(process.env['JOBCTL_TEST_RACES'] ?? 16);
+const RACES = Number(process.env['JOBCTL_TEST_RACES'] ?? 10);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
