@@ -78,7 +78,7 @@ describe('a rehearsal in a process of its own', function () {
 
   it('a second one on the same state folder is refused', async () => {
     await assert.rejects(
-      startRehearsal({ stateDir, sshPort: 2299 }),
+      startRehearsal({ stateDir, sshPort: 2299 }).then((second) => second.stop()),
       new RegExp(`state folder ${stateDir} is in use by the rehearsal with pid ${rehearsal.child.pid}`),
     );
   });
