@@ -142,12 +142,15 @@ describe('quota: rule 11, a lease is returned for another tier', () => {
   });
 });
 
-/** Of one tier to four, which have chips. */
-const upToFour = [1, 2, 3, 4].flatMap((tiers) =>
-  Array.from({ length: 2 ** tiers }, (_, bits) =>
-    Array.from({ length: tiers }, (__, tier) => ((bits >> tier) & 1) === 1),
+/** Which of a job's tiers have chips: one tier to three in every way, and of four none, or the last alone. */
+const upToFour = [
+  ...[1, 2, 3].flatMap((tiers) =>
+    Array.from({ length: 2 ** tiers }, (_, bits) =>
+      Array.from({ length: tiers }, (__, tier) => ((bits >> tier) & 1) === 1),
+    ),
   ),
-);
+  ...[false, true].map((last) => [false, false, false, last]),
+];
 
 interface Played {
   readonly tier: number | undefined;
