@@ -21,6 +21,9 @@ export interface StagedBlob {
 export class Blobs {
   readonly #folder: string;
   readonly #incoming: string;
+  /** How many openings of a generation are under way, and which of them are removed once they are over. */
+  readonly #opening = new Map<string, number>();
+  readonly #unwanted = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = join(folder, 'blobs');
@@ -82,13 +85,22 @@ export class Blobs {
     return { hashes, settle, discard: () => undefined };
   }
 
-  /** Rejects with ENOENT if the object was overwritten or deleted meanwhile; once open, it stays readable. */
-  open(generation: string): Promise<FileHandle> {
-    return open(this.#path(generation), 'r');
+  /** What is there as this is called can be read, though its object be overwritten meanwhile. Rejects with ENOENT. */
+  async open(generation: string): Promise<FileHandle> {
+    this.#opening.set(generation, (this.#opening.get(generation) ?? 0) + 1);
+    try {
+      return await open(this.#path(generation), 'r');
+    } finally {
+      const others = (this.#opening.get(generation) ?? 1) - 1;
+      if (others > 0) this.#opening.set(generation, others);
+      else this.#opening.delete(generation);
+      if (others === 0 && this.#unwanted.delete(generation)) this.remove(generation);
+    }
   }
 
   remove(generation: string): void {
-    rmSync(this.#path(generation), { force: true });
+    if (this.#opening.has(generation)) this.#unwanted.add(generation);
+    else rmSync(this.#path(generation), { force: true });
   }
 
   /** Removes every content that no object names: a process that was killed left it. */

@@ -93,7 +93,7 @@ export class BucketObjects {
     return object;
   }
 
-  /** Rejects with StoreError 404 if it was overwritten or deleted since `get`. The caller closes the file. */
+  /** Called in the turn of `get` it never fails; later with StoreError 404 if the object was overwritten meanwhile. The caller closes the file. */
   async open(object: ObjectRecord): Promise<FileHandle> {
     try {
       return await this.#blobs.open(object.generation);

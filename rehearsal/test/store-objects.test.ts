@@ -16,6 +16,24 @@ describe('objects of the rehearsal’s Cloud Storage', () => {
 
   const put = (name: string, content: string | Buffer = 'x'): Promise<string> => store.put('objects', name, content);
 
+  /** As Cloud Storage promises: a read that begins as an object is overwritten answers one of the two, never 404. */
+  it('are there for a reader, whole, however often they are overwritten meanwhile', async () => {
+    await put('overwritten', 'content 0');
+    const answers = new Set<number>();
+    let isWritten = false;
+    const reading = Array.from({ length: 6 }, async () => {
+      while (!isWritten) {
+        const { status, text } = await store.ask('GET', `${O}/overwritten?alt=media`);
+        answers.add(status);
+        if (status === 200) assert.match(text, /^content \d+$/);
+      }
+    });
+    for (let next = 1; next <= 300; next++) await put('overwritten', `content ${next}`);
+    isWritten = true;
+    await Promise.all(reading);
+    assert.deepEqual([...answers], [200]);
+  });
+
   describe('preconditions', () => {
     const METHODS: Record<string, (query: string) => readonly [verb: string, path: string, body?: object | string]> = {
       'an insert': (query) => ['POST', `/upload${O}?uploadType=media&name=guarded&${query}`, 'new'],
