@@ -41,6 +41,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     home = mkdtempSync(join(tmpdir(), 'jobctl-login-'));
     env = { HOME: home, JOBCTL_SERVER: server.url };
     issuer.lifetimeS = 3_600;
+    issuer.tokensAfterMs = 0;
     issuer.grants.length = 0;
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -121,6 +122,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     await logIn('anna');
     issuer.lifetimeS = 3_600;
     issuer.grants.length = 0;
+    issuer.tokensAfterMs = 2_000;
     const all = await Promise.all([jobctlProcess(['whoami'], env), jobctlProcess(['whoami'], env)]);
     assert.deepEqual(
       all.map(({ exitCode, stderr }) => [exitCode, stderr]),
