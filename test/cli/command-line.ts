@@ -31,15 +31,29 @@ const environmentOf = (env: Variables): Variables => ({
  * Runs a command line in this process, with an environment, a folder and streams of its own: no terminal, nothing to read. A claim
  * about the process itself needs `jobctlProcess`.
  */
-export async function jobctl(args: readonly string[], env: Variables = {}, folder = ROOT): Promise<Ended> {
-  const leave = await enter(environmentOf(env), folder);
+export const jobctl = (args: readonly string[], env: Variables = {}, folder = ROOT): Promise<Ended> =>
+  begun(args, env, folder).ended;
+
+/** A command line in this process whose output is read while it goes on. */
+export interface Begun {
+  readonly stdout: { readonly text: string };
+  readonly stderr: { readonly text: string };
+  readonly ended: Promise<Ended>;
+}
+
+/** As `jobctl`. */
+export function begun(args: readonly string[], env: Variables = {}, folder = ROOT): Begun {
   const [stdout, stderr] = [new Capture(), new Capture()];
-  try {
-    const exitCode = await OWN_STREAMS.run({ stdout, stderr, stdin: Readable.from([]) }, () => exitCodeOf(args));
-    return { exitCode, stdout: stdout.text, stderr: stderr.text };
-  } finally {
-    leave();
-  }
+  const run = async (): Promise<Ended> => {
+    const leave = await enter(environmentOf(env), folder);
+    try {
+      const exitCode = await OWN_STREAMS.run({ stdout, stderr, stdin: Readable.from([]) }, () => exitCodeOf(args));
+      return { exitCode, stdout: stdout.text, stderr: stderr.text };
+    } finally {
+      leave();
+    }
+  };
+  return { stdout, stderr, ended: run() };
 }
 
 /** As main.ts does. */
@@ -75,8 +89,17 @@ for (const name of ['stdin', 'stdout', 'stderr'] as const) {
   Object.defineProperty(process, name, { get, configurable: true, enumerable: true });
 }
 
-/** Environment and folder belong to the process: command lines with the same run side by side, any other waits for their end. */
-const inside = { place: '', count: 0, before: {} as NodeJS.ProcessEnv, ends: Promise.resolve(), end: () => {} };
+/** Environment, folder and signals belong to the process: command lines with the same run side by side, any other waits for their end. */
+const inside = {
+  ...{ place: '', count: 0, before: {} as NodeJS.ProcessEnv, listeners: listeners() },
+  ...{ ends: Promise.resolve(), end: () => {} },
+};
+
+function listeners(): readonly (readonly [NodeJS.Signals, NodeJS.SignalsListener])[] {
+  return (['SIGINT', 'SIGTERM'] as const).flatMap((name) =>
+    process.rawListeners(name).map((listener) => [name, listener as NodeJS.SignalsListener] as const),
+  );
+}
 
 async function enter(env: Variables, folder: string): Promise<() => void> {
   const place = JSON.stringify([env, folder]);
@@ -84,6 +107,7 @@ async function enter(env: Variables, folder: string): Promise<() => void> {
   if (inside.count === 0) {
     Object.assign(inside, { place, before: { ...process.env } });
     inside.ends = new Promise((resolve) => (inside.end = resolve));
+    inside.listeners = listeners();
     setEnvironment(env);
     process.chdir(folder);
     forgetTokens();
@@ -93,6 +117,8 @@ async function enter(env: Variables, folder: string): Promise<() => void> {
     if (--inside.count > 0) return;
     setEnvironment(inside.before);
     process.chdir(ROOT);
+    const known = new Set(inside.listeners.map(([, listener]) => listener));
+    for (const [name, listener] of listeners()) if (!known.has(listener)) process.off(name, listener);
     inside.end();
   };
 }

@@ -44,13 +44,14 @@ describe('who uses the GPUs of a host', () => {
       want: undefined,
     },
   };
-  for (const [name, { lines, want }] of Object.entries(answers))
-    it(`is understood: ${name}`, () =>
-      withGpuHost(1, async ({ inspect, computes }) => {
+  it('is understood from each answer of the driver', () =>
+    withGpuHost(1, async ({ inspect, computes }) => {
+      for (const [name, { lines, want }] of Object.entries(answers)) {
         computes(`${lines}\n`);
         const { busy } = await inspect(H100);
-        assert.equal(busy, want && `accelerator devices are in use by process ${want}`);
-      }));
+        assert.equal(busy, want && `accelerator devices are in use by process ${want}`, name);
+      }
+    }));
 
   const failures: Record<string, { script: string; want: RegExp }> = {
     'of an error': {
@@ -60,16 +61,17 @@ describe('who uses the GPUs of a host', () => {
     'of a word instead': { script: "echo '[Not Supported]'", want: /nvidia-smi says '\[Not Supported\]' where it is/ },
     'of a GPU that is lost': { script: "echo '[GPU is lost]'", want: /nvidia-smi says '\[GPU is lost\]'/ },
   };
-  for (const [name, { script, want }] of Object.entries(failures))
-    it(`is not nobody where the driver does not say: ${name}`, () =>
-      withGpuHost(1, async ({ inspect, connection, answers: answer }) => {
+  it('is not nobody where the driver does not say', () =>
+    withGpuHost(1, async ({ inspect, connection, answers: answer }) => {
+      for (const [name, { script, want }] of Object.entries(failures)) {
         answer(`case "$*" in -L) echo 'GPU 0: H100 (UUID: GPU-0)' ;; *) ${script} ;; esac`);
         const { problems } = await inspect(H100);
-        assert.match(problems.join(), new RegExp(`it cannot be seen who uses its accelerators: ${want.source}`));
+        assert.match(problems.join(), new RegExp(`it cannot be seen who uses its accelerators: ${want.source}`), name);
         const status = await connection.startRun(request('echo mine', onGpu(100)));
-        assert.ok(status.kind === 'blocked', JSON.stringify(status));
+        assert.ok(status.kind === 'blocked', `${name}: ${JSON.stringify(status)}`);
         assert.match(status.message, /^accelerator devices \(\/dev\/nvidia0\) cannot be looked at: nvidia-smi /);
-      }));
+      }
+    }));
 
   it('is said while a command waits for it, and the command starts when they have gone', () =>
     withGpuHost(1, async ({ connection, another, runs, computes }) => {

@@ -38,8 +38,8 @@ interface Attack {
 const OUTSIDE = /would be written outside of the folder/;
 const NO_NUMBERS = /has size and mode ".*", which are no numbers/;
 const MARK = String.raw`printf '\001jobctl-follow\n'`;
-const ATTACKS: Readonly<Record<string, Attack>> = {
-  'a name that leads out': { find: listed(['../../.bashrc']), says: OUTSIDE },
+/** Read in one place, from wherever they come. */
+const LISTS: Readonly<Record<string, Attack>> = {
   'a name that leads out by its middle': { find: listed(['a/../../x']), says: OUTSIDE },
   'the folder above': { find: listed(['..']), says: OUTSIDE },
   'the folder itself': { find: listed(['.']), says: OUTSIDE },
@@ -62,21 +62,9 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   'a name of 5,000 characters': { find: listed(['x/'.repeat(2500) + 'x']), says: /is longer than 4096 bytes/ },
   'a part of 300 characters': { find: listed(['é'.repeat(150)]), says: /a part that is longer than 255 bytes/ },
   'a name that is not UTF-8': { find: bytes('a\xff\x005 644\x00'), says: /"a\ufffd" is not UTF-8/ },
-  'a million files': {
-    find: `awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "%d%c5 644%c", i, 0, 0 }'`,
+  'more files than any list has': {
+    find: `awk 'BEGIN { for (i = 0; i <= 200000; i++) printf "%d%c5 644%c", i, 0, 0 }'`,
     says: /more than 200000 files/,
-  },
-  'a list without end': { find: 'yes', says: /is longer than 32 MiB/ },
-  'a trouble without end': { find: 'yes >&2', says: /is longer than 32 MiB/ },
-  'a file of more bytes than it listed': {
-    get: `${MARK}; head -c 100000 /dev/zero; printf 'jobctl-runner: 5 644 %064d\\n' 0 >&2`,
-    says: /'out\/a.txt' sends more than 5 bytes, which is its size/,
-  },
-  'a file without end': { get: `${MARK}; cat /dev/zero`, says: /sends more than 5 bytes/ },
-  'a file that never begins': { get: 'yes', says: /login files of a host print more than 64 KiB/ },
-  'a file of no size': {
-    get: `${MARK}; printf 'jobctl-runner: NaN 99999 x\\n' >&2`,
-    says: /has no size, mode and sha256: the host says "NaN 99999 x"/,
   },
   'a folder for a file that is here': {
     here: (safe) => writeFileSync(join(safe, 'a.txt'), 'mine'),
@@ -94,6 +82,21 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   'a folder in the way': {
     here: (safe) => mkdirSync(join(safe, 'out/a.txt'), { recursive: true }),
     says: /a\.txt is a folder, and a file is to be written there/,
+  },
+};
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  'a name that leads out': { find: listed(['../../.bashrc']), says: OUTSIDE },
+  'a list without end': { find: 'yes', says: /is longer than 32 MiB/ },
+  'a trouble without end': { find: 'yes >&2', says: /is longer than 32 MiB/ },
+  'a file of more bytes than it listed': {
+    get: `${MARK}; head -c 100000 /dev/zero; printf 'jobctl-runner: 5 644 %064d\\n' 0 >&2`,
+    says: /'out\/a.txt' sends more than 5 bytes, which is its size/,
+  },
+  'a file without end': { get: `${MARK}; cat /dev/zero`, says: /sends more than 5 bytes/ },
+  'a file that never begins': { get: 'yes', says: /login files of a host print more than 64 KiB/ },
+  'a file of no size': {
+    get: `${MARK}; printf 'jobctl-runner: NaN 99999 x\\n' >&2`,
+    says: /has no size, mode and sha256: the host says "NaN 99999 x"/,
   },
 };
 
@@ -133,7 +136,7 @@ describe('a copy from a host that lies', () => {
   for (const kind of Object.keys(HOSTILE_HOSTS))
     describe(`${kind}, with`, function () {
       this.timeout(60_000);
-      for (const [name, attack] of Object.entries(ATTACKS))
+      for (const [name, attack] of Object.entries(kind === 'a VM' ? { ...LISTS, ...ATTACKS } : ATTACKS))
         it(`${name} is refused, and nothing is written`, async () => {
           attack.here?.(join(base, 'here/safe'), join(base, 'here/outside'));
           const before = tree();

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DeliveredOutputs } from '../../activities/attempt/delivered-outputs.js';
 import { type AttemptHost, commandHostsOf, type HostCaller } from '../../activities/attempt/attempt-hosts.js';
 import { Restore } from '../../activities/attempt/restore.js';
+import { RUNNER_NAME } from '../../cloud/hosts/runner/index.js';
 import type { HostConnection, OutputsTaker, RunOutputs, RunRequest, Taken } from '../../cloud/hosts/port.js';
 import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
@@ -17,6 +20,7 @@ import { ended, NOTICE, request } from './run.js';
 import { type HostSession, never, withHost } from './session.js';
 
 const RUN = 'train-x1-a1';
+const PATH = { PATH: '/usr/local/bin:/usr/bin:/bin' };
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 
 const run = (script: string, patterns: readonly string[], more: Partial<RunOutputs> = {}): RunRequest =>
@@ -34,23 +38,44 @@ describe('the outputs of a command on a host without an identity, taken by its w
     onHost(async ({ connection }) => {
       const script = String.raw`mkdir -p out/deep; printf a > out/a; printf b > "out/deep/with space"; printf '' > out/nothing
         printf c > $'out/deep/new\nline "q" \\ \t'; printf d > "$JOBCTL_OUTPUT_DIR/d"
-        seq 1 4000000 > out/large; for i in $(seq 1 1200); do echo "$i" > "out/f$i"; done`;
+        seq 1 700000 > out/large; for i in {1..20}; do echo "$i" > "out/f$i"; done`;
       await connection.startRun(run(script, ['out']));
       const store = new OutputsInMemory();
       assert.equal(await taken(connection, store), 'settled');
-      const large = Array.from({ length: 4_000_000 }, (_, at) => `${at + 1}\n`).join('');
+      const large = Array.from({ length: 700_000 }, (_, at) => `${at + 1}\n`).join('');
       const files = store.files;
       assert.equal(sha256(files['out/large'] ?? ''), sha256(large));
       assert.deepEqual(
-        ['out/a', 'out/deep/with space', 'out/nothing', 'out/deep/new\nline "q" \\ \t', 'd', 'out/f1200'].map(
+        ['out/a', 'out/deep/with space', 'out/nothing', 'out/deep/new\nline "q" \\ \t', 'd', 'out/f20'].map(
           (path) => files[path],
         ),
-        ['a', 'b', '', 'c', 'd', '1200\n'],
+        ['a', 'b', '', 'c', 'd', '20\n'],
       );
-      assert.equal(store.manifests.at(-1)?.files, 1206);
+      assert.equal(store.manifests.at(-1)?.files, 26);
       const status = await connection.runOutputs(RUN);
       assert.ok(status.state === 'stored', JSON.stringify(status));
       assert.equal(await taken(connection, store), 'settled', 'there is nothing more to take');
+    }));
+
+  it('are offered a thousand at a time: so many lists of contents, and then that of files', () =>
+    onHost(async ({ connection, host }) => {
+      await connection.startRun(run('mkdir out; for i in {1..1001}; do echo $i > out/f$i; done', ['out']));
+      await ended(connection);
+      // Nothing is asked for: each content that is sent costs the host two processes.
+      const runner = spawn('sh', [RUNNER_NAME, 'deliver', RUN], { cwd: host.home, env: { HOME: host.home, ...PATH } });
+      const lists: number[] = [];
+      let offered: string[] = [];
+      for await (const line of createInterface(runner.stdout)) {
+        const [word = '', ...more] = line.split(' ');
+        if (/^\d+$/.test(word) && more.length === 2) offered.push(word);
+        if (line.startsWith('manifest ')) runner.stdin.write('stored\n');
+        if (line !== 'end') continue;
+        lists.push(offered.length);
+        runner.stdin.write(`${offered.map((at) => `have ${at}\n`).join('')}end\n`);
+        offered = [];
+      }
+      const status = await connection.runOutputs(RUN);
+      assert.deepEqual([lists, status.state === 'stored' && status.files], [[1_000, 1], 1_001]);
     }));
 
   it('are stored at once as it hears a notice, and once more at its end', () =>
@@ -68,7 +93,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
 
   it('go on with the next worker, whichever moment the one before was cut at', () =>
     onHost(async ({ connection, another }) => {
-      await connection.startRun(run('seq 1 2000000 > large; printf s > small', ['large', 'small']));
+      await connection.startRun(run('seq 1 700000 > large; printf s > small', ['large', 'small']));
       for (const moment of [0, 1, 2, 'manifest'] as const) {
         const cut = new AbortController();
         const first = new OutputsInMemory();
@@ -84,7 +109,7 @@ describe('the outputs of a command on a host without an identity, taken by its w
       const store = new OutputsInMemory();
       assert.equal(await taken(await another(), store), 'settled');
       assert.equal(store.files['small'], 's');
-      assert.equal(store.files['large']?.length, 14_888_896);
+      assert.equal(store.files['large']?.length, 4_788_895);
     }));
 
   it('belong to the worker that came last: the one before is sent away', () =>
@@ -195,11 +220,11 @@ describe('what a worker stores of what a host hands over', () => {
 describe('what a host without an identity gets back, handed by its worker', function () {
   this.timeout(60_000);
   const contents: Record<string, string> = {
-    'out/large': 'line\n'.repeat(400_000),
+    'out/large': 'line\n'.repeat(60_000),
     'out/same one': 'twice',
     'out/same two': 'twice',
     'out/nothing': '',
-    ...Object.fromEntries(Array.from({ length: 1_100 }, (_, at) => [`out/f${at}`, `content ${at}`])),
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`out/f${at}`, `content ${at}`])),
   };
   const content = (sha: string): string | undefined => Object.values(contents).find((text) => sha256(text) === sha);
   const inputOf = (attempt: number): AttemptInput =>

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { type Ended, jobctl, jobctlProcess } from '../cli/command-line.js';
-import { ended, type Started, started } from '../cli/running-command.js';
+import { type Begun, begun, type Ended, jobctl, jobctlProcess } from '../cli/command-line.js';
+import { ended, started } from '../cli/running-command.js';
 import { until } from '../until.js';
 import { type LoginServer, startLoginServer } from './login-server.js';
 import { Person } from './person.js';
@@ -41,34 +41,45 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     home = mkdtempSync(join(tmpdir(), 'jobctl-login-'));
     env = { HOME: home, JOBCTL_SERVER: server.url };
     issuer.lifetimeS = 3_600;
+    issuer.tokensAfterMs = 0;
     issuer.grants.length = 0;
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
+  const browsed = (): Record<string, string> => ({ ...env, BROWSER: 'true' });
+
   /** A login whose address is visited as soon as it is printed. */
-  async function logIn(name: string, seen: (address: string) => Promise<void> = async () => undefined): Promise<Ended> {
-    const login = started(['login'], { ...env, BROWSER: 'true' });
-    const address = await printed(login, /^ {2}(http\S+authorization\S*|http\S+\/auth\?\S+)$/m);
-    await seen(address);
-    const back = await new Person(name).logIn(address);
-    const page = await fetch(back);
-    assert.deepEqual([page.status, await page.text()], [200, 'jobctl has your login. You can close this page.\n']);
-    return ended(login);
+  async function logIn(name: string): Promise<void> {
+    const login = begun(['login'], browsed());
+    await visit(name, await printed(login, ADDRESS));
+    assert.equal((await login.ended).exitCode, 0);
   }
 
-  it('by a browser: authorization code with PKCE, state and nonce; what else comes to the port is answered and ends nothing', async () => {
-    const { exitCode, stdout, stderr } = await logIn('anna', async (address) => {
-      const { searchParams } = new URL(address);
-      const [method, state, nonce] = ['code_challenge_method', 'state', 'nonce'].map((key) => searchParams.get(key));
-      assert.equal(method, 'S256');
-      assert.ok(state !== null && state !== undefined && state.length >= 32 && (nonce?.length ?? 0) >= 32);
-      const callback = searchParams.get('redirect_uri') ?? '';
-      assert.match(callback, /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
-      assert.equal((await fetch(`${callback}?code=stolen&state=other`)).status, 400);
-      assert.equal((await fetch(new URL('/', callback))).status, 404);
-      assert.equal((await fetch(`${callback}?code=x&state=${state}`, { method: 'POST' })).status, 404);
-      assert.equal((await fetch(`${callback.replace('127.0.0.1', 'localhost')}?code=x&state=${state}`)).status, 404);
+  async function visit(name: string, address: string): Promise<void> {
+    const page = await fetch(await new Person(name).logIn(address));
+    assert.deepEqual([page.status, await page.text()], [200, 'jobctl has your login. You can close this page.\n']);
+  }
+
+  it('by a browser, its audience shown before: PKCE, state and nonce; what else comes to the port is answered and ends nothing', async () => {
+    const login = started(['login'], browsed());
+    const address = await until('its address', () => {
+      assert.equal(login.child.exitCode, null, login.out.stdout + login.out.stderr);
+      return ADDRESS.exec(login.out.stderr)?.[1];
     });
+    // Nobody sits at a terminal, who could be asked.
+    assert.match(login.out.stderr, /audience jobctl-login-test\n[\s\S]*^ {2}http/m);
+    const { searchParams } = new URL(address);
+    const [method, state, nonce] = ['code_challenge_method', 'state', 'nonce'].map((key) => searchParams.get(key));
+    assert.equal(method, 'S256');
+    assert.ok(state !== null && state !== undefined && state.length >= 32 && (nonce?.length ?? 0) >= 32);
+    const callback = searchParams.get('redirect_uri') ?? '';
+    assert.match(callback, /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    assert.equal((await fetch(`${callback}?code=stolen&state=other`)).status, 400);
+    assert.equal((await fetch(new URL('/', callback))).status, 404);
+    assert.equal((await fetch(`${callback}?code=x&state=${state}`, { method: 'POST' })).status, 404);
+    assert.equal((await fetch(`${callback.replace('127.0.0.1', 'localhost')}?code=x&state=${state}`)).status, 404);
+    await visit('anna', address);
+    const { exitCode, stdout, stderr } = await ended(login);
     assert.deepEqual([exitCode, stdout], [0, `logged in at ${server.url} as anna@example.org\n`]);
     const stored = readFileSync(file(), 'utf8');
     const { idToken, refreshToken } = loginIn(stored);
@@ -97,11 +108,11 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
   });
 
   it('by a code in another browser, also where nobody sits at a terminal', async () => {
-    const login = started(['login'], env);
+    const login = begun(['login'], env);
     const address = await printed(login, /^ {2}(http\S+\/device)$/m);
     const code = await printed(login, /^Code: (\S+)$/m);
     await new Person('dora').enterCode(address, code);
-    const { exitCode, stdout } = await ended(login);
+    const { exitCode, stdout } = await login.ended;
     assert.deepEqual([exitCode, stdout], [0, `logged in at ${server.url} as dora@example.org\n`]);
     assert.deepEqual(issuer.grants.slice(-1), ['urn:ietf:params:oauth:grant-type:device_code']);
   });
@@ -111,10 +122,14 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     await logIn('anna');
     issuer.lifetimeS = 3_600;
     issuer.grants.length = 0;
-    const all = await Promise.all(Array.from({ length: 3 }, () => jobctlProcess(['whoami'], env)));
+    issuer.tokensAfterMs = 2_000;
+    const all = await Promise.all([jobctlProcess(['whoami'], env), jobctlProcess(['whoami'], env)]);
     assert.deepEqual(
       all.map(({ exitCode, stderr }) => [exitCode, stderr]),
-      Array.from({ length: 3 }, () => [0, '']),
+      [
+        [0, ''],
+        [0, ''],
+      ],
     );
     assert.deepEqual(issuer.grants, ['refresh_token']);
     assert.equal((await run('whoami')).exitCode, 0);
@@ -128,7 +143,7 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
     await issuer.rotateKeys();
     server = await startLoginServer(issuer.url, CLIENT_ID, SCOPES, Number(new URL(server.url).port));
     issuer.grants.length = 0;
-    const { exitCode, stdout, stderr } = await jobctlProcess(['whoami'], env);
+    const { exitCode, stdout, stderr } = await run('whoami');
     assert.deepEqual([exitCode, stderr], [0, '']);
     assert.match(stdout, /^user +anna@example\.org\n/);
     assert.deepEqual(issuer.grants, ['refresh_token']);
@@ -350,13 +365,6 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
         /names the audience another-client for its logins, and you chose jobctl-login-test for it\n/,
       );
     });
-
-    it('where nobody sits at a terminal the audience is shown before the address', async () => {
-      const login = started(['login'], { ...env, BROWSER: 'true' });
-      await printed(login, /(audience jobctl-login-test)\n[\s\S]*^ {2}http/m);
-      login.child.kill();
-      await ended(login);
-    });
   });
 
   it('by Temporal nobody verifies who it is, and that is said', async () => {
@@ -371,10 +379,10 @@ describe('jobctl login, logout and whoami, at a real OpenID provider', function 
 
   /** Of the issuer by its own word, signed by nobody whom the server knows. */
   async function foreignToken(claims: Readonly<Record<string, unknown>>): Promise<string> {
-    const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const now = Math.floor(Date.now() / 1_000);
     return new SignJWT({ iss: issuer.url, aud: CLIENT_ID, sub: 'eve', iat: now - 100, exp: now + 3_600, ...claims })
-      .setProtectedHeader({ alg: 'RS256', kid: String((await exportJWK(privateKey)).n).slice(0, 8) })
+      .setProtectedHeader({ alg: 'ES256', kid: String((await exportJWK(privateKey)).x).slice(0, 8) })
       .sign(privateKey);
   }
 });
@@ -386,13 +394,15 @@ function loginIn(text: string): { readonly idToken: string; readonly refreshToke
   return login;
 }
 
-const printed = ({ child, out }: Started, pattern: RegExp): Promise<string> =>
-  until(
-    `${String(pattern)} on stderr`,
-    async () => {
-      const found = pattern.exec(out.stderr)?.[1];
-      if (found === undefined && child.exitCode !== null) throw new Error(`it has ended: ${out.stdout}${out.stderr}`);
-      return found;
-    },
-    30_000,
-  );
+const ADDRESS = /^ {2}(http\S+authorization\S*|http\S+\/auth\?\S+)$/m;
+
+/** What `pattern` finds on stderr, as soon as it is there. */
+function printed(command: Begun, pattern: RegExp): Promise<string> {
+  let over: Ended | undefined;
+  void command.ended.then((end) => (over = end));
+  return until(`${String(pattern)} on stderr`, () => {
+    const found = pattern.exec(command.stderr.text)?.[1];
+    if (found === undefined && over !== undefined) throw new Error(`it has ended: ${over.stdout}${over.stderr}`);
+    return found;
+  });
+}

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { exportJWK, generateKeyPair } from 'jose';
 import { Provider } from 'oidc-provider';
 import { KeptGrants } from './kept-grants.js';
@@ -12,6 +13,8 @@ export class PersonIssuer {
   readonly url: string;
   /** Of ID tokens, from the next one on. */
   lifetimeS = 3_600;
+  /** How long the token endpoint takes: who does not wait for another's call then makes one of its own. */
+  tokensAfterMs = 0;
   /** Calls of the token endpoint, by grant. */
   readonly grants: string[] = [];
   readonly #server: Server;
@@ -61,7 +64,10 @@ export class PersonIssuer {
     provider.on('grant.error', ({ oidc }) => this.grants.push(`${String(oidc.params?.['grant_type'])} refused`));
     this.#server.removeAllListeners('request');
     const answer = provider.callback();
-    this.#server.on('request', (request, response) => void answer(request, response));
+    this.#server.on('request', (request, response) => {
+      const waitMs = request.url === '/token' ? this.tokensAfterMs : 0;
+      void (waitMs === 0 ? answer(request, response) : sleep(waitMs).then(() => answer(request, response)));
+    });
   }
 
   async stop(): Promise<void> {

@@ -167,8 +167,8 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
       return id;
     };
 
-    it('eleven starts with a key of 1.9 MB, and the next job is taken', async () => {
-      const wrong = await Promise.all(Array.from({ length: 11 }, () => start({ ...job(), ...KEY })));
+    it('starts with a key of 1.9 MB, and the next job is taken', async () => {
+      const wrong = await Promise.all(Array.from({ length: 3 }, () => start({ ...job(), ...KEY })));
       const next = await isTakenAsEver();
       for (const id of wrong) await refused(id, /^input: the job is 1900\d+ bytes of JSON, and 393216 are the most/);
       for (const id of [...wrong, next]) await hasNotFailed(id);
@@ -183,7 +183,7 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
       await hasNotFailed(workflowId);
     });
 
-    it('twenty edits, of each kind that reads on in what it was given, and the next job is taken', async () => {
+    it('an edit of each kind that reads on in what it was given, and the next job is taken', async () => {
       const id = await isTakenAsEver();
       const handle = worker.client.workflow.getHandle(id);
       const large = Object.keys(KEY);
@@ -196,9 +196,9 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
         { set: [{ path: ['env', 'y'.repeat(300)], value: 1 }] },
       ];
       // One at a time: core sends back what was refused, and more than two of these are more than gRPC takes.
-      for (let at = 0; at < 20; at++)
+      for (const edit of EDITS)
         await assert.rejects(
-          handle.executeUpdate('restart', { args: [{ v: 1, by: 'x', ...EDITS[at % EDITS.length] }] }),
+          handle.executeUpdate('restart', { args: [{ v: 1, by: 'x', ...edit }] }),
           ({ cause }: Error) => /does not have the form of its contract/.test(String((cause as Error).message)),
         );
       const next = await isTakenAsEver();
