@@ -5,12 +5,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Draws } from '../../chaos/random.js';
 import { TemporalUnreachable } from '../../client/errors.js';
+import { readPoolHistory } from '../../client/pool-history.js';
+import { sliceName } from '../../domain/identity.js';
+import { leaseStories, type LeaseStory, usageOf } from '../../quota/pool-history.js';
+import { billOf, notAccountedFor } from '../end-to-end/bill.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { freePort, startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
+import { until } from '../until.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
 const JOBS = 60;
@@ -105,10 +110,26 @@ describe(`${JOBS} jobs race through ${ZONES.length} zones while all around them 
     await Promise.all([strikeUntil(() => isOver), races.finally(() => (isOver = true))]);
     await admin.stopRefusing();
     await cloudIsEmpty(admin, 120_000);
-    const most = mostChipsAtOnce(await admin.journal());
+    const journal = await admin.journal();
+    const most = mostChipsAtOnce(journal);
     console.log(`blows: ${JSON.stringify(blows)}; at most ${most} of ${POOL_CHIPS} chips at once`);
     assert.ok(most <= POOL_CHIPS && most > CHIPS, `${most} chips at once, of ${POOL_CHIPS}`);
     for (const kind of Object.keys(means)) assert.ok((blows[kind] ?? 0) > 0, `${kind}: never`);
+
+    const bill = billOf(journal);
+    const stories = await until('every lease was returned, as the pool tells it', async () => {
+      const { lines } = await readPoolHistory(stack.store, 'races', 0);
+      const all = leaseStories(lines, { from: 0, to: Date.now() }, []);
+      return all.every(({ freedAt }) => freedAt !== undefined) && all;
+    });
+    const nameOf = ({ job, lease }: LeaseStory): string => sliceName({ job, generation: lease });
+    const chipSeconds = [...bill.values()].reduce((sum, { chips, from, to }) => sum + (chips * (to - from)) / 1_000, 0);
+    const [usage] = usageOf(stories);
+    console.log(
+      `${bill.size} slices of ${stories.length} leases were ready: ${chipSeconds} chip-seconds, ours ${(usage?.chipHours ?? 0) * 3_600}`,
+    );
+    assert.deepEqual(notAccountedFor(bill, stories, nameOf), []);
+    assert.ok(bill.size >= JOBS);
   });
 
   /** The server may be killed under a call. */
