@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Area } from './areas.js';
 import { instrument, type Mutant } from './instrument.js';
@@ -23,25 +24,31 @@ export interface Judged extends Omit<Mutant, 'status'> {
 }
 
 /**
- * Changes one place of the area's code at a time, and runs the tests on each change that reach it, all in one process. Which test
- * killed which mutant is then beside the script, in a JSON file.
+ * Changes one place of the area's code at a time, and runs the tests on each change that reach it, in one process for each core.
+ * Which test killed which mutant is then beside the script, in a JSON file.
  * @param globs files to judge instead of the whole area; empty: the whole area
  * @throws Error if a test fails on unchanged code, before, between or after the mutants
  */
 export async function judge(area: Area, globs: readonly string[]): Promise<readonly Judged[]> {
   const { script, mutants } = await instrument(area, globs);
   const judged: Judged[] = [];
-  const tests = new Tests(script, area.name);
-  try {
-    for (const { status, ...mutant } of mutants) {
-      judged.push({ ...mutant, ...(status === undefined ? await tests.on(mutant.id) : { status }) });
-      if (judged.length % MUTANTS_BETWEEN_CONTROLS === 0) await tests.control();
-      if (judged.length % MUTANTS_BETWEEN_CONTROLS === 0) console.log(`${judged.length} of ${mutants.length} judged`);
+  const left = mutants.entries();
+  let done = 0;
+  const judgeOnes = async (): Promise<void> => {
+    const tests = new Tests(script, area.name);
+    try {
+      let sinceControl = 0;
+      for (const [at, { status, ...mutant }] of left) {
+        judged[at] = { ...mutant, ...(status === undefined ? await tests.on(mutant.id) : { status }) };
+        if (++sinceControl % MUTANTS_BETWEEN_CONTROLS === 0) await tests.control();
+        if (++done % MUTANTS_BETWEEN_CONTROLS === 0) console.log(`${done} of ${mutants.length} judged`);
+      }
+      await tests.control();
+    } finally {
+      tests.end();
     }
-    await tests.control();
-  } finally {
-    tests.end();
-  }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, judgeOnes));
   writeFileSync(script.replace(/cjs$/, 'json'), JSON.stringify(judged, null, 1));
   return judged;
 }
