@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { openReservations, type Reservations } from '../../client/cli/dev/loopback.js';
 import { DEV_NAMESPACE } from '../../client/cli/dev/temporal-server/start-dev.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { ensureOwner } from '../../client/installation.js';
@@ -11,7 +10,7 @@ import { ensureSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
 import { writeKeyPair } from '../../test/end-to-end/key-pair.js';
-import { someOctets } from '../../test/subnet-octets.js';
+import { takeOctet, type TakenOctet } from '../../test/subnet-octets.js';
 import { until } from '../../test/until.js';
 import type { Sources } from '../oracle/gather.js';
 import { Gate } from './gate.js';
@@ -64,7 +63,7 @@ export class PrivateStack {
   readonly restUrl: string;
   readonly taskQueue = 'jobctl';
   readonly #connection: Connection;
-  readonly #reservations: Reservations;
+  readonly #addresses: TakenOctet;
 
   private constructor(
     parts: Pick<
@@ -82,7 +81,7 @@ export class PrivateStack {
       | 'restUrl'
     >,
     connection: Connection,
-    reservations: Reservations,
+    addresses: TakenOctet,
   ) {
     this.directory = parts.directory;
     this.server = parts.server;
@@ -97,14 +96,13 @@ export class PrivateStack {
     this.pods = new PodsOfStack(kubeconfigFile(parts.directory));
     this.restUrl = parts.restUrl;
     this.#connection = connection;
-    this.#reservations = reservations;
+    this.#addresses = addresses;
   }
 
   static async start(tier: Tier, seed: number, quota: string, extras: StackExtras = {}): Promise<PrivateStack> {
     const directory = mkdtempSync(join(tmpdir(), `jobctl-chaos-${seed}-`));
-    const reservations = openReservations();
-    const octet = await reservations.octet(someOctets(), async () => true);
-    if (octet === undefined) throw new Error('127.20.0.0 to 127.63.0.0: each has a stack of a test');
+    const addresses = await takeOctet();
+    const { octet } = addresses;
     const ports = await freePorts();
     writeFileSync(join(directory, 'quota.toml'), quota);
     const server = await serverPart(directory, ports);
@@ -145,7 +143,7 @@ export class PrivateStack {
     const jobs = await JobClient.connect({ client });
     const restUrl = `http://${LOOPBACK}:${ports.rest}`;
     const parts = { directory, server, rehearsal, workers, gate, second, rack, client, jobs, sources, restUrl };
-    return new PrivateStack(parts, connection, reservations);
+    return new PrivateStack(parts, connection, addresses);
   }
 
   get parts(): readonly Part[] {
@@ -177,7 +175,7 @@ export class PrivateStack {
     this.gate?.end();
     await this.rack?.end();
     await Promise.all([this.server.end('SIGTERM'), this.rehearsal.end('SIGTERM')]);
-    this.#reservations.release();
+    this.#addresses.release();
     if (!keep) rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });
   }
 }

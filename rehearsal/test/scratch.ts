@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { takeOctet } from '../../test/subnet-octets.js';
 
-/** Another for each test process, so that two runs at once do not meet at one address. */
-export const SUBNET_OCTET = 130 + (process.pid % 110);
+/** Of this process, until it ends. */
+export const { octet: SUBNET_OCTET } = await takeOctet();
 
 export interface Scratch {
   readonly path: string;

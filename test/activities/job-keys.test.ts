@@ -43,7 +43,7 @@ describe('the key that a job is accepted with', function () {
   let cloud: RehearsedCloud;
   let store: StorePort;
   before(async () => {
-    cloud = await startRehearsedCloud(139);
+    cloud = await startRehearsedCloud();
     await ensureBucket({ endpoint: cloud.storeEndpoint, bucket: 'jobs', projectId: 'p' });
     store = createStore({ endpoint: cloud.storeEndpoint, bucket: 'jobs' });
   });

@@ -10,7 +10,8 @@ import { StorePatience } from '../../activities/attempt/store-patience.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { offsetOfChunk } from '../../domain/store-layout.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { until } from '../until.js';
 
@@ -25,7 +26,7 @@ describe("the shipping of one host's output", function () {
   const over = new AbortController();
 
   before(async () => {
-    rehearsal = await startRehearsal({ stateDir: directory, subnetOctet: 125, sshPort: 2297 });
+    rehearsal = await startTestRehearsal({ stateDir: directory });
     const options = { endpoint: rehearsal.endpoints.store, bucket: 'logs', projectId: 'p' };
     await ensureBucket(options);
     store = createStore(options);

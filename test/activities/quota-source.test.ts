@@ -26,7 +26,7 @@ describe('the files of a pool', function () {
   const calls: string[] = [];
 
   before(async () => {
-    cloud = await startRehearsedCloud(131);
+    cloud = await startRehearsedCloud();
     folder = await mkdtemp(join(tmpdir(), 'jobctl-files-'));
     for (const bucket of ['jobs', 'quotas'])
       await ensureBucket({ endpoint: cloud.storeEndpoint, bucket, projectId: 'p' });

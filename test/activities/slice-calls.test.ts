@@ -18,7 +18,7 @@ describe('what the slice of one host costs in API calls', function () {
   let machines: Machines;
 
   before(async () => {
-    cloud = await startRehearsedCloud(68);
+    cloud = await startRehearsedCloud();
     machines = cloud.tpuPort();
   });
   after(() => cloud?.stop());

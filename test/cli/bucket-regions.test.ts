@@ -15,7 +15,7 @@ describe('a bucket that is mounted far from where it lies', function () {
   const bucketsIn: Readonly<Record<string, string>> = { near: 'us-central1', wide: 'us', far: 'eu', pair: 'nam4' };
   let cloud: RehearsedCloud;
   before(async () => {
-    cloud = await startRehearsedCloud(139);
+    cloud = await startRehearsedCloud();
     for (const [name, location] of Object.entries(bucketsIn)) {
       const url = `${cloud.storeEndpoint}/storage/v1/b?project=p`;
       const headers = { 'content-type': 'application/json' };

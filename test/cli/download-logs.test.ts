@@ -32,7 +32,7 @@ describe('download --logs', function () {
   let jobs = 0;
 
   before(async () => {
-    app = await GatedApp.start(141);
+    app = await GatedApp.start();
     home = mkdtempSync(join(tmpdir(), 'download-logs-'));
     for (const name of ['alice', 'mallory']) {
       mkdirSync(join(home, name));

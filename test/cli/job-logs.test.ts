@@ -16,7 +16,7 @@ describe("a job's logs, read from a real store", () => {
   let jobs = 0;
 
   before(async () => {
-    cloud = await startRehearsedCloud(104);
+    cloud = await startRehearsedCloud();
     const place = { endpoint: cloud.storeEndpoint, bucket: 'logs-test' };
     await ensureBucket({ ...place, projectId: 'p' });
     store = createStore(place);

@@ -154,7 +154,7 @@ describe('the window of a log', function () {
   });
 
   it('is the same over HTTP, for as many requests', async () => {
-    const cloud = await startRehearsedCloud(105);
+    const cloud = await startRehearsedCloud();
     const proxy = await startCountingProxy(cloud.storeEndpoint);
     try {
       const place = { endpoint: cloud.storeEndpoint, bucket: 'window' };

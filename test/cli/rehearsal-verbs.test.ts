@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { explainError } from '../../client/cli/explain-error.js';
 import { runProgram } from '../../client/cli/program.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { until } from '../until.js';
 
 interface Said {
@@ -34,9 +35,9 @@ describe('jobctl rehearsal', function () {
 
   before(async () => {
     home = mkdtempSync(join(tmpdir(), 'jobctl-rehearsal-verbs-'));
-    const place = { stateDir: join(home, 'rehearsal'), subnetOctet: 204, sshPort: 2222 };
+    const place = { stateDir: join(home, 'rehearsal') };
     // As in a stack of `dev up`: the verbs must send the token.
-    rehearsal = await startRehearsal({ ...place, callers: 'token' });
+    rehearsal = await startTestRehearsal({ ...place, callers: 'token' });
     writeContext({ rehearsal: { adminUrl: rehearsal.endpoints.admin } });
     homeBefore = process.env['JOBCTL_HOME'];
     process.env['JOBCTL_HOME'] = home;

@@ -21,7 +21,7 @@ describe('builds in a cluster, on the rehearsed Kubernetes', function () {
   let builds: KubernetesBuilds;
   before(async function () {
     needsConfinement(this);
-    rehearsed = await startRehearsedKubernetes(119);
+    rehearsed = await startRehearsedKubernetes();
     server = await GitServer.start();
     builds = new KubernetesBuilds(DEFAULT_BUILD_SETTINGS, { kubeconfig: rehearsed.kubeconfig });
   });

@@ -15,7 +15,7 @@ describe('the Cloud TPU adapter under faults', () => {
   let under: { readonly port: CloudTpuMachines; readonly deadlineMs: number };
 
   before(async () => {
-    cloud = await startRehearsedCloud(102);
+    cloud = await startRehearsedCloud();
     port = cloud.tpuPort();
     under = { port, deadlineMs: 15_000 };
   });

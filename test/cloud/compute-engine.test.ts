@@ -26,7 +26,7 @@ const VARIANTS: Readonly<Record<string, Partial<ComputeEnginePlan>>> = {
 };
 
 exerciseMachines('the rehearsed Compute Engine', Object.keys(VARIANTS), async () => {
-  const cloud = await startRehearsedCloud(120);
+  const cloud = await startRehearsedCloud();
   const owner = 'own-1';
   const plan = (name: string, variant: string): ComputeEnginePlan =>
     vmsPlan(`${owner}-${name}`, { ...VARIANTS[variant], ownership: ownership({ owner }) });
@@ -53,7 +53,7 @@ describe('VMs of the rehearsed Compute Engine', function () {
   let under: { readonly port: ReturnType<RehearsedCloud['computePort']>; readonly deadlineMs: number };
 
   before(async () => {
-    cloud = await startRehearsedCloud(121);
+    cloud = await startRehearsedCloud();
     under = { port: cloud.computePort(), deadlineMs: DEADLINE_MS };
   });
   after(() => cloud.stop());

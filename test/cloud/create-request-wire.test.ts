@@ -129,7 +129,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
   let count = 0;
 
   before(async () => {
-    cloud = await startRehearsedCloud(91);
+    cloud = await startRehearsedCloud();
     // Requests wait, so that no VM has to boot.
     await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES' });
     port = cloud.tpuPort();

@@ -17,7 +17,7 @@ describe('flex-start and deadlines, over the wire', function () {
   let under: { readonly port: CloudTpuMachines; readonly deadlineMs: number };
 
   before(async () => {
-    cloud = await startRehearsedCloud(118);
+    cloud = await startRehearsedCloud();
     port = cloud.tpuPort();
     under = { port, deadlineMs: 15_000 };
   });

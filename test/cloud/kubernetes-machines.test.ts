@@ -10,7 +10,7 @@ describe('the port of machines, on the rehearsed Kubernetes', function () {
   });
   for (const hosts of [1, 4]) {
     exerciseMachines('the rehearsed Kubernetes', [`pods: ${hosts}`], async () => {
-      const rehearsed = await startRehearsedKubernetes(112 + hosts);
+      const rehearsed = await startRehearsedKubernetes();
       const plan: MachinesUnderTest<'kubernetes'>['plan'] = (name) =>
         rehearsedPlan(`jc-${name}-g1`, { workers: hosts, cpus: '10m' });
       const under: MachinesUnderTest<'kubernetes'> = {

@@ -27,7 +27,7 @@ function plansIn({ googleProject, zone, accelerator, hosts, owner }: CloudTpuPla
 }
 
 exerciseMachines('the rehearsed Cloud TPU', MODES, async (): Promise<MachinesUnderTest<'cloud-tpu'>> => {
-  const cloud = await startRehearsedCloud(101);
+  const cloud = await startRehearsedCloud();
   const place = { googleProject: GOOGLE_PROJECT, zone: ZONE, accelerator: 'v5litepod-16', hosts: 4, owner: 'own-1' };
   return { port: cloud.tpuPort(), ...plansIn(place), deadlineMs: 15_000, close: () => cloud.stop() };
 });

@@ -21,7 +21,7 @@ describe('one request for two slices, over the wire', function () {
   let under: { readonly port: CloudTpuMachines; readonly deadlineMs: number };
 
   before(async () => {
-    cloud = await startRehearsedCloud(103);
+    cloud = await startRehearsedCloud();
     port = cloud.tpuPort();
     under = { port, deadlineMs: 15_000 };
   });

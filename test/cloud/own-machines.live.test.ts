@@ -42,7 +42,7 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
 
 describe('machines of our own', () => {
   exerciseMachines('three hosts behind sshd', ['no accelerator'], async (): Promise<MachinesUnderTest<'machines'>> => {
-    const [cloud, rack] = await Promise.all([startRehearsedCloud(111), startRack(3)]);
+    const [cloud, rack] = await Promise.all([startRehearsedCloud(), startRack(3)]);
     const port = lookAfter(rack, await rackStore(cloud.storeEndpoint, 'rack'));
     return {
       port,
@@ -68,7 +68,7 @@ describe('machines of our own', () => {
     let under: Pick<MachinesUnderTest, 'port' | 'deadlineMs'>;
     let pools = 0;
     before(async () => {
-      cloud = await startRehearsedCloud(112);
+      cloud = await startRehearsedCloud();
     });
     after(() => cloud.stop());
     beforeEach(async () => {

@@ -82,7 +82,7 @@ describe('an answer that never changes', function () {
   let kubernetes: RehearsedKubernetes;
   let rayClusters: Machines;
   before(async () => {
-    [cloud, kubernetes] = await Promise.all([startRehearsedCloud(124), startRehearsedKubernetes(125)]);
+    [cloud, kubernetes] = await Promise.all([startRehearsedCloud(), startRehearsedKubernetes()]);
     rayClusters = await kubernetes.rayPort();
   });
   after(() => Promise.all([cloud?.stop(), kubernetes?.stop()]));
@@ -182,7 +182,7 @@ describe('an answer that never changes', function () {
   });
 
   it('pods, a cluster that is gone: told as what may change, until a person releases the lease', async () => {
-    const lost = await startRehearsedKubernetes(126);
+    const lost = await startRehearsedKubernetes();
     const plan = rehearsedPlan('lost');
     await makeReady({ port: lost.port, deadlineMs: DEADLINE_MS }, plan);
     await lost.stop();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createCloudTpu, type CloudTpuOptions } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { type ComputeEngineOptions, createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
 
-import { startRehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 
 export interface JournalLine {
   readonly seq: number;
@@ -29,12 +29,10 @@ export interface RehearsedCloud {
 
 const UNBOUNDED = { callsPerSecond: 10_000, burst: 10_000 };
 
-export async function startRehearsedCloud(subnetOctet: number): Promise<RehearsedCloud> {
+export async function startRehearsedCloud(): Promise<RehearsedCloud> {
   const stateDir = await mkdtemp(join(tmpdir(), 'store-tpu-test-'));
-  const rehearsal = await startRehearsal({
+  const rehearsal = await startTestRehearsal({
     stateDir,
-    subnetOctet,
-    sshPort: 2222,
     tpuPort: 0,
     restPort: 0,
     storePort: 0,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words.js';
 import type { Condition } from '../../domain/slice.js';
+import { conditionOf } from '../../cloud/machines/kubernetes/condition.js';
+import { lookAt } from '../../cloud/machines/kubernetes/namespace-api.js';
+import { seenJob, seenPod } from '../../cloud/machines/kubernetes/observation.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { eventually } from './eventually.js';
 import { isGone, makeGone, makeReady, observed } from './machines-conformance.js';
@@ -18,7 +21,7 @@ describe('conditions of pods, on the rehearsed Kubernetes', function () {
   const pods = new ConditionsOfPods(() => under);
   before(async function () {
     needsConfinement(this);
-    rehearsed = await startRehearsedKubernetes(119);
+    rehearsed = await startRehearsedKubernetes();
     const { cluster, port } = rehearsed;
     under = { cluster, port, namespace, deadlineMs: DEADLINE_MS };
   });
@@ -40,6 +43,30 @@ describe('conditions of pods, on the rehearsed Kubernetes', function () {
     const later = await observed(under, plan);
     lost(later, 'preempted');
     assert.match(JSON.stringify(later), /has condition DisruptionTarget matching FailJob rule/);
+    await makeGone(under, plan);
+  });
+
+  it('of a gang that is evicted while somebody looks, the eviction is seen, and not that its other pods are deleted', async () => {
+    const plan = small('looked-at');
+    const name = podOf(await makeReady(under, plan), 1);
+    const { cluster } = rehearsed;
+    const { core, batch } = cluster;
+    const podsOf = async (): Promise<readonly string[]> =>
+      (await core.listNamespacedPod({ namespace })).items.map((pod) => pod.metadata?.name ?? '');
+    const listNamespacedPod: typeof core.listNamespacedPod = async (wanted) => {
+      await core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
+      await eventually('the pod is gone', podsOf, (names) => !names.includes(name), DEADLINE_MS);
+      return core.listNamespacedPod(wanted);
+    };
+    const slow = Object.create(core, { listNamespacedPod: { value: listNamespacedPod } }) as typeof core;
+    const owner = {
+      nameOf: () => plan.ref.name,
+      podLabel: 'batch.kubernetes.io/job-name',
+      read: async () => seenJob(await batch.readNamespacedJob({ namespace, name: plan.ref.name })),
+      seenPod,
+    };
+    const seen = await lookAt({ ...cluster, core: slow }, owner, plan.ref);
+    lost(conditionOf(seen, plan.ownership, namespace), 'preempted');
     await makeGone(under, plan);
   });
 

@@ -12,7 +12,7 @@ import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words
 import type { RayClusterPlan } from '../../domain/machine-kinds/ray-cluster/words.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { formatProblems } from '../../domain/problem.js';
-import { startRehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 
 /** A rehearsed Kubernetes for one test file, reached over the wire alone. */
 export interface RehearsedKubernetes {
@@ -32,10 +32,9 @@ export interface RehearsedKubernetes {
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const PERIODS = { urgentMs: 50, quietMs: 200 };
 
-/** @param subnetOctet another for each test file */
-export async function startRehearsedKubernetes(subnetOctet: number): Promise<RehearsedKubernetes> {
+export async function startRehearsedKubernetes(): Promise<RehearsedKubernetes> {
   const stateDir = await mkdtemp(join(tmpdir(), 'kubernetes-test-'));
-  const rehearsal = await startRehearsal({ stateDir, subnetOctet, sshPort: 2222, kubernetesPort: 0 });
+  const rehearsal = await startTestRehearsal({ stateDir, kubernetesPort: 0 });
   const { kubeconfig = '', admin } = rehearsal.endpoints;
   const tell = async (method: 'POST' | 'DELETE', verb: string, body?: object): Promise<void> => {
     const sent = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };

@@ -33,7 +33,7 @@ describe('a store over two buckets', function () {
   let both: StorePort;
   let stop: () => Promise<void>;
   before(async () => {
-    const cloud = await startRehearsedCloud(107);
+    const cloud = await startRehearsedCloud();
     stop = () => cloud.stop();
     const open = async (bucket: string): Promise<StorePort> => {
       const options = { endpoint: cloud.storeEndpoint, bucket, projectId: 'p' };

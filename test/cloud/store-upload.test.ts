@@ -34,7 +34,7 @@ describe('an upload', () => {
   let cutter: TcpCutter;
   let store: StorePort;
   before(async () => {
-    cloud = await startRehearsedCloud(118);
+    cloud = await startRehearsedCloud();
     cutter = await startTcpCutter(Number(new URL(cloud.storeEndpoint).port));
     await ensureBucket({ endpoint: cloud.storeEndpoint, bucket: 'uploads', projectId: 'p' });
     store = createStore({ endpoint: `http://127.0.0.1:${cutter.port}`, bucket: 'uploads' });

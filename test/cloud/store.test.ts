@@ -10,7 +10,7 @@ import { exerciseStore } from './store-conformance.js';
 describe('the store', () => {
   let cloud: RehearsedCloud;
   before(async () => {
-    cloud = await startRehearsedCloud(103);
+    cloud = await startRehearsedCloud();
   });
   after(() => cloud.stop());
 
@@ -56,7 +56,7 @@ describe('the address of an object', () => {
     assert.deepEqual([status, text], [200, file.text]);
     assert.equal((await anonymously(file.stored.url ?? '')).status, 401);
 
-    const cloud = await startRehearsedCloud(104);
+    const cloud = await startRehearsedCloud();
     try {
       const at = { endpoint: cloud.storeEndpoint, bucket: 'open', projectId: 'p' };
       await ensureBucket(at);

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client, isGrpcServiceError } from '@temporalio/client';
-import { openReservations, type Reservations } from '../../client/cli/dev/loopback.js';
 import { ensureOwner } from '../../client/installation.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { JobClient } from '../../client/job-client.js';
@@ -19,7 +18,7 @@ import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
 import { recordHistories } from '../replay/recording.js';
-import { someOctets } from '../subnet-octets.js';
+import { takeOctet, type TakenOctet } from '../subnet-octets.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { type CloudApart, startCloudApart } from './cloud-apart.js';
@@ -40,7 +39,7 @@ export class TestStack {
   readonly taskQueue: string;
   readonly #directory: string;
   /** Of addresses that no other test's stack may have meanwhile, in whatever process. */
-  readonly #reservations: Reservations;
+  readonly #addresses: TakenOctet;
   readonly #config: { readonly ssh: object };
   readonly #healthPort: number;
   readonly #metricsPort: number;
@@ -60,7 +59,7 @@ export class TestStack {
     this.owner = parts.owner;
     this.taskQueue = parts.taskQueue;
     this.#directory = parts.directory;
-    this.#reservations = parts.reservations;
+    this.#addresses = parts.addresses;
     this.#config = parts.config;
     this.#healthPort = parts.healthPort;
     this.#metricsPort = parts.metricsPort;
@@ -70,10 +69,8 @@ export class TestStack {
   static async start(options: StackOptions = {}): Promise<TestStack> {
     const server = options.server ?? (await testServer());
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-e2e-'));
-    const reservations = openReservations();
-    const subnetOctet = await reservations.octet(someOctets(), async () => true);
-    if (subnetOctet === undefined) throw new Error('127.20.0.0 to 127.63.0.0: each has a stack of a test');
-    const place = { stateDir: join(directory, 'rehearsal'), subnetOctet, sshPort: 2222 };
+    const addresses = await takeOctet();
+    const place = { stateDir: join(directory, 'rehearsal'), subnetOctet: addresses.octet, sshPort: 2222 };
     const rehearsal = await (options.isCloudApart
       ? startCloudApart(place)
       : startRehearsal({ ...place, ...(options.kubernetes === true ? { kubernetesPort: 0 } : {}) }));
@@ -134,7 +131,7 @@ export class TestStack {
       owner,
       taskQueue,
       directory,
-      reservations,
+      addresses,
       config,
       healthPort,
       metricsPort,
@@ -189,7 +186,7 @@ export class TestStack {
     await this.#record();
     await this.#endWorkflows();
     await this.rehearsal.stop();
-    this.#reservations.release();
+    this.#addresses.release();
     this.#keepLog();
     rmSync(this.#directory, { recursive: true, force: true });
   }
@@ -339,7 +336,7 @@ interface StackParts {
   readonly owner: string;
   readonly taskQueue: string;
   readonly directory: string;
-  readonly reservations: Reservations;
+  readonly addresses: TakenOctet;
   readonly config: { readonly ssh: object };
   readonly healthPort: number;
   readonly metricsPort: number;

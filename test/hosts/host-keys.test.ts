@@ -13,9 +13,9 @@ import { hostKeyObject } from '../../domain/store-layout.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { GOOGLE_PROJECT, slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { makeReady } from '../cloud/machines-conformance.js';
+import { until } from '../until.js';
 import { never, ourKey, withHost } from './session.js';
 import { startTestHost } from './ssh-host.js';
-import { tpuRef } from '../tpu-job.js';
 
 const key = { privateKey: ourKey.private };
 
@@ -29,7 +29,7 @@ describe('recorded host keys', () => {
 
   before(async function () {
     this.timeout(60_000);
-    cloud = await startRehearsedCloud(135);
+    cloud = await startRehearsedCloud();
     const place = { endpoint: cloud.storeEndpoint, bucket: 'host-keys', projectId: GOOGLE_PROJECT };
     await ensureBucket(place);
     store = createStore(place);
@@ -140,9 +140,11 @@ describe('recorded host keys', () => {
   });
 
   it('are waited for until the agent of the VM has written them', async () => {
-    const untilNow = Date.now() - Date.parse((await tpuNodeCreateTime()) ?? '');
-    await cloud.admin('configure', { guestAttributes: [{ afterMs: untilNow + 1_000 }] });
-    await worker(2222, 'require-guest-attributes', 10_000).connect(rehearsedVm(), key, never);
+    await cloud.admin('configure', { guestAttributes: [{ afterMs: 3_600_000 }] });
+    const connecting = worker(2222, 'require-guest-attributes', 60_000).connect(rehearsedVm(), key, never);
+    await until('they were asked for', () => guestCalls > 0);
+    await cloud.admin('configure', { guestAttributes: [{ afterMs: 0 }] });
+    await connecting;
     assert.ok(guestCalls >= 2, `${guestCalls} calls`);
   });
 
@@ -187,10 +189,4 @@ describe('recorded host keys', () => {
     assert.equal(after?.source, 'guest-attributes');
     assert.deepEqual([after.user, typeof before?.user], [before?.user, 'string'], 'it lets the same user in');
   });
-
-  const tpuNodeCreateTime = async (): Promise<string | undefined> => {
-    const { googleProject, zone, name } = tpuRef(rehearsedVm().ref);
-    const answer = await fetch(`${cloud.restEndpoint}/v2/projects/${googleProject}/locations/${zone}/nodes/${name}`);
-    return ((await answer.json()) as { createTime?: string }).createTime;
-  };
 });

@@ -17,8 +17,10 @@ import { deriveJobKey } from '../../cloud/job-keys/job-keys.js';
 import type { JobView } from '../../contract/job.js';
 import { type LoginTry, tryLogin } from './open-ssh-client.js';
 import { type OpenSshd, startOpenSshd } from './open-sshd.js';
+import { takeOctet } from '../subnet-octets.js';
 import { never } from './session.js';
 
+const { octet } = await takeOctet();
 const SECRET = { id: 'test', secret: createSecretKey(randomBytes(32)) };
 const [KEY_OF_A, KEY_OF_B] = ['a', 'b'].map((id) => deriveJobKey(SECRET, { id, run: 'run' })) as [
   ReturnType<typeof deriveJobKey>,
@@ -29,7 +31,7 @@ describe('a host that lets the key of job a in, under a real sshd', () => {
   let sshd: OpenSshd;
   before(async () => {
     const authorized = { private: '', public: KEY_OF_A.publicKey };
-    sshd = await startOpenSshd({ authorized, address: '127.205.0.9', port: 24_219 });
+    sshd = await startOpenSshd({ authorized, address: `127.${octet}.0.9`, port: 24_219 });
   });
   after(() => sshd.stop());
 

@@ -7,16 +7,19 @@ import { type CommandEnd, type CommandOptions, type HostConnection, HostUnreacha
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { until } from '../until.js';
 import { type OpenSshd, startOpenSshd } from './open-sshd.js';
+import { takeOctet } from '../subnet-octets.js';
 import { never, ourKey, withHost } from './session.js';
 import { manyAreTaken } from './slow-reader.js';
 
 const key = { privateKey: ourKey.private };
 const quiet: CommandOptions = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
 
+const { octet } = await takeOctet();
+
 describe("OpenSSH's own server", () => {
   it('takes OpenSSH through a jump host for a proxy command', () =>
     withHost(async ({ host, another }) => {
-      const jump = await startOpenSshd({ authorized: ourKey, address: '127.205.0.3', port: 24_207 });
+      const jump = await startOpenSshd({ authorized: ourKey, address: `127.${octet}.0.3`, port: 24_207 });
       const keyFile = join(host.home, 'id');
       writeFileSync(keyFile, ourKey.private, { mode: 0o600 });
       const options = '-F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null';
@@ -32,7 +35,7 @@ describe("OpenSSH's own server", () => {
     }));
 
   it('refuses a login: the user that OS Login knows is tried; else the error says both', async () => {
-    const sshd = await startOpenSshd({ authorized: ourKey, address: '127.205.0.2', port: 24_206 });
+    const sshd = await startOpenSshd({ authorized: ourKey, address: `127.${octet}.0.2`, port: 24_206 });
     const stranger = { ...sshd.target, user: 'nobody-here' };
     const fleetWith = (otherUserOf: () => Promise<string | undefined>) =>
       createSshHosts({ port: sshd.port, hostKeys: memoryHostKeyPins(), otherUserOf });
@@ -54,7 +57,7 @@ describe("OpenSSH's own server", () => {
   });
 
   it('gives all that a command writes before its end, however slowly it is taken', async () => {
-    const sshd = await startOpenSshd({ authorized: ourKey, address: '127.205.0.4', port: 24_208 });
+    const sshd = await startOpenSshd({ authorized: ourKey, address: `127.${octet}.0.4`, port: 24_208 });
     const fleet = createSshHosts({ port: sshd.port, hostKeys: memoryHostKeyPins() });
     try {
       await manyAreTaken(await fleet.connect(sshd.target, key, never));
@@ -70,7 +73,7 @@ describe("a host with OpenSSH's own server", () => {
     settings: string,
     work: (connection: HostConnection, sshd: OpenSshd) => Promise<void>,
   ): Promise<void> => {
-    const sshd = await startOpenSshd({ authorized: ourKey, address: '127.205.0.1', port: 24_205, settings });
+    const sshd = await startOpenSshd({ authorized: ourKey, address: `127.${octet}.0.1`, port: 24_205, settings });
     const fleet = createSshHosts({ port: sshd.port, hostKeys: memoryHostKeyPins() });
     try {
       await work(await fleet.connect(sshd.target, key, never), sshd);

@@ -8,7 +8,7 @@ describe('pods as hosts, on the rehearsed Kubernetes', function () {
   let rehearsed: RehearsedKubernetes;
   before(async function () {
     needsConfinement(this);
-    rehearsed = await startRehearsedKubernetes(118);
+    rehearsed = await startRehearsedKubernetes();
   });
   after(() => rehearsed?.stop());
 

@@ -11,11 +11,12 @@ import { detectIsolation } from '../../rehearsal/vm/isolation.js';
 import type { Vm } from '../../rehearsal/vm/index.js';
 import { startVm } from '../../rehearsal/vm/index.js';
 import { NOTICE } from './run.js';
+import { takeOctet } from '../subnet-octets.js';
 import { never, ourKey } from './session.js';
 
 const SSH_PORT = 24_022;
-/** Away from the addresses that the rehearsal's own tests and stacks take (127.64 to 127.126). */
-const address = (index: number): string => `127.201.0.${index + 1}`;
+const { octet } = await takeOctet();
+const address = (index: number): string => `127.${octet}.0.${index + 1}`;
 const slice = [0, 1].map((index) => ({ hostname: `t1v-n-test-w-${index}`, address: address(index) }));
 /** A new node has new host keys. */
 let node = 0;

@@ -26,7 +26,7 @@ describe('large files of a submitter', function () {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'large-files-'));
     mkdirSync(scratch());
-    cloud = await startRehearsedCloud(119);
+    cloud = await startRehearsedCloud();
     const at = { endpoint: cloud.storeEndpoint, bucket: 'large', projectId: 'p' };
     await ensureBucket(at);
     store = createStore(at);

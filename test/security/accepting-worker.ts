@@ -17,7 +17,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { JobClient } from '../../client/job-client.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { startRehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
@@ -55,7 +55,7 @@ export class AcceptingWorker {
   ): Promise<AcceptingWorker> {
     const server = await testServer();
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-accepting-'));
-    const rehearsal = await startRehearsal({ stateDir: join(directory, 'r'), subnetOctet: 121, sshPort: 2293 });
+    const rehearsal = await startTestRehearsal({ stateDir: join(directory, 'r') });
     const options = { endpoint: rehearsal.endpoints.store, bucket: 'accepting', projectId: 'p' };
     await ensureBucket(options);
     const store = createStore(options);

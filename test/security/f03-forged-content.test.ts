@@ -8,7 +8,8 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { bundleObject, fileObject } from '../../domain/store-layout.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 
 /**
  * F3: who may write the bucket put other code under the hash of somebody's file, and it ran as theirs, with their secrets. At
@@ -21,7 +22,7 @@ describe('F3: content that was overwritten in the bucket', function () {
   let store: StorePort;
 
   before(async () => {
-    rehearsal = await startRehearsal({ stateDir: folder, subnetOctet: 122, sshPort: 2294 });
+    rehearsal = await startTestRehearsal({ stateDir: folder });
     const options = { endpoint: rehearsal.endpoints.store, bucket: 'f03', projectId: 'p' };
     await ensureBucket(options);
     store = createStore(options);

@@ -15,7 +15,7 @@ describe('F6: machines of another installation', function () {
   this.timeout(60_000);
   let cloud: RehearsedCloud;
   before(async () => {
-    cloud = await startRehearsedCloud(67);
+    cloud = await startRehearsedCloud();
     await cloud.admin('configure', { creatingMs: 0, queueMs: 0, provisioningMs: 50, deletingMs: 0 });
   });
   after(() => cloud?.stop());

@@ -17,7 +17,8 @@ import { checkFiles } from '../../quota/files/pool-files.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { floorProblem } from '../../quota/pool-limits.js';
 import { enter, noJobs } from '../../quota/user-jobs.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 
@@ -34,7 +35,7 @@ describe('F12: what one user, one job and one log may take', function () {
   let round = 0;
 
   before(async () => {
-    rehearsal = await startRehearsal({ stateDir: directory, subnetOctet: 123, sshPort: 2295 });
+    rehearsal = await startTestRehearsal({ stateDir: directory });
     const options = { endpoint: rehearsal.endpoints.store, bucket: 'f12', projectId: 'p' };
     await ensureBucket(options);
     store = createStore(options);

@@ -12,7 +12,8 @@ import { lookOf } from '../../client/cli/render/look.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { poolHistoryObject, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { jobctl } from '../cli/command-line.js';
 import { lease, request, snapshot } from '../cli/pools.js';
 import { eventually } from '../cloud/eventually.js';
@@ -42,7 +43,7 @@ describe('F13: names and messages from outside, on a terminal', function () {
     this.timeout(TEMPORAL_START_MS);
     folder = mkdtempSync(join(tmpdir(), 'jobctl-f13-'));
     const { address, namespace, connection } = await testServer();
-    rehearsal = await startRehearsal({ stateDir: join(folder, 'rehearsal'), subnetOctet: 124, sshPort: 2296 });
+    rehearsal = await startTestRehearsal({ stateDir: join(folder, 'rehearsal') });
     const options = { endpoint: rehearsal.endpoints.store, bucket: 'f13', projectId: 'p' };
     await ensureBucket(options);
     client = new Client({ connection, namespace });

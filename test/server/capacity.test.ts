@@ -23,7 +23,7 @@ describe('what a pool has seen of zones, over HTTP', function () {
   let app: GatedApp;
   let home: string;
   before(async () => {
-    app = await GatedApp.start(119);
+    app = await GatedApp.start();
     const state = { ...busyPool(), poolZones: ['us-east1-d', 'us-east5-a'], capacity: [ROW] };
     await app.store.replace(poolStateObject('default'), JSON.stringify(packState(state)), 'application/json');
     home = mkdtempSync(join(tmpdir(), 'capacity-'));

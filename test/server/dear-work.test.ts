@@ -73,7 +73,7 @@ describe('calls of which each costs everybody', () => {
   let app: GatedApp;
   const LIMIT = 3;
   before(async () => {
-    app = await GatedApp.start(132, { limits: { submitsPerMinute: LIMIT } });
+    app = await GatedApp.start({ limits: { submitsPerMinute: LIMIT } });
     await app.addJob('theirs', 'alice@example.org', 'vision');
   });
   after(() => app?.stop());

@@ -19,7 +19,7 @@ describe('files that clients bring to the store themselves', () => {
   let store: StorePort;
   let uploads: DirectUploads;
   before(async () => {
-    cloud = await startRehearsedCloud(119);
+    cloud = await startRehearsedCloud();
     cutter = await startTcpCutter(Number(new URL(cloud.storeEndpoint).port));
     await ensureBucket({ endpoint: cloud.storeEndpoint, bucket: 'direct', projectId: 'p' });
     store = createStore({ endpoint: `http://127.0.0.1:${cutter.port}`, bucket: 'direct' });

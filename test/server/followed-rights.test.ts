@@ -15,7 +15,7 @@ describe('a followed log, and whoever may not read it any longer', function () {
   this.timeout(30_000);
   let app: GatedApp;
   before(async () => {
-    app = await GatedApp.start(115, { limits: { followedLogs: 200 } });
+    app = await GatedApp.start({ limits: { followedLogs: 200 } });
     await app.addJob(JOB, 'alice@example.org', 'vision');
     await write(0, 'first\n');
   });

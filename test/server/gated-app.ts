@@ -71,8 +71,8 @@ export class GatedApp {
     this.#folder = mkdtempSync(join(tmpdir(), 'gated-app-'));
   }
 
-  static async start(seed: number, options: GatedAppOptions = {}): Promise<GatedApp> {
-    const [issuer, cloud] = await Promise.all([TestIssuer.start(), startRehearsedCloud(seed)]);
+  static async start(options: GatedAppOptions = {}): Promise<GatedApp> {
+    const [issuer, cloud] = await Promise.all([TestIssuer.start(), startRehearsedCloud()]);
     const open = async (bucket: string): Promise<StorePort> => {
       const place = { endpoint: cloud.storeEndpoint, bucket, projectId: 'p' };
       await ensureBucket(place);

@@ -31,7 +31,7 @@ describe('a plan of quota over HTTP', function () {
   let app: GatedApp;
   let home: string;
   before(async () => {
-    app = await GatedApp.start(118, { limits: { submitsPerMinute: 20 } });
+    app = await GatedApp.start({ limits: { submitsPerMinute: 20 } });
     await app.store.replace(poolStateObject('default'), JSON.stringify(packState(busyPool())), 'application/json');
     home = mkdtempSync(join(tmpdir(), 'quota-plan-'));
     writeFileSync(join(home, 'larger.toml'), LARGER);

@@ -36,7 +36,7 @@ const BODIES: Readonly<Record<string, object>> = {
 describe('what a call is refused by is in the audit log', () => {
   let app: GatedApp;
   before(async () => {
-    app = await GatedApp.start(113);
+    app = await GatedApp.start();
     await app.addJob('theirs', 'alice@example.org', 'vision');
   });
   after(() => app?.stop());
@@ -50,7 +50,9 @@ describe('what a call is refused by is in the audit log', () => {
   };
 
   it('each route of the OpenAPI document, refused, leaves exactly one line: who, from where, what, on what, why, of which input', async () => {
-    const { paths } = (await app.call('zoe', 'GET', '/openapi.json')).body as { paths: Record<string, object> };
+    const document = await app.call('zoe', 'GET', '/openapi.json');
+    assert.equal(document.status, 200, document.text);
+    const { paths } = document.body as { paths: Record<string, object> };
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -151,7 +153,7 @@ describe('what a call is refused by is in the audit log', () => {
 
 describe('a route that forgets the gate', () => {
   it('cannot be registered without the verb that its refusals are recorded by; with it they are', async () => {
-    const forgetful = await GatedApp.start(114, {
+    const forgetful = await GatedApp.start({
       more: (app) => {
         const refuse = (): never => {
           throw new ApiError('forbidden', 'not you');

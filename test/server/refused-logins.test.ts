@@ -8,7 +8,7 @@ const MOST = 5;
 describe('calls without a valid login', function () {
   this.timeout(60_000);
   let app: GatedApp;
-  before(async () => (app = await GatedApp.start(120, { limits: { refusedLoginsPerMinute: MOST } })));
+  before(async () => (app = await GatedApp.start({ limits: { refusedLoginsPerMinute: MOST } })));
   after(() => app?.stop());
 
   /** One of each kind: none, no JWT, expired, forged, of nobody. */

@@ -6,7 +6,7 @@ import { GatedApp } from './gated-app.js';
 /** A job that is over, of which the store has a spec, by the run that took its id. */
 describe('an id that is used again by another user, on two replicas', () => {
   let app: GatedApp;
-  before(async () => (app = await GatedApp.start(116, { replicas: 2 })));
+  before(async () => (app = await GatedApp.start({ replicas: 2 })));
   after(() => app?.stop());
 
   const ended = { phase: 'succeeded', endedAt: 2 } as const;

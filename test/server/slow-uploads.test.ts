@@ -14,7 +14,7 @@ const hashOf = (content: Buffer): string => createHash('sha256').update(content)
 describe('files through the server', function () {
   this.timeout(60_000);
   let app: GatedApp;
-  before(async () => (app = await GatedApp.start(127, { limits: { uploadBytesPerDay: 40 * MIB } })));
+  before(async () => (app = await GatedApp.start({ limits: { uploadBytesPerDay: 40 * MIB } })));
   after(() => app?.stop());
 
   async function put(name: string, content: Buffer, sha256 = hashOf(content)) {

@@ -18,7 +18,7 @@ const ENDED: Partial<JobRow> = {
 describe('lines of output in the words of a failure are for those who may read the logs', () => {
   let app: GatedApp;
   before(async () => {
-    app = await GatedApp.start(117);
+    app = await GatedApp.start();
     await app.addJob('failed-1', 'alice@example.org', 'vision', ENDED);
   });
   after(() => app?.stop());

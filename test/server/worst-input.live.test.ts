@@ -30,7 +30,7 @@ describe('the worst that a form lets in, sent to a server while others ask', fun
   let tokens: readonly [mallory: string, alice: string];
   before(async () => {
     const limits = { requestsPerMinute: 1_000_000, submitsPerMinute: 1_000_000 };
-    app = await GatedApp.start(128, {
+    app = await GatedApp.start({
       limits,
       more: (app) => void app.get('/planted', { config: { isOpen: true } }, plantedLoop),
     });

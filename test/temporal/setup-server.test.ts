@@ -7,7 +7,8 @@ import { createNamespace, retentionOf } from '../../client/namespace.js';
 import { missingSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { changesObject, ownerObject } from '../../domain/store-layout.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { jobctl } from '../cli/command-line.js';
 import { TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
 
@@ -23,7 +24,7 @@ describe('jobctl setup server', function () {
     this.timeout(TEMPORAL_START_MS);
     server = await testServer();
     folder = mkdtempSync(join(tmpdir(), 'jobctl-setup-'));
-    rehearsal = await startRehearsal({ stateDir: folder, subnetOctet: 99, sshPort: 2299 });
+    rehearsal = await startTestRehearsal({ stateDir: folder });
     await ensureBucket({ bucket: 'jobs', endpoint: rehearsal.endpoints.store, projectId: 'p' });
   });
   after(async () => {

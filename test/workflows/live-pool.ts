@@ -20,7 +20,8 @@ import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../../quota/published-state.js';
-import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import type { Rehearsal } from '../../rehearsal/index.js';
+import { startTestRehearsal } from '../subnet-octets.js';
 import { applyUpdate, quotaStart } from '../../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import { poolState } from '../end-to-end/pool-watch.js';
@@ -74,10 +75,8 @@ export class LivePool {
 
   async start(): Promise<void> {
     const server = await testServer();
-    const rehearsal = await startRehearsal({
+    const rehearsal = await startTestRehearsal({
       stateDir: join(this.#directory, 'rehearsal'),
-      subnetOctet: 70 + (Number(process.env['MOCHA_WORKER_ID'] ?? 0) % 2),
-      sshPort: 2298,
     });
     this.#ends.unshift(() => rehearsal.stop());
     this.store = await newStore(rehearsal);

@@ -50,12 +50,13 @@ export async function lookAt(
   const { namespace } = ref;
   const name = owner.nameOf(ref);
   const labelSelector = `${OURS},${owner.podLabel}=${name}`;
-  const [job, configMap, service, pods] = await Promise.all([
-    owner.read(cluster, { namespace, name }),
+  // Pods first, as in a listing: of an evicted gang whose pods are being deleted the owner says why, and must not be the older of the two.
+  const [configMap, service, pods] = await Promise.all([
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),
     allOf((page) => core.listNamespacedPod({ namespace, labelSelector, ...page })),
   ]);
+  const job = await owner.read(cluster, { namespace, name });
   return {
     at,
     job: job ?? 'not-found',

@@ -42,7 +42,7 @@ describe('the end of an attempt', function () {
   let jobs = 0;
 
   before(async () => {
-    cloud = await startRehearsedCloud(66);
+    cloud = await startRehearsedCloud();
     machines = cloud.tpuPort();
     const place = { endpoint: cloud.storeEndpoint, bucket: 'ends', projectId: GOOGLE_PROJECT };
     await ensureBucket(place);

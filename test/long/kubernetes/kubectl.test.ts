@@ -39,7 +39,7 @@ interface Said {
 const section = { workers: 2, cpus: '10m' };
 const PLACES: Readonly<Record<string, () => Promise<KubectlUnderTest>>> = {
   'the rehearsed Kubernetes': async () => {
-    const rehearsed = await startRehearsedKubernetes(120);
+    const rehearsed = await startRehearsedKubernetes();
     const plan = (name: string): KubernetesPlan => rehearsedPlan(name, section);
     return { ...rehearsed, namespace: 'default', plan, close: () => rehearsed.stop() };
   },
