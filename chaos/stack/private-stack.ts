@@ -10,7 +10,7 @@ import { ensureSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
 import { writeKeyPair } from '../../test/end-to-end/key-pair.js';
-import { takeOctet, type TakenOctet } from '../../test/subnet-octets.js';
+import { takeOctet, type TakenOctet } from '../../rehearsal/test/subnet-octets.js';
 import { until } from '../../test/until.js';
 import type { Sources } from '../oracle/gather.js';
 import { Gate } from './gate.js';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { takeOctet } from '../../test/subnet-octets.js';
+import { takeOctet } from './subnet-octets.js';
 
 /** Of this process, until it ends. */
 export const { octet: SUBNET_OCTET } = await takeOctet();

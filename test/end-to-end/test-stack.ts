@@ -18,7 +18,7 @@ import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
 import { recordHistories } from '../replay/recording.js';
-import { takeOctet, type TakenOctet } from '../subnet-octets.js';
+import { takeOctet, type TakenOctet } from '../../rehearsal/test/subnet-octets.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { type CloudApart, startCloudApart } from './cloud-apart.js';

@@ -17,7 +17,7 @@ import { deriveJobKey } from '../../cloud/job-keys/job-keys.js';
 import type { JobView } from '../../contract/job.js';
 import { type LoginTry, tryLogin } from './open-ssh-client.js';
 import { type OpenSshd, startOpenSshd } from './open-sshd.js';
-import { takeOctet } from '../subnet-octets.js';
+import { takeOctet } from '../../rehearsal/test/subnet-octets.js';
 import { never } from './session.js';
 
 const { octet } = await takeOctet();

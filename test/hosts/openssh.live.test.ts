@@ -7,7 +7,7 @@ import { type CommandEnd, type CommandOptions, type HostConnection, HostUnreacha
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { until } from '../until.js';
 import { type OpenSshd, startOpenSshd } from './open-sshd.js';
-import { takeOctet } from '../subnet-octets.js';
+import { takeOctet } from '../../rehearsal/test/subnet-octets.js';
 import { never, ourKey, withHost } from './session.js';
 import { manyAreTaken } from './slow-reader.js';
 

@@ -11,7 +11,7 @@ import { detectIsolation } from '../../rehearsal/vm/isolation.js';
 import type { Vm } from '../../rehearsal/vm/index.js';
 import { startVm } from '../../rehearsal/vm/index.js';
 import { NOTICE } from './run.js';
-import { takeOctet } from '../subnet-octets.js';
+import { takeOctet } from '../../rehearsal/test/subnet-octets.js';
 import { never, ourKey } from './session.js';
 
 const SSH_PORT = 24_022;

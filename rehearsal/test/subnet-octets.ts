@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { type Rehearsal, type RehearsalOptions, startRehearsal } from '../rehearsal/index.js';
+import { type Rehearsal, type RehearsalOptions, startRehearsal } from '../index.js';
 
 /** A range of addresses, 127.N, that nobody else of this computer takes. */
 export interface TakenOctet {
