@@ -27,22 +27,21 @@ export function billOf(events: readonly CloudEvent[]): ReadonlyMap<string, Bille
   return bill;
 }
 
-/** What is charged and not in jobctl's own account, in words: none of its names, or for a longer time than the account has. */
+/**
+ * What is charged and in no lease of its job, in words: a lease is granted before its slices exist, and returned once they are gone.
+ * @param jobOf the job of a slice's name
+ */
 export function notAccountedFor(
   bill: ReadonlyMap<string, BilledSlice>,
   stories: readonly LeaseStory[],
-  nameOf: (story: LeaseStory) => string,
+  jobOf: (slice: string) => string,
 ): readonly string[] {
-  const accounts = new Map(stories.map((story) => [nameOf(story), story]));
   return [...bill].flatMap(([name, { from, to }]) => {
-    const story = accounts.get(name);
-    if (story === undefined) return [`${name}: billed for ${to - from} ms, in no lease's story`];
-    const { grantedAt = Infinity, freedAt = -Infinity } = story;
-    const ways = [
-      ...(grantedAt > from ? [`billed ${grantedAt - from} ms before its lease`] : []),
-      ...(freedAt < to ? [`billed ${to - freedAt} ms after its lease was returned`] : []),
-      ...(story.heldMs === 0 ? [`billed for ${to - from} ms, and no chips in the account`] : []),
-    ];
-    return ways.map((way) => `${name}: ${way}`);
+    const own = stories.filter(({ job }) => job === jobOf(name));
+    const isCovered = own.some(({ grantedAt = Infinity, freedAt = -Infinity }) => grantedAt <= from && freedAt >= to);
+    const leases = own.map(({ grantedAt, freedAt }) => `${(grantedAt ?? NaN) - from} to ${(freedAt ?? NaN) - to}`);
+    return isCovered
+      ? []
+      : [`${name}: billed for ${to - from} ms; leases, from its begin to its end: ${leases.join(', ')}`];
   });
 }
