@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Prints the test files of a suite, for mocha, which gives them to its processes in this order. The files that take longest come
+ * Prints the test files of a suite, or of several, for mocha, which gives them to its processes in this order. The files that take longest come
  * first, so that none of them runs alone at the end. Next come those that start many processes, and those that fill the memory come
  * last: to start one, Node copies its own page tables, which takes 1 ms of a processor in a process of 50 MB and 36 ms in one of 1 GB.
  *   tsx scripts/test-files.ts short      every file that is neither under long/ nor named .live.test.ts: `npm test`
@@ -54,9 +54,10 @@ const HISTORIES: readonly string[] = [
 ];
 /** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
 const ROADS: readonly string[] = [
+  // Every kind of machines.
   'test/conformance/machines.live.test.ts',
   ...HISTORIES,
-  // Before these, every kind of machines; then a drought; a pool's book under load; JobMan's files; a service of another team.
+  // A drought; a pool's book under load; JobMan's files; a service of another team.
   ...['test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
   ...['test/long/jobs/jobman.test.ts', 'test/contract/services.live.test.ts'],
   // Programs that nobody here wrote: gcloud, OpenSSH, servers of S3, shells, Ray, npm's advisories and its tarballs.
@@ -97,7 +98,11 @@ function filesOf({ isMeant, first, forking = [], filling = [] }: Suite): readonl
   return [...first, ...others.toSorted((a, b) => rank(a) - rank(b))];
 }
 
-const [name = ''] = process.argv.slice(2);
-const suite = SUITES[name];
-if (suite === undefined) throw new Error(`the suite '${name}' is none: ${Object.keys(SUITES).join(', ')}`);
-console.log(filesOf(suite).join(' '));
+function suiteOf(name: string): Suite {
+  const suite = SUITES[name];
+  if (suite === undefined) throw new Error(`the suite '${name}' is none: ${Object.keys(SUITES).join(', ')}`);
+  return suite;
+}
+
+const [first = '', ...others] = process.argv.slice(2);
+console.log([first, ...others].flatMap((name) => filesOf(suiteOf(name))).join(' '));

@@ -93,7 +93,10 @@ export class BucketObjects {
     return object;
   }
 
-  /** Called in the turn of `get` it never fails; later with StoreError 404 if the object was overwritten meanwhile. The caller closes the file. */
+  /**
+   * Finds the bytes if it is called in the same turn as `get`; later it rejects with StoreError 404 if the object was overwritten
+   * meanwhile. The caller closes the file.
+   */
   async open(object: ObjectRecord): Promise<FileHandle> {
     try {
       return await this.#blobs.open(object.generation);

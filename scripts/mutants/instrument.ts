@@ -84,7 +84,7 @@ function silence(): void {
 }
 
 /** Files that globs name, in order. A glob has `*` and `{a,b}` in the file's name alone. @throws Error for one without files */
-function filesOf(globs: readonly string[]): readonly string[] {
+export function filesOf(globs: readonly string[]): readonly string[] {
   return globs.flatMap((glob) => {
     const pattern = basename(glob)
       .replaceAll('.', '\\.')

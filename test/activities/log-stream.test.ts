@@ -11,7 +11,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { offsetOfChunk } from '../../domain/store-layout.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { until } from '../until.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { explainError } from '../../client/cli/explain-error.js';
 import { runProgram } from '../../client/cli/program.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { until } from '../until.js';
 
 interface Said {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createCloudTpu, type CloudTpuOptions } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { type ComputeEngineOptions, createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
 
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 
 export interface JournalLine {
   readonly seq: number;

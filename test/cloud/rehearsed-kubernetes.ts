@@ -12,7 +12,7 @@ import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words
 import type { RayClusterPlan } from '../../domain/machine-kinds/ray-cluster/words.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { formatProblems } from '../../domain/problem.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 
 /** A rehearsed Kubernetes for one test file, reached over the wire alone. */
 export interface RehearsedKubernetes {

@@ -17,7 +17,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { JobClient } from '../../client/job-client.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
 import { workflowBundle } from '../workflow-bundle.js';

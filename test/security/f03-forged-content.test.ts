@@ -9,7 +9,7 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { bundleObject, fileObject } from '../../domain/store-layout.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 
 /**
  * F3: who may write the bucket put other code under the hash of somebody's file, and it ran as theirs, with their secrets. At

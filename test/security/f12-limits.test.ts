@@ -18,7 +18,7 @@ import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { floorProblem } from '../../quota/pool-limits.js';
 import { enter, noJobs } from '../../quota/user-jobs.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 

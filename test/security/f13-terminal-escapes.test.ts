@@ -13,7 +13,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { poolHistoryObject, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { jobctl } from '../cli/command-line.js';
 import { lease, request, snapshot } from '../cli/pools.js';
 import { eventually } from '../cloud/eventually.js';

@@ -8,7 +8,7 @@ import { missingSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { changesObject, ownerObject } from '../../domain/store-layout.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { jobctl } from '../cli/command-line.js';
 import { TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
 

@@ -21,7 +21,7 @@ import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../../quota/published-state.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
-import { startTestRehearsal } from '../../rehearsal/test/subnet-octets.js';
+import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { applyUpdate, quotaStart } from '../../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import { poolState } from '../end-to-end/pool-watch.js';

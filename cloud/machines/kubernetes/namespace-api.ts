@@ -50,7 +50,7 @@ export async function lookAt(
   const { namespace } = ref;
   const name = owner.nameOf(ref);
   const labelSelector = `${OURS},${owner.podLabel}=${name}`;
-  // Pods first, as in a listing: of an evicted gang whose pods are being deleted the owner says why, and must not be the older of the two.
+  // The owner last, as in a listing: it says why the pods of an evicted gang are being deleted, so its answer must be the newer one.
   const [configMap, service, pods] = await Promise.all([
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),
