@@ -6,6 +6,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
+import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
@@ -24,6 +25,8 @@ export interface ActivityDependencies {
   readonly machinesOperator: MachinesOperator;
   /** Absent: where buckets lie is not to be known. */
   readonly placeOfBucket?: PlaceOfBucket;
+  /** The beginning and the end of a host's log. Absent: a job does not say what it did twice. */
+  readonly logSides?: LogSides;
   /** Absent: hosts get no py-spy, and silent commands are ended without their Python stacks. */
   readonly pySpy?: PySpySource;
 }

@@ -6,6 +6,7 @@ import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
+import { doneTwiceActivity } from './done-twice.js';
 import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
@@ -19,6 +20,7 @@ export function createActivities(
 ): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities & BuildActivities {
   return {
     ...jobRecordActivities(dependencies),
+    ...doneTwiceActivity(dependencies),
     ...attemptActivities(dependencies),
     ...sliceActivities(dependencies),
     ...quotaActivities(dependencies),

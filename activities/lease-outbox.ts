@@ -84,7 +84,7 @@ function fitting(letters: readonly Letter[]): number {
 const fillsASignal = (letters: readonly Letter[]): boolean => fitting(letters) < letters.length;
 const takeBatch = (letters: Letter[]): Letter[] => letters.splice(0, fitting(letters));
 
-/** DESIGN.md 3: at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
+/** docs/design.md, "Quota": at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
 const MOST_MESSAGES = 200;
 const MOST_BYTES = 16_384;
 const FIRST_WINDOW_MS = 50;

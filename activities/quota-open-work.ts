@@ -84,7 +84,7 @@ async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<
   return slices;
 }
 
-/** Large pages, few calls: visibility allows 10 calls a second by default (facts/production.md 1). */
+/** Large pages, few calls: visibility allows 10 calls a second by default (docs/facts.md, "Temporal"). */
 const PAGE = 1000;
 
 async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {

@@ -79,7 +79,7 @@ async function deliver(
     const wasHeard = await signalIfOpen(() =>
       temporal.workflow.getHandle(job).signal(grantedSignal, { run, number, epoch, ...terms }),
     );
-    // A grant to a job that has ended is no error: the lease comes back (facts/production.md 2, the first of two bugs).
+    // A grant to a job that has ended is no error: the lease comes back (docs/facts.md, "Temporal", the first of two bugs).
     if (!wasHeard) closedJobs.push(lease);
   });
   await eachOf(batch.revocations, WIDTH, async ({ lease, reason, cause }) => {

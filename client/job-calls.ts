@@ -18,7 +18,7 @@ import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
-import { updateAnswer } from './update-answer.js';
+import { updateAnswer, type UpdateErrors } from './update-answer.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
 /** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
@@ -47,6 +47,7 @@ export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
 
 export interface JobCallsOptions extends TemporalAccess {
   readonly upload: UploadFiles;
+  readonly polls: UpdateErrors['polls'];
 }
 
 /** What people ask of one open job, by updates of its workflow. Each answers with a sentence once it is noted. */
@@ -137,6 +138,7 @@ export class JobCalls {
   #answer(id: string, update: () => Promise<{ readonly message: string }>): Promise<string> {
     return updateAnswer(this.#options.calls, update, {
       whom: `job ${id}`,
+      polls: this.#options.polls,
       refused: (why) => new JobRefused(id, why),
       invalid: (why) => new JobInvalid(why),
       notFound: () => new JobNotFound(id, this.#options.where),

@@ -7,8 +7,8 @@ import {
 } from '../cloud/store/port.js';
 import { attemptLogsPrefix, isStreamName, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
-import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from './log-chunks.js';
-import type { LogStart } from './log-starts.js';
+import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from '../cloud/store/log-chunks.js';
+import type { LogStart } from '../cloud/store/log-starts.js';
 
 /** Some of one host's output, right behind what was given before. */
 export interface LogStretch {

@@ -1,6 +1,6 @@
 import type { StoreReader } from '../cloud/store/port.js';
 import { JobLogReader, type LogPlace, type LogStretch } from './job-logs.js';
-import type { LogStart } from './log-starts.js';
+import type { LogStart } from '../cloud/store/log-starts.js';
 import { isOver, type JobRow } from './job-rows.js';
 import { isOutage, pause } from './outage.js';
 

@@ -13,6 +13,7 @@ import {
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
+import { taskQueuePolls } from './task-queue-polls.js';
 import { updateAnswer } from './update-answer.js';
 
 /** A quota or pool file to put in force. `name` is for messages and for `quota show`. */
@@ -102,6 +103,7 @@ export class TemporalPool implements PoolClient {
   #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
     return updateAnswer(this.#calls, call, {
       whom: `pool ${this.pool}`,
+      polls: () => taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue),
       refused: (why) => new PoolRefused(this.pool, why),
       notFound: () => new PoolNotFound(this.pool, this.#where),
     });

@@ -209,7 +209,7 @@ async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupSt
   }
 }
 
-/** facts/production.md 1: ten calls a second to start with; a list of 10,000 jobs in pages took 17 s, with 200 below one. */
+/** docs/facts.md, "Temporal": ten calls a second to start with; a list of 10,000 jobs in pages took 17 s, with 200 below one. */
 function visibilityAdvice({ namespace, isCloud }: ServerSetup): SetupStep {
   const what = 'visibility rate';
   if (isCloud) return { what, state: 'advice', detail: 'Temporal Cloud allows 30 calls a second; more by its support' };

@@ -55,7 +55,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#people = new JobCalls({ ...means, upload });
+    this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
   static async connect(options: TemporalJobsOptions = {}): Promise<TemporalJobs> {

@@ -38,7 +38,7 @@ const LOGIN = 'gcloud auth application-default login';
 
 /**
  * What a refusal of Google's means and how to end it; undefined where it is none of credentials, rights, project or API.
- * Texts and reasons: facts/cloud-tpu.md 1.5, and field reports (2024 to 2026) of the auth library's.
+ * Texts and reasons: docs/facts.md, "Cloud TPU", and field reports (2024 to 2026) of the auth library's.
  */
 export function googleRefusal(error: GoogleError): GoogleRefusal | undefined {
   const bounded = { ...error, message: readable(error.message) };

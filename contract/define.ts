@@ -17,7 +17,7 @@ export function pagedQuery(name: string): QueryDefinition<TextPage, [page: numbe
   return { type: 'query', name } as QueryDefinition<TextPage, [page: number]>;
 }
 
-/** A call that a person makes. `by` is the caller's own word (DESIGN.md 3, "Trust"). */
+/** A call that a person makes. `by` is the caller's own word (docs/design.md, "Trust"). */
 export interface HumanCall {
   readonly v: 1;
   readonly by: string;

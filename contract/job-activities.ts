@@ -14,6 +14,7 @@ import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { FirstSilent, LastSign } from '../domain/silence.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Ownership, SliceHost } from '../domain/slice.js';
+import type { DoneTwice } from '../domain/done-twice.js';
 import type { StopNotice } from '../domain/stop-notice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
@@ -165,6 +166,8 @@ export interface JobActivities {
     /** Text of the job file that this attempt runs by, where it is not the one that was submitted. */
     readonly source?: string;
   }): Promise<void>;
+  /** What attempts did again that earlier ones had done, as their logs in the store tell. @param input.attempts the number of the last one */
+  findDoneTwice(input: { readonly job: JobRef; readonly attempts: number }): Promise<DoneTwice | undefined>;
   /** Stores the outcome, once: an outcome that is there already stays. */
   recordOutcome(input: {
     readonly job: JobRef;

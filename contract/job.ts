@@ -46,7 +46,7 @@ export interface JobInput {
   readonly job: unknown;
   /** The file's text as submitted, kept with the job. */
   readonly source?: string;
-  /** Login name of the submitter; its word is trusted (DESIGN.md 3, "Trust"). */
+  /** Login name of the submitter; its word is trusted (docs/design.md, "Trust"). */
   readonly user?: string;
   /** Local files the job names, uploaded to the store before: path as written -> SHA-256. */
   readonly files?: Readonly<Record<string, string>>;

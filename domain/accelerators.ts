@@ -139,7 +139,7 @@ export function chipsOfSlices(slices: string): number | undefined {
   return chips === undefined ? undefined : Number(count) * chips;
 }
 
-/** The number in a type's name: what quota counts (DESIGN.md 3, "Units"). `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
+/** The number in a type's name: what quota counts (docs/design.md, "Units"). `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
 export function quotaUnitsOf(accelerator: AcceleratorType): number {
   return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));
 }

@@ -33,7 +33,7 @@ export interface SlicePatience {
  * - `reclaim`: its workflow is closed, so nobody looks after it.
  * - `replace`: its job is closed and its workflow cannot go on: it is terminated, and a new one deletes the slice.
  * - `report-slow`: its job closed long ago and its workflow still works on it. A deletion may be refused; people look.
- * - `report`: Temporal does not know the workflow or the job. Unknown is not dead (DESIGN.md 2): people decide.
+ * - `report`: Temporal does not know the workflow or the job. Unknown is not dead (docs/design.md): people decide.
  */
 export type ResourceVerdict = 'keep' | 'reclaim' | 'replace' | 'report-slow' | 'report';
 

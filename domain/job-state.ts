@@ -1,3 +1,4 @@
+import type { DoneTwice } from './done-twice.js';
 import type { HookReport } from './hooks.js';
 import type { LeftReport } from './left-processes.js';
 import type { OutputsReport } from './outputs.js';
@@ -40,7 +41,7 @@ export function isDone(phase: JobPhase): phase is JobResult {
   return DONE.has(phase);
 }
 
-/** Who asked for something, by the caller's own word: nobody has verified it (DESIGN.md 3, "Trust"). */
+/** Who asked for something, by the caller's own word: nobody has verified it (docs/design.md, "Trust"). */
 export interface Asker {
   readonly by: string;
   /** Host name of the computer that the call came from. */
@@ -54,7 +55,7 @@ export function askerText({ by, from, verb }: Asker): string {
   return `${by}${from === undefined ? '' : ` on ${from}`}${verb === undefined ? '' : ` (jobctl ${verb})`}`;
 }
 
-/** Why the job ended; `by` says whose account it goes on (DESIGN.md 2, "Separate budgets"). */
+/** Why the job ended; `by` says whose account it goes on (docs/design.md, "Separate budgets"). */
 export interface OutcomeCause {
   readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
   /** One sentence for the user, naming host, value and place. */
@@ -86,6 +87,8 @@ export interface Outcome {
   readonly outputs?: OutputsReport;
   /** What still ran when the last command had ended with code 0, and was ended. Absent: nothing. */
   readonly left?: LeftReport;
+  /** Work that was done again after an attempt was lost. Absent: none, or the command prints no counter. */
+  readonly doneTwice?: DoneTwice;
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

@@ -1,6 +1,6 @@
 /**
  * The search attributes of a job's workflow, all of type Keyword. Rows of a list come from them and the memo alone
- * (DESIGN.md 7). They are never encrypted.
+ * (docs/design.md, "Temporal"). They are never encrypted.
  */
 export const JOB_SEARCH_ATTRIBUTES = ['JobProject', 'JobUser', 'JobPhase', 'JobAccelerator', 'JobPool'] as const;
 /** `JobPhase` of what was refused before it was a job: lists leave it out, and its id is free (docs/adr/0125). */

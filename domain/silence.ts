@@ -1,6 +1,6 @@
 /**
  * When the command of an attempt counts as silent (`timeouts.no_output`). Only what the hosts say themselves is evidence: one of
- * which nothing is known keeps the attempt alive, however long it lasts (DESIGN.md 2, "Unknown is not dead"; docs/adr/0029).
+ * which nothing is known keeps the attempt alive, however long it lasts (docs/design.md, "Unknown is not dead"; docs/adr/0029).
  */
 
 import type { EpochMs } from './units.js';

@@ -28,7 +28,7 @@ export interface Owner {
   readonly run: string;
 }
 
-/** Whose machines are. Only those that carry all of our own values are ever adopted (DESIGN.md 2, "Nothing leaks"). */
+/** Whose machines are. Only those that carry all of our own values are ever adopted (docs/design.md, "Nothing leaks"). */
 export interface Ownership extends Owner {
   readonly generation: number;
   /** Short hash of what was asked for: machines of another spec are not adopted. */
@@ -136,7 +136,7 @@ export type LostCause = 'preempted' | 'failed';
 
 /**
  * The provider's answer to a create request. `unanswered` means that the outcome is unknown: the request may have taken
- * effect, and the caller must go on looking (DESIGN.md 2, `create_settle`).
+ * effect, and the caller must go on looking (`createSettleMs`).
  */
 export type CreateAnswer =
   /** `operation`: the adapter's own handle of the request, for later observations. Absent if the answer carried none. */
@@ -156,7 +156,7 @@ export interface CreateRefused {
 }
 
 /**
- * How far a refusal reaches (DESIGN.md 11, docs/adr/0042).
+ * How far a refusal reaches (docs/adr/0042).
  * `request`: this request is wrong wherever it is sent. `zone`: this zone has no capacity or quota now. `zone-lasting`: this
  * zone does not have what is asked for. `moment`: the same request may be accepted later. `installation`: rights, credentials
  * or billing are missing, so that every request is refused until a person acts. `permission`: refused as a matter of rights, in words

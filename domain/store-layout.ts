@@ -1,4 +1,4 @@
-/** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
+/** Names of objects in the job bucket. One function per name; nobody else joins paths. */
 
 /**
  * Whether an object decides something: who owns an installation, a pool's files and state, whose a job is, its key and its end, what was

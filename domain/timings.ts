@@ -51,7 +51,7 @@ export interface Timings {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** The values of DESIGN.md 2, 3 and 7. */
+/** What a worker waits that is not configured otherwise. */
 export const DEFAULT_TIMINGS: Timings = {
   createSettleMs: 15 * MINUTE,
   incompleteMs: 10 * MINUTE,

@@ -21,7 +21,7 @@ function fractionOf(value: number): Fraction {
 
 /**
  * Whole units that each share of `total` comes to, by largest remainder, ties by name. Shares that add up to less than 1
- * leave the rest to nobody; more than 1 are weights (facts/quota-file.md). Never more than `total` together, and nobody
+ * leave the rest to nobody; more than 1 are weights (docs/facts.md, "Predecessors"). Never more than `total` together, and nobody
  * is a whole unit away from their exact share.
  * @param total units of one type in one tier, 0 or more, whole
  */

@@ -63,7 +63,7 @@ export interface PoolRules {
 }
 
 const MINUTE = 60_000;
-/** The values of DESIGN.md 3, and ours where it names none. */
+/** What a pool without settings of its own has. */
 export const DEFAULT_RULES: PoolRules = {
   tiers: [],
   largestSlice: {},

@@ -64,7 +64,7 @@ function refineOwnToken(
   }
 }
 
-/** Every timing may be given alone; the rest keep DESIGN.md's values. */
+/** Every timing may be given alone; the others keep those of domain/timings.ts. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
     keyof Timings,

@@ -15,6 +15,7 @@ import { pySpyFrom } from '../cloud/hosts/stacks/py-spy.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { bucketPlace } from '../cloud/store/bucket-place.js';
+import { logSides } from '../cloud/store/log-sides.js';
 import { openStore } from '../cloud/store/open-store.js';
 import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -125,6 +126,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     pools,
     quota: quotaSource(files, store),
     pySpy: pySpyFrom(undefined),
+    logSides: (prefix: string, host: number, most: number) => logSides(store, prefix, host, most),
     placeOfBucket: async (bucket: string, signal: AbortSignal) =>
       isGoogleBucket(bucket)
         ? bucketPlace(bucket, { ...definedOnly({ endpoint: kind === 'google' ? place.endpoint : undefined }), signal })

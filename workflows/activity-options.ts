@@ -96,6 +96,12 @@ export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
   scheduleToCloseTimeout: '2m',
 });
+/** It is a line of the summary: nobody waits long for it, and chips were given back before. */
+export const summing = calls<Pick<JobActivities, 'findDoneTwice'>>({
+  scheduleToCloseTimeout: '60s',
+  retry: { maximumAttempts: 2, nonRetryableErrorTypes: NEVER_RETRIED },
+});
+
 /** After a few tries the job says what it waits for, and tries again. */
 export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
   ...STUBBORN,
@@ -136,7 +142,7 @@ export function settingUpAgain(heartbeatTimeoutMs: number): Calls<Pick<JobActivi
   });
 }
 
-/** Activities on the queue of the one worker that holds the attempt's connections (DESIGN.md 2, "One worker per attempt"). */
+/** Activities on the queue of the one worker that holds the attempt's connections (docs/design.md, "One worker per attempt"). */
 export function onClaimedWorker(
   taskQueue: string,
   timings: Timings,

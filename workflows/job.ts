@@ -12,6 +12,7 @@ import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
+import { withDoneTwice } from './job/done-twice.js';
 import { tellEnd } from './job/end.js';
 import { afterHooks } from './job/hooks.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
@@ -21,7 +22,7 @@ import { viewBeforeAccepted } from './job/views.js';
 import { meter } from './meter.js';
 
 /**
- * One job, from submit to its final outcome (DESIGN.md 2). It is checked and accepted; then, step by step, it gets its lease, its
+ * One job, from submit to its final outcome. It is checked and accepted; then, step by step, it gets its lease, its
  * slices, their set-up, and runs its command, until it has an outcome; then it gives everything back and ends.
  *
  * It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
@@ -38,7 +39,7 @@ export async function job(input: JobInput): Promise<Outcome> {
     if (outcome) {
       outcome = await afterHooks(open, outcome);
       // It does not throw at a cancel, because a known outcome is final.
-      await keepSlices(open, outcome);
+      outcome = await keepSlices(open, outcome);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -85,14 +86,16 @@ async function untilOutcome(open: Job): Promise<Outcome | undefined> {
 }
 
 /** `keep`: the outcome is stored and told, and the slices stay for people to look. */
-async function keepSlices(open: Job, outcome: Outcome): Promise<void> {
-  if (!open.keeper.keepsAfter(outcome)) return;
+async function keepSlices(open: Job, known: Outcome): Promise<Outcome> {
+  if (!open.keeper.keepsAfter(known)) return known;
+  const outcome = await withDoneTwice(open, known);
   await open.keeper.hold(outcome, () => conclude(open, outcome));
+  return outcome;
 }
 
 /**
  * Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. Nobody waits for the
- * clean-up of the slices (DESIGN.md 2).
+ * clean-up of the slices (docs/design.md, "The outcome is final").
  */
 function end(open: Job, known: Outcome): Promise<Outcome> {
   const { story, attempts, slices } = open;
@@ -103,9 +106,10 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     if (known.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
     // Of a command that was stopped just now.
     const { outputs } = open.attempt;
-    const outcome = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
-    if (outcome.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
-    await giveBack(open, outcome);
+    const concluded = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
+    if (concluded.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
+    await giveBack(open, concluded);
+    const outcome = await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.
     if (isConcluded) await tellEnd([], outcome, story);

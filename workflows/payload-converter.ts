@@ -3,7 +3,7 @@ import { defaultPayloadConverter, type PayloadConverter } from '@temporalio/comm
 /**
  * The SDK's own, but a message that it cannot decode (an encoding of another SDK, JSON that is none) becomes `undefined`, which
  * no form of contract/ takes: it is dropped like other garbage. The SDK would fail the workflow task on every try, and anybody
- * who may signal could so stop a pool for good (DESIGN.md 11, "Nothing wedges"). What an activity returned is no message: that
+ * who may signal could so stop a pool for good (docs/design.md, "Nothing wedges"). What an activity returned is no message: that
  * still fails the task, until a worker can read it. So does what the payload codec has no key for. Loaded by path.
  */
 export const payloadConverter: PayloadConverter = {

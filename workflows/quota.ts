@@ -24,7 +24,7 @@ import { Reconciler } from './quota/reconcile.js';
 import { handleUpdates } from './quota/updates.js';
 
 /**
- * The one writer of a pool's leases (DESIGN.md 3, "The quota workflow"). Handlers only note facts in the book; the loop
+ * The one writer of a pool's leases (docs/design.md, "The quota workflow"). Handlers only note facts in the book; the loop
  * decides; one activity carries a batch of decisions out. A run without carried state takes a new epoch and grants nothing
  * before it has read what is open (`Rebuild`).
  */

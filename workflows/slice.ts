@@ -32,7 +32,7 @@ import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
  * Owns the machines of one request, which is for one slice or for all slices of an atomic job, from before the first create call
- * until they are seen gone (DESIGN.md 2, "The slice workflow"; docs/adr/0003). They are deleted when the job, the quota workflow
+ * until they are seen gone (docs/design.md, "A job never calls a provider"; docs/adr/0003). They are deleted when the job, the quota workflow
  * or the janitor says so, or when the server's one cancel request shows that the job is closed, in whatever way. The chips of
  * the lease are counted until `gone` is reported, whichever of them dies.
  */
@@ -115,7 +115,7 @@ class SliceOwner {
     };
   }
 
-  /** The server's cancel request: our parent closed, or only continued as new (facts/temporal.md, end). */
+  /** The server's cancel request: our parent closed, or only continued as new (docs/facts.md, "Temporal"). */
   async parentClosed(): Promise<void> {
     this.#looksAtJob += 1;
     await CancellationScope.nonCancellable(async () => {

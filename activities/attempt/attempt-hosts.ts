@@ -70,7 +70,7 @@ export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>)
 
 /**
  * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until
- * `signal` ends it: it is the slice's state that decides whether it is lost, never the silence (DESIGN.md 2).
+ * `signal` ends it: it is the slice's state that decides whether it is lost, never the silence (docs/design.md, "Unknown is not dead").
  */
 export class HostCaller {
   readonly #hosts: HostsPort;

@@ -11,7 +11,7 @@ export class HostSilent extends Error {
   }
 }
 
-/** How long each host has been silent. For a set-up only: a command that runs is never given up for silence (DESIGN.md 2). */
+/** How long each host has been silent. For a set-up only: a command that runs is never given up for silence (docs/design.md, "Unknown is not dead"). */
 export class Patience {
   readonly #limitMs: number;
   readonly #silentSince = new Map<string, number>();

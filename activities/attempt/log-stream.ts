@@ -19,7 +19,7 @@ export interface Shipping {
 
 /**
  * Ships one host's output into the store, as objects named by the offset of their first byte. What is stored is an exact
- * prefix of the output, never a hole, never a double (DESIGN.md 5): an object is only ever created, at the offset where the
+ * prefix of the output, never a hole, never a double (docs/design.md, "Logs and the store"): an object is only ever created, at the offset where the
  * stored bytes end, so of two workers that ship the same run at one time the later finds its name taken and goes on behind.
  *
  * With a limit the prefix ends at exactly that byte, wherever objects are cut and whoever ships. The rest is taken and dropped,

@@ -9,7 +9,7 @@ import { beating } from './activity-end.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
 
 /**
- * Ends the command on every host, at once and whatever the supervision does (DESIGN.md 2, "Stop reaches the process").
+ * Ends the command on every host, at once and whatever the supervision does (docs/design.md, "Stop reaches the process").
  * A command that was not started yet never will be. @throws if a host could not be reached, naming each.
  */
 export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: StopInput): Promise<void> {

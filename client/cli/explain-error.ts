@@ -18,6 +18,9 @@ export function explainError(error: unknown, isDebug: boolean): Explained {
   return isDebug ? { ...explained, text: `${explained.text}\n${error.stack ?? ''}` } : explained;
 }
 
+/** Nothing that a shell would read otherwise. */
+const isPlainName = (id: string): boolean => /^[a-z0-9-]{1,60}$/.test(id);
+
 function byName(error: Error): Explained {
   const { name, message } = error;
   const told = (exitCode: number, ...rest: readonly string[]): Explained => ({
@@ -37,12 +40,13 @@ function byName(error: Error): Explained {
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));
     case 'JobNotFound':
-      return told(
-        ExitCode.NotFound,
-        /[*?]/.test(String(id))
-          ? `a pattern goes behind --name: jobctl list --name '${id}'`
-          : '`jobctl list` shows the jobs that are there',
-      );
+      if (/[*?]/.test(id)) return told(ExitCode.NotFound, `a pattern goes behind --name: jobctl list --name '${id}'`);
+      return isPlainName(id)
+        ? told(
+            ExitCode.NotFound,
+            `\`jobctl list\` shows the jobs that are there, \`jobctl list --name '${id}*'\` those whose names begin so`,
+          )
+        : told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNameTaken':
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'MachineNotFound':

@@ -24,11 +24,11 @@ authorizationheadermalformed authorize authorized authorizedkeys authprovider au
 autodelete automatic automaticrestart automountserviceaccounttoken autopaginate autoscaler autoscaleroptions available
 await awaitbuild awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff
 backoffcoefficient backofflimit backofflimitexceeded backs backslash backtrace bad bad_alias bad_collection_type
-bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base
-base64url baseserver bash bashpid bashrc basicconstraints bastion batch bcd be bear bearer became becameready because
-become becomes been before began begin beginning beginparts beginresumable begins begun behind being believe believed
-belong belongs below beside best besteffort between beyond biases big bigint bigquery billing bills bin binary bind
-binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body
+bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bar bare
+base base64url baseserver bash bashpid bashrc basicconstraints bastion batch bcd be bear bearer became becameready
+because become becomes been before began begin beginning beginparts beginresumable begins begun behind being believe
+believed belong belongs below beside best besteffort between beyond biases big bigint bigquery billing bills bin binary
+bind binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion body
 bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits
 borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds
 braces bracket brackets break brevo_email bring brings broke broken brokenmachines brought browser bs bucket bucket_name
@@ -42,69 +42,70 @@ candidates cannot canreschedule capability capacity capacityrow capacityunits ca
 categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate certificates cgroup chain
 chance change changed changes channel channelrefused character characters charset chdir check checked checkpoint checks
 child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose
-chosen chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker
-class classes classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
-clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs closers closes
-closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
-cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
-cmd cmdline cmp cn cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon
-cols column columndefinitions columns com come comes coming comm comma command commands commas comment commit common
-commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
-completedindexes completemultipartupload completemultipartuploadresult completeparts completion completionmode
-completions completionsreached completiontime component componentcount components compose compute compute_engine
-computemetadata computer computers computes conda condition conditional conditionnotmet conditionof conditions conf
-config config_entry config_file configentry configfile configmap configmaps configs configurable configuration
-configurations configure configured confinement confinementreason confirm conflict connect connected connecting
-connection connectionerror connectionlost connects connecttimeoutms consist consistent console const constant constraint
-consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics contact contained container
-containercannotrun containercreating containerimage containers containersnotready containersready containerstatuses
-containerstatusunknown contains content contentdisposition contentencoding contenthash contentid contentlanguage
-contents contenttype contenturl context contexts continuation continue continues contract contradictory control
-controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
-coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts covers
-cp cpu cpuplatform cpus crd create createbucket createbucketconfiguration createbuild createcontainerconfigerror created
-createdat createnode createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms
-creationtimestamp credential credentials credentialsfile critical crlsign cron cross crowded crt crypto csi csv ctr ctrl
-cuda curl curlrc curls current currently custom customer customresourcedefinition customresourcedefinitions customtime
-cut cutpower cwd daemon daemonless dash dashboard dashes data data_disks data_loss datadisks datastore date datetime day
-days dc dd dead deadline deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides
-decision decisions decisive declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime
-defaults defaultserviceaccount define defining definition definitions degraded delay delayms delays delete deletebuild
-deleted deletenode deleteobject deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone
-deleting deletingdata deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver
-delivered deliveries deliveroutputs demand demands denied deniedlocations deniedtext denies denominator denyall
-dependencies deprovisioning depth der dereference descendants describe description descriptor destination
-destroyonreturn detached detail details dev devconsole developer developers device devicename devices devstorage df did
-didn die died differ different diffie digest digit digitalsignature digits dimensions dir direction directly directory
-dirname dirs disable disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype
-disktypes disown display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed dk
-dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done dot dots
-dotted double doubled down download downloads downloadurl downs dpkg draft drain drained draining drainingsince
-drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate
-duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5 eat ec ecc
-ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit
-effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere
-email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled
-enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end ended endedat endedby
-endedsince ending endmark endoffset endpoint endpointorders endpoints ends endstext endtime enetunreach enforce enforced
-engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries entry enum
-enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs enxio eo
-eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
-error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev
-eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything everywhere
-evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude
-exe exec executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect
-expected expiration expired expiredsignature expiredtoken expires expires_in expiresat explain explained explanation
-export expression expressions extensions external external_ips externalip externalips externalname extkeyusage extra
-extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata
-failedmount failedprecondition failedscheduling failing failjob fails failure failures failuretarget failurethreshold
-fallbacktologsonerror fallen false falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch
-fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
-file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers finally find findbuild
-findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules
-firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor
-fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
+chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms
+claimworker class classes classify cleanup_command clear clearafter clearafterms clearat client client_email client_id
+client_secret clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs
+closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
+cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster
+clusterfirst clusterip clusters cm cmd cmdline cmp cn cntrl code codec codeckeyerror codeckeyunknown codename codes
+collect collecting collections colon cols column columndefinitions columns com come comes coming comm comma command
+commands commas comment commit common commoninstancemetadata commonname compact compare compared comparison compile
+compiler complete completed completedindexes completemultipartupload completemultipartuploadresult completeparts
+completion completionmode completions completionsreached completiontime component componentcount components compose
+compute compute_engine computemetadata computer computers computes conda condition conditional conditionnotmet
+conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps configs
+configurable configuration configurations configure configured confinement confinementreason confirm conflict connect
+connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent console
+const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics
+contact contained container containercannotrun containercreating containerimage containers containersnotready
+containersready containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash
+contentid contentlanguage contents contenttype contenturl context contexts continuation continue continues contract
+contradictory control controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns
+coolinguntil coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter
+counts covers cp cpu cpuplatform cpus crd create createbucket createbucketconfiguration createbuild
+createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems createslice
+createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile critical crlsign
+cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
+customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dash dashboard dashes
+data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded
+deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys
+decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define defining
+definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteobject deleteoperation
+deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
+deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver delivered deliveries deliveroutputs demand
+demands denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
+descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
+developers device devicename devices devstorage df did didn die died differ different diffie digest digit
+digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
+discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
+disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
+dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice dot dots dotted double doubled down
+download downloads downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri
+driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2
+eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused
+econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort
+egress ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere email email_verified emails emfile empty
+empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling
+enableparalleldownloads enableservicelinks enametoolong encode encodecommonattributes encoding encodingtype encountered
+encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders
+endpoints ends endstext endtime enetunreach enforce enforced engine enoent enospc enotdir enotfound enotsup enough
+ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type
+env_vars environ environment environmentof environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err
+errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errorinfometadata
+errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
+ever every everybody everyms everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact
+exactly example exceeded exceeds except excess exchange exclude exe exec executable executionstatus exhausted exist
+existing exists exit exitcode exited exitrecord exits exp expect expected expiration expired expiredsignature
+expiredtoken expires expires_in expiresat explain explained explanation export expression expressions extensions
+external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1
+face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling
+failing failjob fails failure failures failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue
+falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi field
+fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb filename files
+fill filldisk fills filter filters final finalizers finally find findbuild finddonetwice findmnt finds findstrays
+findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
 followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
 foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
 forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
@@ -147,9 +148,9 @@ instead insufficient int integer interface interleaved internal internaladdress 
 interpolation interrupt interrupted interruption interruptions interrupts into inturn inuse invalid invalid_argument
 invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
 invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood
-is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied isarray isattended isbeingmade
-isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting isdisabled isdone
-isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder isforanybody isforced isforit
+is isactive isadopted isafterblank isalive isall isalldenied isallowed isanyzone isapplied isarray isattended
+isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting isdisabled
+isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder isforanybody isforced isforit
 isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress
 isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail
 ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted isnew isolation isopaque isopen
@@ -157,20 +158,20 @@ isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted is
 isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced
 isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting
 isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal isthere istogo istold
-istruncated isunconfirmed isurgent isverified isversioned iswarned iswhole iswholeonly iswide isworkflowopen iswrong
-iszonestrict it items its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter
-job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
-jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
-jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror jobkeyunknown jobman
-jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec jobuid
-jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged jupyter just jwk
-jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept
-keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage keyword
-keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know known
-knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4
-label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
+istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole iswholeonly iswide isworkflowopen
+iswrong iszonestrict it items iter iteration its itself janitor jax jax_coordinator_address jax_num_processes
+jax_process_id jaxport jc jitter job jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt
+jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause
+jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices
+jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result
+jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobspec jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl
+judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
+keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
+keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
+known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
+l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
 largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid
 lastmodified lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late
 lately later latest latin1 launch lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound
@@ -184,34 +185,34 @@ listlocations listnodes listoperations listowned listqueuedresources listreserva
 litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost localid
 locally localport localrank located location locationconstraint locationid locations locationtype lock locked lockfile
 lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname
-loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logstretch long longer
-longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower
-lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat
-mail main maintained maintenance maintenanceevent maintenancestatus mainthread major make makeone maker makers makes
-making malformed malformedxml manage managed managedby managedfolders management manager manages manifest manifests
-manifesturl manifestwrong manualselector many manylinux map mapfile maps mark markdown marked marks mask master_addr
-master_port match matched matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries
-max_unattended maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts
-maximuminterval maxlength maxoutputlength maxreplicas maxresults maxretries maxrunduration maxsockets maxunattended
-maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media
-medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address
-megascale_num_slices megascale_slice_id member members membership memo memory mend mended mends merge message messages
-meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch
-metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound methods metric metrics mi mib micro
-middle migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minio minor
-minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
-missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes modified modifiedat module modules moduluslength
-moment moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo
-mountpath mounts mountvolume move moves mps ms mtime mtimens mtu much multi multiline_implicit_key multipart
-multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice
-multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named namedcurve namedpricing
-namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap narrow nat natip
-nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
-neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
-networktier never new newer newest newline newlines news next nextat nextcontinuationtoken nextdue nextgeneration
-nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output noaddresses nobody
-nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid
-nodeidprefix nodeinfo nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader
+loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logsides logstretch long
+longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low
+lower lowercase ls lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made
+madeat mail main maintained maintenance maintenanceevent maintenancestatus mainthread major make makeone maker makers
+makes making malformed malformedxml manage managed managedby managedfolders management manager manages manifest
+manifests manifesturl manifestwrong manualselector many manylinux map mapfile maps mark markdown marked markof marks
+mask master_addr master_port match matched matches matchglob matching matchlabels mawk max max_guarantee_delay
+max_retries max_tries max_unattended maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms
+maximum maximumattempts maximuminterval maxlength maxoutputlength maxreplicas maxresults maxretries maxrunduration
+maxsockets maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant
+meanwhile measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale
+megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory mend mended
+mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration
+metagenerationmatch metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound methods metric
+metrics mi mib micro middle migrate migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3
+minimum minio minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char
+missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes modified
+modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs
+mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mps ms mtime mtimens mtu much multi
+multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
+namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
+narrow nat natip nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative
+neighbours neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip
+networks networktier never new newer newest newline newlines news next nextat nextcontinuationtoken nextdue
+nextgeneration nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax nmetadata no no_output
+noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount
+nodeid nodeidprefix nodeinfo nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader
 nolivemigration nominal nominated non non_string_key nonblocking nonce none noninteractive nonretryable
 nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc noreservedcapacity normal north1
 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket nosuchkey nosuchresource
@@ -223,81 +224,82 @@ numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken o
 objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser objectviewer observation observe oc
 occurred oci octet odd of off offat offer offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest
 ompi on onalone oncall once onchange onclose ondemand one oneof ones onexchange onfailure onfiles ongoing
-onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom
-oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh
-operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator operators
-opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan
-orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers othertype otheruserof
-otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
-output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
-owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
-pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parse parseas
-parseerror parser parsetagvalue part partial partialobjectmetadata partnumber parts pass passed passes passphrase passw
-passwd password past paste pat patch path pathname paths patience patiencems patient pattern patternproperties patterns
-pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
-performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permanentredirect
-permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk place placed
-placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans
-plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing
-podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
-podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
-poolstate poolzones port port_base portbase ports position posix posixaccounts post pousr power pre preclose
-precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag
-preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
-preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
-present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal principals
-print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor priorityclass
-priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess
-privatekey privileged privileges pro probe problem problems proc process processes processor profile program programs
-progress project project_id project_membership project_resources projectadmins projectattributes projecteditor projectid
-projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof
-propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol
-protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
-provisioningmodel provisioningms proxy proxycommand prune ps ptrace pty pub public public_key publicaccessprevention
-publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
-pulled pullimage punctuator push push_secret pushed pushsecret put putaside putat putcontents putfile putobject putpart
-puts pvc py pycache pypi pypy pyspy pytest python python3 pythonhosted qefc qie qosclass qs qsxf qualified quantity
-queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate
-queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted
-quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject
-quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges
-rank ranks rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
-raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
-readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
-readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
-reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
-reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
-recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
-refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
-region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
-rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
-rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
-rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
-remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes rename render renderd renew renewed renumbered repair repairing repairingms repeat
-repeatable repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication
-reply repo report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize
-requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge
-requestfacts requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext
-requesttimeout requesttimetooskewed requeue requeued require require_project required requirement requirements
-requirements_file requirementsfile requireoslogin requireproject requires requireshieldedvm reservation
-reservation_bound reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource
-resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid
-resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext
-resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart
-restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored
-restport resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds
-retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev
-revision revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc
-rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root
-rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup
-runasuser runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus
-runtime runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx s3 sa safe said same sandbox
-satisfiable save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler
-schedulername scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme
-scope scopes scratch script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccesskey
+onhostmaintenance only onmissing onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey
+oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift
+openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator
+operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin
+orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers othertype
+otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange
+outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own
+ownaccount owned owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages
+pagesize pagetoken pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents
+parked parse parseas parseerror parser parsetagvalue part partial partialobjectmetadata partnumber parts pass passed
+passes passphrase passw passwd password past paste pat patch path pathname paths patience patiencems patient pattern
+patternproperties patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent
+perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+permanentredirect permessagedeflate permission permission_denied permissiondenied permissions permit permitted
+persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes
+pet_node_rank pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk
+place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption
+plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
+podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
+podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
+pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
+pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
+preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
+prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
+primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
+priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
+private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
+processor profile program programs progress project project_id project_membership project_resources projectadmins
+projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
+promisemiddleware promises promising proof proofof propagate propagation propagationpolicy properties propertynames
+protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
+provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps ptrace pty pub
+public public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
+publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put
+putaside putat putcontents putfile putobject putpart puts pvc py pycache pypi pypy pyspy pytest python python3
+pythonhosted qefc qie qosclass qs qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource
+queuedresourceid queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil
+quit quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan
+quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise
+raises ran random range ranges rank ranks rapt rare rate raw ray ray_cluster ray_version raycluster
+rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable reached reaches read
+read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes readiness
+readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
+real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems
+rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect
+record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
+redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof refusals refuse
+refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular
+rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids
+rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
+rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
+rejectunauthorized related relationships relative release released releases relogin remainder remainingcputime
+remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
+removes rename render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
+repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
+reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
+requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requesttimeout
+requesttimetooskewed requeue requeued require require_project required requirement requirements requirements_file
+requirementsfile requireoslogin requireproject requires requireshieldedvm reservation reservation_bound
+reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource resolv resolve
+resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo
+resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype
+resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
+restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored restport
+resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms
+retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision
+revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right
+rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs
+rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
+runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus runtime
+runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx s3 sa safe said same sandbox satisfiable
+save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler schedulername
+scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
+scratch script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccesskey
 secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore
 secretsunavailable secs section sections secureconnect security securitycontext securityreviewer sed see seed seeds seek
 seen seenat seenpod sees selection selector selectors self selflink selfsigned selfsubjectaccessreview
@@ -347,8 +349,8 @@ tokenfile tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate t
 tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources
 toomuch top topayload topology torn total total_resources totalbytesrewritten totalms totaltimeout touch touched tpu
 tpu7x tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport
-tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer transient trap tree tried
-tries trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl
+tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer training transient trap
+tree tried tries trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl
 ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb
 typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable
 unabletoqueue uname unanswered unanswereduntil unasked unattended unauthenticated unauthorized unavailable unchanged

@@ -6,7 +6,7 @@ import { inputsTag } from './inputs.js';
 /** github.com/opencontainers/image-spec, annotations.md; as an image that submit builds has it. */
 const REVISION = 'org.opencontainers.image.revision';
 
-/** Words of `buildctl` (moby/buildkit, docs/reference/buildctl.md). */
+/** Words of `buildctl` (https://github.com/moby/buildkit/blob/master/docs/reference/buildctl.md). */
 export function buildWords(build: RemoteBuild): readonly string[] {
   const { commit, dockerfile, target, args, platform, image } = build;
   const options = {

@@ -36,7 +36,7 @@ import type { StoreFetch } from './store-fetch.js';
 export interface FollowOptions {
   /** Seconds between two looks at the output. */
   readonly pollSeconds: number;
-  /** Wakes per line instead: fresher, and 6 times the cost (facts/ssh-fleet.md 3). For fewer than 10 hosts. */
+  /** Wakes per line instead: fresher, and 6 times the cost (docs/facts.md, "Hosts over SSH"). For fewer than 10 hosts. */
   readonly useInotify: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface SshHostsOptions extends Omit<HandshakeOptions, 'connectTimeoutM
   readonly address?: 'external' | 'internal';
   /** TCP, key exchange and login together. */
   readonly connectTimeoutMs?: number;
-  /** Handshakes at one time. More is faster up to about 256 (facts/ssh-fleet.md 1); sshd's own limit is per host. */
+  /** Handshakes at one time. More is faster up to about 256 (docs/facts.md, "Hosts over SSH"); sshd's own limit is per host. */
   readonly maxConnecting?: number;
   /** Between two signs of life on a silent connection; three without an answer are a loss. */
   readonly keepaliveMs?: number;

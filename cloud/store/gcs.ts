@@ -77,7 +77,7 @@ async function openBucket(options: StoreOptions): Promise<Bucket> {
     ...(options.projectId && { projectId: options.projectId }),
     timeout: REQUEST_TIMEOUT_MS,
     // RetryAlways is right here: every write has a precondition, and removing twice is removing. Under the default one call
-    // without a precondition switches retries off for the whole client (7.22; facts/cloud-tpu.md 4, pitfall b).
+    // without a precondition switches retries off for the whole client (7.22; docs/facts.md, "Cloud Storage", pitfall b).
     retryOptions: {
       idempotencyStrategy: IdempotencyStrategy.RetryAlways,
       maxRetries: 2,

@@ -9,7 +9,7 @@ import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fi
 import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
 
 /**
- * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). It checks types only; the code that resolves a value
+ * The form of a job file, JobMan v2's keys first (docs/facts.md, "Predecessors"). It checks types only; the code that resolves a value
  * checks its meaning. Every key is optional, so that one missing key hides no other problem.
  */
 const job = section({

@@ -2,7 +2,7 @@
 
 /**
  * `apt_install PACKAGE..` installs Debian packages; `apt` is apt-get with `$as_root` in front. Waits for dpkg's lock, because a
- * fresh TPU VM updates itself first, and never kills its holder (facts/predecessors.md 1.3).
+ * fresh TPU VM updates itself first, and never kills its holder (docs/facts.md, "Predecessors").
  */
 export const APT_FUNCTIONS = `as_root=
 [ "$(id -u)" = 0 ] || as_root='sudo -n'

@@ -72,7 +72,7 @@ export function connectingKeyOf(
   return { privateKey, ...(publicKey ? { publicKey } : {}) };
 }
 
-/** The pair of JobMan v1, with which the hosts reach each other, then the `identities` of v2 (facts/predecessors.md 1.3). */
+/** The pair of JobMan v1, with which the hosts reach each other, then the `identities` of v2 (docs/facts.md, "Predecessors"). */
 function identitiesOf({ tpu_private_key, tpu_public_key, identities }: SshSection): readonly SshIdentity[] {
   const pair: SshIdentity[] = tpu_private_key
     ? [

@@ -111,7 +111,7 @@ function plan(spec: VenvSpec, sources: PlanSources): ModulePlan {
   };
 }
 
-/** Job files write both `3.9` and `python3.9` (facts/predecessors.md 1.1). */
+/** Job files write both `3.9` and `python3.9` (docs/facts.md, "Predecessors"). */
 function pythonProgram(python: string): string {
   return /^\d/.test(python) ? `python${python}` : python;
 }

@@ -1,5 +1,5 @@
 /**
- * Whose account another try goes on (DESIGN.md 2, "Separate budgets"). Only `task` is the user's fault; `requested` pays for the
+ * Whose account another try goes on (docs/design.md, "Separate budgets"). Only `task` is the user's fault; `requested` pays for the
  * starts that the command asked for itself (`command.restart_on`).
  */
 export type Budget = 'preemption' | 'infrastructure' | 'task' | 'requested';

@@ -1,5 +1,5 @@
 /**
- * The facts from which a job decides how it goes on (DESIGN.md 11, "Every end is the true end"; docs/adr/0034). Each question
+ * The facts from which a job decides how it goes on (docs/design.md, "Every end is the true end"; docs/adr/0034). Each question
  * has facts of few values, so that all combinations can be listed: every one of them has exactly one row in `ROWS`.
  */
 export const FACTS = {

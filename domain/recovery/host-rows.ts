@@ -13,7 +13,7 @@ const KEEP = { do: 'keep' } as const;
 const LOOK = { do: 'look at node' } as const;
 const DEAD = lost('failed');
 
-/** A host does not answer, and nothing else speaks against its slice (DESIGN.md 2, "Unknown is not dead"; docs/adr/0046). */
+/** A host does not answer, and nothing else speaks against its slice (docs/design.md, "Unknown is not dead"; docs/adr/0046). */
 export const HOST_ROWS: Pick<Rows, 'host silent'> = {
   'host silent': [
     { name: 'its sign of life is renewed: it lives', when: { sign: 'fresh' }, decision: KEEP },

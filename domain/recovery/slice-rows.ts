@@ -32,7 +32,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { look: 'directly, a second time', condition: 'wrong host key' },
       decision: lost('failed'),
     },
-    // Google does not promise to say PREEMPTED (facts/cloud-tpu.md 1.4): a spot slice that vanished was taken.
+    // Google does not promise to say PREEMPTED (docs/facts.md, "Cloud TPU"): a spot slice that vanished was taken.
     {
       name: 'NOT_FOUND, twice and apart',
       when: { look: 'directly, a second time', condition: 'missing' },

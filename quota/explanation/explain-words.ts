@@ -223,7 +223,7 @@ export function dueText({ at, what, of }: DueTime, words: Wording): string {
     case 'held-back-ends':
       return `it is held back until ${time} at most`;
     case 'reservation':
-      return `it can have a reservation from ${time}, if no older job has one`;
+      return `chips that come free are kept for it from ${time}, if not for an older job`;
     case 'cool-down-ends':
       return `its zones are asked again from ${time}`;
     case 'asking-ends':

@@ -138,7 +138,7 @@ function limitPaths(form: PoolFileForm): (readonly [LimitKey, string])[] {
   );
 }
 
-/** v2's node has no field for a reservation's name (facts/cloud-tpu.md): only a queued resource can ask for one. */
+/** v2's node has no field for a reservation's name (docs/facts.md, "Cloud TPU"): only a queued resource can ask for one. */
 function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
   if (tpu?.allocation_mode === 'queued-resources') return [];
   return tiers.flatMap(({ reservation }, index) => {

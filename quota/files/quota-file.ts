@@ -23,7 +23,7 @@ export type ParsedQuotaFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads Bastion's quota file (facts/quota-file.md has its rules and where we differ). All problems together, in file order.
+ * Reads Bastion's quota file (docs/facts.md, "Predecessors" has its rules and where we differ). All problems together, in file order.
  * @param file its name or URL, for messages
  */
 export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {

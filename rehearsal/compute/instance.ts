@@ -101,7 +101,7 @@ export function makeInstance({ path, id, request, address, now }: InstanceParts)
     cpuPlatform: 'Unknown CPU Platform',
     metadata: {
       kind: 'compute#metadata',
-      // gcloud crashes on a fingerprint that is not base64 (facts/cloud-tpu.md 3).
+      // gcloud crashes on a fingerprint that is not base64 (docs/facts.md, "gcloud and the VMs").
       fingerprint: Buffer.from('rehearsal').toString('base64'),
       items: listOf(asObject(request['metadata'])['items']),
     },

@@ -20,7 +20,7 @@ export const COMPUTE: readonly NeighbourRoute[] = [
       id: idOf(facts.id),
       name: path['project'],
       defaultServiceAccount: `${facts.number}-compute@developer.gserviceaccount.com`,
-      // gcloud crashes on a fingerprint that is not base64 (facts/cloud-tpu.md 3).
+      // gcloud crashes on a fingerprint that is not base64 (docs/facts.md, "gcloud and the VMs").
       commonInstanceMetadata: {
         kind: 'compute#metadata',
         fingerprint: Buffer.from('rehearsal').toString('base64'),

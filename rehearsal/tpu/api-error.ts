@@ -79,7 +79,7 @@ function aboutResource(resourceName: string): readonly ErrorDetail[] {
 }
 
 /**
- * Texts as seen at the real service (facts/cloud-tpu.md 1.5; `alreadyExists` with its detail: skypilot-org/skypilot#129,
+ * Texts as seen at the real service (docs/facts.md, "Cloud TPU"; `alreadyExists` with its detail: skypilot-org/skypilot#129,
  * `unknownRuntime`: tensorflow/tpu#877, which is of 2020 and v1).
  */
 export const apiErrors = {

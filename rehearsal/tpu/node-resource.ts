@@ -38,7 +38,7 @@ export function makeNode({ name, request, accelerator, hosts, now, random, setti
     labels: request['labels'] ?? {},
     metadata: request['metadata'] ?? {},
     health: 'HEALTHY',
-    // gcloud drops a node whose version is missing or starts with V1 (facts/cloud-tpu.md 1.3).
+    // gcloud drops a node whose version is missing or starts with V1 (docs/facts.md, "Cloud TPU").
     apiVersion: 'V2',
   };
 }

@@ -41,7 +41,7 @@ export function isIn(name: string, parent: string): boolean {
   return zone === '-' ? name.startsWith(`projects/${project}/locations/`) : parentOf(name) === parent;
 }
 
-/** The form that Cloud TPU's protos document for ids (facts/cloud-tpu.md 1.2), and the length of a host's name. */
+/** The form that Cloud TPU's protos document for ids (docs/facts.md, "Cloud TPU"), and the length of a host's name. */
 export function checkId(field: string, id: string): void {
   if (/^[A-Za-z0-9_.~+%-]{1,63}$/.test(id)) return;
   throw new ApiError(

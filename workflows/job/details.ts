@@ -1,4 +1,5 @@
 import { askedMachines, askedSize, formatSlices, providerOf } from '../../domain/machines.js';
+import { doneTwiceText } from '../../domain/done-twice.js';
 import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Retries } from '../../domain/recovery/budgets.js';
@@ -100,10 +101,11 @@ function nextStep(facts: JobFacts): string {
   }
 }
 
-function ending({ exitCode, attempts, preemptions, startedAt, endedAt }: Outcome): string {
+function ending({ exitCode, attempts, preemptions, startedAt, endedAt, doneTwice }: Outcome): string {
   const ran = startedAt === undefined ? 'The command never started' : `The command was first started ${utc(startedAt)}`;
   const code = exitCode === undefined ? '' : `, its exit code is ${exitCode}`;
-  return `${ran}${code}; ${count(attempts, 'attempt')}, ${count(preemptions, 'preemption')}; ended ${utc(endedAt)}. Its slices delete themselves: Relationships shows when they are gone.`;
+  const again = doneTwice === undefined ? '' : ` (done twice: ${doneTwiceText(doneTwice)})`;
+  return `${ran}${code}; ${count(attempts, 'attempt')}, ${count(preemptions, 'preemption')}${again}; ended ${utc(endedAt)}. Its slices delete themselves: Relationships shows when they are gone.`;
 }
 
 function missingSlices({ spec, slices }: JobFacts): string {

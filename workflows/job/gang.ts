@@ -142,7 +142,7 @@ export class Gang {
     const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
     const label = settings.label === undefined ? '' : `${settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
-    // job closes (facts/temporal.md, end).
+    // job closes (docs/facts.md, "Temporal").
     return CancellationScope.nonCancellable(async () => {
       try {
         const started = await startChild<typeof slice>('slice', {

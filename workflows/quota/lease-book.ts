@@ -37,7 +37,7 @@ export type { Pending } from './deliveries.js';
  * What enters: messages of jobs and slices (`apply`), decisions (`grant`, `revoke`), people's words (`setPriority`), and what
  * the reconciler found (`jobClosed`, `adopt`). What leaves: `pending`, the things that somebody must be told, and events for
  * the pool's history. A row is freed in one place only (`#settle`): when its job let go, or is closed, and none of its
- * slices is still to be seen gone. That is the whole of "chips are never granted twice" (DESIGN.md 2): a row that is not
+ * slices is still to be seen gone. That is the whole of "Chips are never granted twice" (docs/design.md): a row that is not
  * freed counts, whatever its state.
  */
 export class LeaseBook {

@@ -66,7 +66,7 @@ export class Reconciler {
 
 /**
  * Takes in what a comparison of the book with the open workflows found. It frees nothing itself: the lease of a closed job
- * starts to drain, and a slice whose workflow is closed gets a new one that deletes it and reports it gone (DESIGN.md 3).
+ * starts to drain, and a slice whose workflow is closed gets a new one that deletes it and reports it gone (docs/design.md, "Quota").
  */
 export function reconcile(book: LeaseBook, { closedJobs, lostSlices }: StrayHolders, now: EpochMs): void {
   for (const { lease, ref } of lostSlices) {

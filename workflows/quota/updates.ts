@@ -35,7 +35,7 @@ export interface UpdateContext {
 
 /**
  * People's calls of a pool: `apply`, `admission`, `priority`, `release` (docs/quota.md). Who calls is told by the caller's own word
- * (DESIGN.md 3, "Trust"). A validator refuses what the run can judge at once, and leaves no trace in its history; the rest
+ * (docs/design.md, "Trust"). A validator refuses what the run can judge at once, and leaves no trace in its history; the rest
  * is refused by a failed update. Both carry the same sentences.
  */
 export function handleUpdates(records: PoolRecords, context: UpdateContext): void {

@@ -60,7 +60,7 @@ export const DEV_GOOGLE_PROJECT = 'rehearsal';
 /** Shown wherever a user could take the rehearsal for the real cloud. */
 export const DEV_LABEL = 'REHEARSAL';
 /**
- * A rehearsal answers at once, so what DESIGN.md waits for minutes is done in seconds here: a killed worker's jobs go on
+ * A rehearsal answers at once, so what production waits for minutes is done in seconds here: a killed worker's jobs go on
  * after a third of a minute, an unanswered create settles as soon.
  */
 const DEV_TIMINGS: Partial<Timings> = {

@@ -6,7 +6,7 @@ import { count } from '../../../domain/units.js';
 import { JobNotFound } from '../../errors.js';
 import { JobLogReader, loggedAttempts, storedJobLog, storedStreams } from '../../job-logs.js';
 import type { JobRow } from '../../job-rows.js';
-import { hostsWithChunks } from '../../log-chunks.js';
+import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { readSetUp } from '../../set-up-records.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';

@@ -13,7 +13,7 @@ import { lostPercent, measureWork } from './lost-work.js';
 import type { MeasuredWork } from './lost-work.js';
 import { attemptOn, preemptionsIn, startsIn } from './preemptions.js';
 import type { AttemptNodes, Preemption } from './preemptions.js';
-import type { AttemptOutput, ProgressMeasure } from './progress-marks.js';
+import type { AttemptOutput, ProgressMeasure } from '../../../domain/progress-marks.js';
 
 export interface EndedJob {
   readonly job: string;

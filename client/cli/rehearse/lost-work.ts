@@ -1,5 +1,5 @@
-import { compareMarks, linesOf, readProgress, showMark } from './progress-marks.js';
-import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from './progress-marks.js';
+import { compareMarks, linesOf, readProgress, showMark } from '../../../domain/progress-marks.js';
+import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from '../../../domain/progress-marks.js';
 import { smallest } from '../../../domain/extremes.js';
 
 /** What one preemption cost a job of its work, as far as its own output tells (ADR 0016). */

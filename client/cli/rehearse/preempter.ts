@@ -8,8 +8,8 @@ import { liveSlicesOf, placeOf } from '../rehearsal/admin-answers.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { isOutage, pause } from '../../outage.js';
 import type { PlannedPreemption } from './preemption-plan.js';
-import { readProgress } from './progress-marks.js';
-import type { ProgressMeasure } from './progress-marks.js';
+import { readProgress } from '../../../domain/progress-marks.js';
+import type { ProgressMeasure } from '../../../domain/progress-marks.js';
 
 export interface PreempterParts {
   readonly client: Pick<JobClient, 'row'>;

@@ -92,7 +92,7 @@ function measured({ measure }: Certificate): string {
   return `by repeated lines alone, since ${measure.reason}`;
 }
 
-/** DESIGN.md 5: the bound of what is lost of a log. */
+/** docs/design.md, "Logs and the store": the bound of what is lost of a log. */
 const BLIND_SECOND = 'what a host printed in the last second before a preemption without notice may be missing';
 
 function leaksOf({ leaks, leases }: Certificate['leaks']): string {

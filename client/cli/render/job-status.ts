@@ -3,6 +3,7 @@ import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Granted, JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
+import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
@@ -79,11 +80,14 @@ function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 
   return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
 }
 
-function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: NonNullable<JobRow['outcome']>): Fact[] {
+type JobOutcome = NonNullable<JobRow['outcome']>;
+
+function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, doneTwice }: JobOutcome): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const by = cause === undefined ? '' : ` (${cause.by})`;
   return [
     ['outcome', `${result}${code}${by}`],
+    ...(doneTwice === undefined ? [] : [['done twice', oneLine(doneTwiceText(doneTwice))] as const]),
     ...(left === undefined ? [] : [['left', oneLine(leftText(left))] as const]),
     ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
     ...(outputs === undefined ? [] : [['outputs', oneLine(outputsText(outputs))] as const]),

@@ -1,3 +1,4 @@
+import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
@@ -115,6 +116,7 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
       ? [asTyped(`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`)]
       : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
+    ...(outcome?.doneTwice === undefined ? [] : [`   done twice: ${doneTwiceText(outcome.doneTwice)}`]),
     ...(outcome?.left === undefined ? [] : [`   ${paint('yellow', `warning: ${oneLine(leftText(outcome.left))}`)}`]),
     ...(outcome?.outputs === undefined
       ? []

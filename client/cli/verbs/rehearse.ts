@@ -27,7 +27,7 @@ import type { GitLeave } from '../building/git-rules.js';
 import { preemptAsPlanned } from '../rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js';
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
-import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
+import { DEFAULT_MEASURES, givenMeasure } from '../../../domain/progress-marks.js';
 import { renderCertificate } from '../rehearse/render-certificate.js';
 import { asSubmitted } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { logPrefix } from '../../../domain/store-layout.js';
 import { JobLogReader } from '../../job-logs.js';
-import { logStart } from '../../log-starts.js';
+import { logStart } from '../../../cloud/store/log-starts.js';
 import type { JobClient } from '../../job-client.js';
 import { type JobRow, resultOf } from '../../job-rows.js';
 import type { CliContext } from '../context.js';

@@ -110,8 +110,8 @@ function readyOf([first, ...rest]: readonly ReadyCondition[]): Condition {
 }
 
 /**
- * Reads an observation as evidence (DESIGN.md 2, "Unknown is not dead": only these states cost a slice). States of
- * facts/cloud-tpu.md 1.4. An unknown state is `waiting`, never `lost`.
+ * Reads an observation as evidence (docs/design.md, "Unknown is not dead": only these states cost a slice). States of
+ * docs/facts.md, "Cloud TPU". An unknown state is `waiting`, never `lost`.
  * @param ownership whose the slice must be. A resource whose labels differ in one of its fields is `foreign`.
  * @param which of several nodes
  */

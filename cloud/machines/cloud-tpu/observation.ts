@@ -75,7 +75,7 @@ function deadlineOf({ createTime, queueingPolicy }: ApiQueuedResource): EpochMs 
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-// Numbers of the v2 protos (facts/cloud-tpu.md 1.3).
+// Numbers of the v2 protos (docs/facts.md, "Cloud TPU").
 const NODE_STATE = {
   1: 'CREATING',
   2: 'READY',

@@ -4,7 +4,7 @@ import { type ApiError, Code } from './api-error.js';
 
 /**
  * How far a refusal of Cloud TPU's reaches (docs/adr/0042), whether a call was refused, its operation failed, or its queued
- * resource is FAILED. First what is wrong with the login or the project, then Google's texts (facts/cloud-tpu.md 1.5; field
+ * resource is FAILED. First what is wrong with the login or the project, then Google's texts (docs/facts.md, "Cloud TPU"; field
  * reports, 2024 to 2026), then the code. What is not known is `unknown`, never `request`, because only `request` may be final.
  */
 export function refusalScope(error: ApiError): RefusalScope {

@@ -18,7 +18,7 @@ export type SeenVm = { readonly name: string } & (
 );
 
 /**
- * Reads what was seen of a slice's VMs, in the order of its hosts, as evidence (DESIGN.md 2, "Unknown is not dead"; states of
+ * Reads what was seen of a slice's VMs, in the order of its hosts, as evidence (docs/design.md, "Unknown is not dead"; states of
  * docs/compute-engine.md). The VMs are one gang: all of them are `ready`, or none is; one that is lost is the loss of all. Whatever
  * is there beside a VM that is missing, being deleted or somebody else's is still to be removed, so that is `missing` with
  * `isRequestLeft` to who deletes. To everybody else a name that somebody else has is the end of the gang, which will never be whole.

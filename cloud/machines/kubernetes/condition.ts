@@ -4,7 +4,7 @@ import type { Observation, SeenJob, SeenPod } from './observation.js';
 import { startRefusal, waitingWords } from './pod-start.js';
 
 /**
- * Reads what a cluster held of a slice as evidence (DESIGN.md 2, "Unknown is not dead"). A pod on a node that does not answer is
+ * Reads what a cluster held of a slice as evidence (docs/design.md, "Unknown is not dead"). A pod on a node that does not answer is
  * `ready` with a warning: only its end, its disruption or its deletion is a loss.
  * @param ownership whose the objects must be. A Job whose labels differ in one of its fields is `foreign`.
  * @param namespace of the slice, for its hosts

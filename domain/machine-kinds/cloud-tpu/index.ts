@@ -174,5 +174,5 @@ const runText = ({ runSeconds }: CloudTpuPlan): string =>
 const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
   slices === undefined ? accelerator : `${slices} x ${accelerator}`;
 
-/** As AXLearn's Bastion set it (facts/predecessors.md 2). */
+/** As AXLearn's Bastion set it (docs/facts.md, "Predecessors"). */
 const MEGASCALE_PORT = 8080;

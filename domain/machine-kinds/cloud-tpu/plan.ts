@@ -80,7 +80,7 @@ function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
   return pricing === 'any' ? 'spot' : pricing;
 }
 
-/** Our key joins the user's own `ssh-keys`; it is never patched in later (DESIGN.md 4). */
+/** Our key joins the user's own `ssh-keys`; it is never patched in later (docs/design.md, "Slices"). */
 export function instanceMetadata(
   tpu: Pick<CloudTpuRequest, 'metadata' | 'startupScript'>,
   { loginUser, publicKey }: Pick<SlicePlace, 'loginUser' | 'publicKey'>,

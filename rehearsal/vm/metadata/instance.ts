@@ -78,7 +78,7 @@ export function metadataTree(facts: InstanceFacts): MetadataTree {
   };
 }
 
-/** What the TPU's own agent finds in attributes/ (JAX's cloud_tpu_init reads them; facts/cloud-tpu.md 6). */
+/** What the TPU's own agent finds in attributes/ (JAX's cloud_tpu_init reads them; docs/facts.md, "gcloud and the VMs"). */
 function tpuAttributes(facts: InstanceFacts): Readonly<Record<string, string>> {
   return {
     'accelerator-type': facts.acceleratorType,

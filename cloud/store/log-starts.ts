@@ -1,7 +1,7 @@
-import type { StoreReader } from '../cloud/store/port.js';
-import type { EpochMs } from '../domain/units.js';
+import type { StoreReader } from './port.js';
+import type { EpochMs } from '../../domain/units.js';
 import { type Chunk, HostChunks } from './log-chunks.js';
-import { largest } from '../domain/extremes.js';
+import { largest } from '../../domain/extremes.js';
 
 /** Where the reading of one host's output begins. */
 export interface LogStart {
@@ -101,7 +101,7 @@ async function tailStart(
   return position <= floor.offset ? floor : { offset: position, chunk: reader.chunkOf(position) };
 }
 
-function endOf(page: readonly Chunk[]): LogStart {
+export function endOf(page: readonly Chunk[]): LogStart {
   const offset = largest(
     page.map((chunk) => chunk.offset + chunk.size),
     0,
@@ -110,7 +110,7 @@ function endOf(page: readonly Chunk[]): LogStart {
 }
 
 /** Reads the output of one host from an offset towards its beginning. */
-class BackwardReader {
+export class BackwardReader {
   readonly #store: Pick<StoreReader, 'read'>;
   readonly #index: HostChunks;
   #chunks: readonly Chunk[];

@@ -1,5 +1,5 @@
-import type { StoredObject, StoreReader } from '../cloud/store/port.js';
-import { logChunkObject, offsetOfChunk } from '../domain/store-layout.js';
+import type { StoredObject, StoreReader } from './port.js';
+import { logChunkObject, offsetOfChunk } from '../../domain/store-layout.js';
 
 /** A stored stretch of one host's output. `updatedAt` is when it was stored: the only time that a line has. */
 export interface Chunk extends StoredObject {

@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
-
 /** A place in a job's work that it printed: `[step]`, or `[epoch, step]` where both stand on the line. */
 export type ProgressMark = readonly number[];
 
@@ -7,6 +5,8 @@ export type ProgressMark = readonly number[];
 export interface ProgressMeasure {
   /** For people: `step N`, or the pattern that the user gave. */
   readonly name: string;
+  /** What one mark is, as in `step 41`. */
+  readonly unit: string;
   /** The mark of one line, if it has one. */
   readonly markOf: (line: string) => ProgressMark | undefined;
 }
@@ -42,15 +42,15 @@ const OTHER_MATTER = /\b(?:resum|restor|load|checkpoint|ckpt|sav|stor|writ|eval|
 
 /** What a job is measured by where the user gives no pattern, the first that fits. */
 export const DEFAULT_MEASURES: readonly ProgressMeasure[] = [
-  { name: 'global step N', markOf: counted(GLOBAL_STEP) },
-  { name: 'epoch N, step M', markOf: counted(EPOCH, STEP) },
-  { name: 'epoch N, iteration M', markOf: counted(EPOCH, ITERATION) },
-  { name: 'epoch N, batch M', markOf: counted(EPOCH, BATCH) },
-  { name: 'step N', markOf: counted(STEP) },
-  { name: 'iteration N', markOf: counted(ITERATION) },
-  { name: 'epoch N', markOf: counted(EPOCH) },
-  { name: 'batch N', markOf: counted(BATCH) },
-  { name: 'N/M [ of a progress bar', markOf: counted(BAR) },
+  { name: 'global step N', unit: 'global step', markOf: counted(GLOBAL_STEP) },
+  { name: 'epoch N, step M', unit: 'epoch.step', markOf: counted(EPOCH, STEP) },
+  { name: 'epoch N, iteration M', unit: 'epoch.iteration', markOf: counted(EPOCH, ITERATION) },
+  { name: 'epoch N, batch M', unit: 'epoch.batch', markOf: counted(EPOCH, BATCH) },
+  { name: 'step N', unit: 'step', markOf: counted(STEP) },
+  { name: 'iteration N', unit: 'iteration', markOf: counted(ITERATION) },
+  { name: 'epoch N', unit: 'epoch', markOf: counted(EPOCH) },
+  { name: 'batch N', unit: 'batch', markOf: counted(BATCH) },
+  { name: 'N/M [ of a progress bar', unit: 'progress', markOf: counted(BAR) },
 ];
 
 function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
@@ -67,6 +67,7 @@ function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
 export function givenMeasure(pattern: RegExp): ProgressMeasure {
   return {
     name: `--progress ${pattern.source}`,
+    unit: 'progress',
     markOf: (line) => {
       const number = wholeNumber(pattern.exec(line)?.[1]);
       return number === undefined ? undefined : [number];
@@ -112,9 +113,15 @@ function marksOf(text: string, { markOf }: ProgressMeasure): readonly ProgressMa
   });
 }
 
+/** A terminal's own sequences: colours and movements (CSI), titles and links (OSC), and those of one character. */
+const TERMINAL_CODE = new RegExp(
+  String.raw`\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])`,
+  'g',
+);
+
 /** Colours are taken out; what was drawn over itself (`\r`) counts as lines. */
 export function linesOf(text: string): readonly string[] {
-  return stripVTControlCharacters(text).split(/[\r\n]+/);
+  return text.replace(TERMINAL_CODE, '').split(/[\r\n]+/);
 }
 
 function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, ProgressMark] | undefined {
