@@ -2,11 +2,11 @@ import { shellQuote } from '../shell-quote.js';
 import { manifestLines } from './kubernetes-manifest.js';
 import { isMapping, type Mapping } from './plain-tree.js';
 
-/** A file of another kind that was given as a job file. */
+/** A file of another kind, given as a job file. */
 export interface ForeignFile {
   /** Such as `a Python program`. */
   readonly what: string;
-  /** What its user writes instead, line by line. */
+  /** Lines for the user: the equivalent in jobctl. */
   readonly instead: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const inJobFile = (lines: readonly string[]): readonly string[] => [
   ...lines.map((line) => `  ${line}`),
 ];
 
-/** What a text is that is neither YAML nor lines of key: value. @param file its name */
+/** Recognizes a text that is neither YAML nor lines of key: value. @param file its name */
 export function foreignText(text: string, file: string): ForeignFile | undefined {
   const submit = (...words: readonly string[]): string =>
     `jobctl submit --tpu ${TYPE} --bundle . -- ${words.join(' ')}`;
@@ -66,7 +66,7 @@ function slurmLines(text: string, submit: string): readonly string[] {
   ];
 }
 
-/** What lines of key: value are that belong to another tool. @param file its name */
+/** Recognizes lines of key: value that belong to another tool. @param file its name */
 export function foreignTree(tree: unknown, file: string): ForeignFile | undefined {
   if (!isMapping(tree) || Object.hasOwn(tree, 'tpu')) return undefined;
   const has = (...keys: readonly string[]): boolean => keys.every((key) => Object.hasOwn(tree, key));
@@ -93,7 +93,7 @@ export function foreignTree(tree: unknown, file: string): ForeignFile | undefine
 }
 
 const inLine = (value: unknown): string => JSON.stringify(value);
-/** A shell line of several lines stands in a block. */
+/** Joins a list of lines into one shell text. */
 const runOf = (value: unknown): string =>
   `command: {run: ${inLine(Array.isArray(value) ? value.join('\n') : String(value).trim())}}`;
 

@@ -1,7 +1,7 @@
 import { shellQuote } from '../shell-quote.js';
 import { isMapping, type Mapping, valueAt } from './plain-tree.js';
 
-/** Where a Pod, a Job or Deployment, and a JobSet have the spec of their pods; the spec beside it says how many. */
+/** Paths of the pod spec in a Pod, a Job or Deployment, and a JobSet. The spec around it has the number of pods. */
 const POD_SPECS = [
   ['spec'],
   ['spec', 'template', 'spec'],
@@ -9,7 +9,7 @@ const POD_SPECS = [
 ] as const;
 const COUNTS = ['completions', 'parallelism', 'replicas'] as const;
 
-/** The lines of a job file that stand for a manifest of Kubernetes (docs/kubernetes.md), as far as they can be read from it. */
+/** The lines of a job file that correspond to a Kubernetes manifest (docs/kubernetes.md), as far as the manifest tells them. */
 export function manifestLines(tree: Mapping): readonly string[] {
   const path = POD_SPECS.find((each) => Array.isArray(valueAt(tree, [...each, 'containers'])));
   const pod = path === undefined ? undefined : valueAt(tree, path);
@@ -39,7 +39,7 @@ function imageKey(container: unknown): readonly string[] {
   return [`image: ${typeof image === 'string' ? image : '..'}`];
 }
 
-/** Of GKE's TPUs its node selectors, of GPUs their number: what they are called for quota no manifest says. */
+/** GKE's TPUs by their node selectors, GPUs by their number. No manifest says the GPU type that quota counts. */
 function deviceKeys(pod: unknown, container: unknown): readonly string[] {
   const selector = valueAt(pod, ['nodeSelector']);
   const [accelerator, topology] = ['accelerator', 'topology'].map((key) =>
