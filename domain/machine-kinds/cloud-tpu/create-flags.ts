@@ -2,10 +2,10 @@ import { DISK_MODES } from './words.js';
 import type { Report } from '../../job-file/report.js';
 import type { DataDiskForm, TpuForm } from './section-form.js';
 
-/** Undefined: no such value. */
+/** Returns undefined if there is no such value. */
 type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
 
-/** Flags of `gcloud compute tpus tpu-vm create` that have a key in `tpu` (gcloud reference, 2026), with how they are read. */
+/** Flags of `gcloud compute tpus tpu-vm create` that have a key in `tpu` (gcloud reference, 2026), and their readers. */
 const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--network': (network) => ({ network }),
   '--subnetwork': (subnetwork) => ({ subnetwork }),
@@ -26,7 +26,7 @@ const FLAGS: Readonly<Record<string, ReadFlag>> = {
 };
 const WITHOUT_VALUE = new Set(['--internal-ips', '--spot', '--preemptible', '--reserved']);
 
-/** `a=1,b=2`; a part without `=` gets an empty value, which the check of its key then refuses or takes. */
+/** Reads `a=1,b=2`. A part without `=` gets an empty value, which the check of its key then refuses or accepts. */
 function pairsOf(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(',').map((pair) => {
@@ -36,7 +36,7 @@ function pairsOf(text: string): Record<string, string> {
   );
 }
 
-/** `source=NAME,mode=read-only`: one disk; the flag may be there several times. */
+/** Reads one disk, such as `source=NAME,mode=read-only`. The flag may be given several times. */
 function diskOf(text: string): Partial<TpuForm> | undefined {
   const { source, mode = 'read-write', ...others } = pairsOf(text);
   const known = DISK_MODES.find((word) => word === mode);
@@ -44,7 +44,7 @@ function diskOf(text: string): Partial<TpuForm> | undefined {
   return { data_disks: [{ source, mode: known }] };
 }
 
-/** `tpu` with the keys that its `flags` stand for; a key that the file gives itself wins. What has no key is a problem. */
+/** Adds to `tpu` the keys that its `flags` stand for. The file's own keys win. A flag without a key is a problem. */
 export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
   const flags = (tpu.flags ?? []).map((flag, index) => keysOf(flag, index, report));
