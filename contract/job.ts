@@ -124,12 +124,12 @@ export interface JobEvent {
   readonly text: string;
 }
 
-/** Answer of the `describe` query. */
 export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
   readonly publicKey: string;
 }
+/** Answer of the `describe` query. */
 export interface JobView {
   readonly id: string;
   /** First run id of the job's chain. Absent: a worker of an older jobctl answers. */

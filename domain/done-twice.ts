@@ -1,33 +1,33 @@
 import { compareMarks, type ProgressMark, readProgress, showMark } from './progress-marks.js';
 
-/** Work that a job did again after an attempt was lost, by the counter that it prints itself (docs/adr/0135). */
+/** Work that a job repeated after an attempt was lost, measured by the counter that the job itself prints (docs/adr/0135). */
 export interface DoneTwice {
-  /** What it counts: `step`, `epoch.step`. */
+  /** The unit of the counter: `step`, `epoch.step`. */
   readonly unit: string;
-  /** In order of attempts; those that went on where the last one was are not among them. Never empty. */
+  /** In order of attempts, without those that continued where the last one had stopped. Never empty. */
   readonly again: readonly WorkAgain[];
 }
 
 interface WorkAgain {
-  /** That did what an earlier one had done. */
+  /** The attempt that repeated an earlier one's work. */
   readonly attempt: number;
-  /** Its first mark. */
+  /** The attempt's first mark. */
   readonly from: string;
-  /** The last one that had been reached before; its own last one where it did not come so far. */
+  /** The last mark that had been reached before, or the attempt's own last mark if it did not get so far. */
   readonly to: string;
-  /** It began where the job once began. */
+  /** The attempt began where the job once began. */
   readonly isAll?: true;
 }
 
 export interface PrintedBy {
   readonly attempt: number;
-  /** What its first host printed; of much the beginning and the end. */
+  /** Output of its first host. Of a long output: the beginning and the end. */
   readonly text: string;
 }
 
 const FIRST_HOST = 0;
 
-/** @param attempts in order. @returns undefined where nothing was done twice, or no counter tells */
+/** @param attempts in order. @returns undefined if nothing was done twice, or no counter shows it */
 export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined {
   const progress = readProgress(attempts.map(({ text }) => new Map([[FIRST_HOST, text]])));
   if (!('measure' in progress)) return undefined;
@@ -50,7 +50,7 @@ export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined
   return again.length === 0 ? undefined : { unit: measure.unit, again };
 }
 
-/** Attempts that are named; a job may be preempted hundreds of times. */
+/** Attempts that are named. A job may be preempted hundreds of times. */
 const MOST_NAMED = 3;
 
 /** `step 51 to 57 by attempt 2, step 1 to 80 by attempt 3, from its beginning`. */
