@@ -15,7 +15,7 @@ export interface Problem {
   /** The offending value, if there is one. */
   readonly value?: unknown;
   readonly message: string;
-  /** What is allowed and the nearest known word; one line or more. */
+  /** The allowed values and the nearest known word, in one line or more. */
   readonly hint?: string;
   /** Says whether the key or its value is wrong. Absent: the value. */
   readonly at?: 'key' | 'value';
