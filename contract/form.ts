@@ -25,8 +25,8 @@ export const MOST_OF_A_MESSAGE: Bounds = { characters: 2 * 2 ** 20, values: 250_
 const KNOWN_VERSION = 1;
 
 /**
- * @param schema of version 1 of the value; a value without `v` is of version 1
- * @param bounds of a value of any version
+ * @param schema the form of version 1; a value without `v` is of version 1
+ * @param bounds for a value of any version
  */
 export function form<T>(schema: z.ZodType<T>, bounds: Bounds = MOST_OF_A_MESSAGE): Form<T> {
   const check = (value: unknown): Checked<T> => {

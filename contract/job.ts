@@ -217,7 +217,7 @@ export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
 export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
-  /** Absent: the store. */
+  /** Kind of the trouble. Absent: the store. */
   readonly of?: 'accelerator' | 'silence';
   readonly what?: string;
   /** The command has ended on all hosts. Absent: it may run; an older worker never sets this. */

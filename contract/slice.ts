@@ -26,7 +26,7 @@ export type SliceLossReason =
   | { readonly cause: LostCause | 'lease'; readonly message: string }
   | { readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string };
 
-/** Input of the `slice` workflow. `reclaim` finds and deletes what a closed slice workflow may have left. */
+/** Input of the `slice` workflow. `reclaim` finds and deletes machines that a closed slice workflow may have left. */
 export interface SliceInput {
   readonly v: 1;
   readonly task:
@@ -95,7 +95,7 @@ export interface BrokenMachine {
   readonly ref: MachineRef;
   /** The slice's uid. */
   readonly uid: string;
-  /** Its number in the slice. */
+  /** The host's number in the slice. */
   readonly host: number;
   /** In words for operators. */
   readonly reason: string;

@@ -115,7 +115,7 @@ export const OWN_LABEL_PREFIX = 'jobctl-';
 export const LABEL_VALUE = /^[a-z0-9_-]{0,63}$/;
 export const LABEL_KEY = /^[a-z][a-z0-9_-]{0,62}$/;
 
-/** The label of the installation's random id, for what belongs to no single job. @throws RangeError as `labelsOf` */
+/** The label of the installation's random id, for resources that belong to no single job. @throws RangeError as `labelsOf` */
 export function ownerLabel(owner: string): Record<string, string> {
   if (owner !== '' && LABEL_VALUE.test(owner)) return { [LABELS.owner]: owner };
   throw new RangeError(`label ${LABELS.owner}: '${owner}' must be 1 to 63 of a-z, 0-9, - and _`);

@@ -1,6 +1,6 @@
 /**
  * Time for which a stretch of log may be held back before it is cut into an object. Freshness costs one object per cut and host
- * (docs/design.md, "Logs and the store"). A young run is cut finely, since somebody is looking at it, an old one coarsely.
+ * (docs/design.md, "Logs and the store"). A young run is cut finely, since people look at it, an old one coarsely.
  * @param ageMs since this stream was opened.
  */
 export function cutAfterMs(ageMs: number): number {

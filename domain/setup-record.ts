@@ -12,7 +12,7 @@ export interface SetUpStepRecord {
   readonly startedAt: EpochMs;
   /** Start of its first try, if there were several. */
   readonly firstStartedAt?: EpochMs;
-  /** Absent while it runs. */
+  /** Absent while the step runs. */
   readonly endedAt?: EpochMs;
   readonly code?: number;
   readonly tries: number;
@@ -26,7 +26,7 @@ export interface SetUpRecord {
   /** Number of hosts. */
   readonly hosts: number;
   readonly startedAt: EpochMs;
-  /** Absent while it is under way. */
+  /** Absent while the set-up runs. */
   readonly endedAt?: EpochMs;
   /** Number of hosts on which each module is ready. */
   readonly ready: Readonly<Record<string, number>>;

@@ -104,7 +104,7 @@ export type Condition =
    * `isRequestLeft`: their request still exists, or another slice of it, so there is still something to remove.
    */
   | { readonly kind: 'missing'; readonly isRequestLeft?: true }
-  /** A resource with this name exists and belongs to somebody else. */
+  /** A resource with this name exists and has another owner. */
   | { readonly kind: 'foreign'; readonly message: string };
 
 /** The machines of one slice. */

@@ -3,7 +3,7 @@ export interface UnreadyHost {
   readonly slice: number;
   /** Index in its slice. */
   readonly host: number;
-  /** `connect` before it has answered. */
+  /** `connect` until the host has answered. */
   readonly module: string;
   /** `check` during the module's check. */
   readonly step: string;

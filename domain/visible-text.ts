@@ -20,7 +20,7 @@ const escaped = (character: string): string =>
 
 const hex = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
 
-/** One line of text from outside that may be kept and shown: hidden characters escaped, at most so many characters. */
+/** One line of text from outside that may be kept and shown: hidden characters escaped, at most `most` characters. */
 export const boundedLine = (text: string, most: number): string =>
   visibleText(text.slice(0, most).replaceAll(/\s+/g, ' ').trim())
     .slice(0, most)

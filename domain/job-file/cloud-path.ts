@@ -18,7 +18,7 @@ type Step =
 
 /**
  * Returns the names in a path such as `projects/p/zones/z/disks/d`, by collection, or undefined for a path of another shape.
- * @param steps the collections in order; `global` stands for that word alone
+ * @param steps the collections in order; `global` stands only for that word
  */
 export function namesIn<const Steps extends readonly Step[]>(
   path: string,

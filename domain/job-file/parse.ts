@@ -56,7 +56,7 @@ function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | 
   return refused([{ file, path: [], message, hint: other.instead.join('\n') }]);
 }
 
-/** Reads a job without a file, from flags alone. Problems name the flag, or the command if no flag is wrong. */
+/** Reads a job without a file, from flags only. Problems name the flag, or the command if no flag is wrong. */
 export function parseJobFlags({
   file,
   env,

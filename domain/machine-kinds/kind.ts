@@ -121,7 +121,7 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
   /** Whether one request can ask for several slices (`atomic`). */
   readonly takesAtomic: boolean;
   /**
-   * Checks the section and applies its defaults. Reports every problem; the result is used only if there is none.
+   * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if the type of the machines is not known
    */
   resolve(section: z.output<Form>, context: RequestContext, report: Report): ResolvedRequest<Request> | undefined;

@@ -39,7 +39,7 @@ export type SetUpModule<
   /** Keys that keep their text although YAML reads it as a number: 3.10 is not 3.1. */
   readonly keptAsWritten?: readonly string[];
   /**
-   * Checks the section and applies its defaults. Reports every problem; the result is used only if there is none.
+   * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if there is nothing to set up; the module is then left out of the job
    */
   resolve(section: z.output<Form>, context: ResolveContext): Spec | undefined;

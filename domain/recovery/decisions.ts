@@ -19,7 +19,7 @@ export interface Decisions {
     | { readonly do: 'report end' }
     /** The guard of the slices reports the loss. */
     | { readonly do: 'report loss' }
-    /** Reports the slices whose hosts said so. */
+    /** The preempted slices are those whose hosts said so. */
     | { readonly do: 'report preemption' }
     | { readonly do: 'report lost run' };
   'worker failed': { readonly do: 'other worker'; readonly pause: boolean } | { readonly do: 'end attempt' };
@@ -77,9 +77,9 @@ interface PatienceFacts {
 }
 
 type Interruption =
-  /** Stop it with notice and grace, and await its end. */
+  /** The command or set-up is stopped with notice and grace, and its end is awaited. */
   | { readonly do: 'save' }
-  /** Its own end counts. */
+  /** The end of the command or set-up itself counts. */
   | { readonly do: 'believe end' }
   | { readonly do: 'interrupt' };
 

@@ -7,7 +7,7 @@ import { ANY_ZONE } from './words.js';
 
 /**
  * Google's regions, with the letters of their zones if other than a, b and c (docs.cloud.google.com/compute/docs/regions-zones,
- * 2026-11). us-central2 is a region of Cloud TPU only, whose zones Google does not list for everybody.
+ * 2026-11). us-central2 is a region of Cloud TPU only, whose zones Google does not list for all users.
  */
 const REGIONS: ReadonlyMap<string, string> = new Map(
   [

@@ -63,7 +63,7 @@ export function nodeRefs({ slices, ...ref }: CloudTpuRef): readonly CloudTpuRef[
 
 /**
  * The job's chips as its tier buys them. The pool makes sure that a job with a pricing of its choice is in a tier of the same
- * pricing, or of none. The hash of a slice's ownership includes this, so a slice of another tier is not adopted.
+ * pricing, or in one without a pricing. The hash of a slice's ownership includes this, so a slice of another tier is not adopted.
  */
 function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase = {}): CloudTpuRequest {
   if (pricing === undefined) return tpu;

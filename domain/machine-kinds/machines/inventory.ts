@@ -29,7 +29,7 @@ const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const USER = /^[a-z_][a-z0-9_.-]{0,31}$/i;
 const SSH_PORT = 22;
 
-/** The machines of a pool, in file order. Problems go into `report`; the result is used only if there are none. */
+/** The machines of a pool, in file order. Reports every problem; the result is used only if there are no problems. */
 export function resolveInventory(form: InventoryForm, report: Report): readonly OwnMachine[] {
   const machines = form.map((each, index) => resolveMachine(each, ['machines', index], report));
   refuseTwins(machines, report);

@@ -76,7 +76,7 @@ export function isWanted(
 
 /** Facts kept about a machine beside its claim. */
 export interface MachineRecord {
-  /** Uses in a row before which it did not answer, or was not in order. Use by somebody else is not counted. */
+  /** Uses in a row before which it did not answer, or was not in order. Use by another person is not counted. */
   readonly failures: number;
   /** The problem of its last inspection. Absent: none. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
