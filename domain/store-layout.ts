@@ -69,7 +69,7 @@ export const failingWorkflowsObject = 'system/failing-workflows.json';
  * One empty object for each account (a Google project) in which a job was accepted. There the janitor, a quota workflow without
  * memory and the audit look for our resources. Temporal forgets jobs, so it does not hold this. An operator removes the object
  * with the project.
- * @param prefix of the kind of machines (`MachineKind.accountsPrefix`)
+ * @param prefix the one of the kind of machines (`MachineKind.accountsPrefix`)
  */
 export const accountObject = (prefix: string, account: string): string => `${prefix}${account}`;
 export const accountOfObject = (prefix: string, name: string): string => name.slice(prefix.length);

@@ -39,9 +39,7 @@ export type ResolvedJob =
       readonly spec: JobSpec;
       /** Warnings for the user. The file is right. */
       readonly warnings: readonly string[];
-      /**
-       * Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are applied.
-       */
+      /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
       readonly leftToPool: readonly string[];
       /** The job's image, if its file has a section `build`. */
       readonly build?: BuildSpec;
@@ -51,9 +49,7 @@ export type ResolvedJob =
 export interface ResolveOptions {
   /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
   readonly env?: Environment;
-  /**
-   * The defaults of the job's pool: the spec is then complete. Absent: the pool may still give values that the file leaves out.
-   */
+  /** The defaults of the job's pool: the spec is then complete. Absent: the pool may give values that the file leaves out. */
   readonly pool?: PoolDefaults;
   /** The caller builds images, so `build` needs no digest yet. */
   readonly mayBuild?: true;

@@ -6,8 +6,7 @@ const TORCH_PORT = 29_400;
 /**
  * Variables of a host that runs the command: those that `torch.distributed` (`env://`, one process a host) and torchrun (PET_*)
  * read if no provider sets them, and those that a program passes to `jax.distributed.initialize`. JAX itself reads only the
- * address from them, and takes the other two as arguments (0.10.2, 0.11.2). A host that does not run the command gets no
- * variable.
+ * address from them, and takes the other two as arguments (0.10.2, 0.11.2). Other hosts get no variable.
  * @param hasGpus torchrun then starts a process for each GPU of a host, otherwise one (torch 2.11)
  */
 export function distributedEnvironment(

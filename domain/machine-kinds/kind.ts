@@ -132,7 +132,7 @@ export interface RequestContext extends Slices {
   /** The job's pool. */
   readonly poolName: string;
   readonly pool: PoolDefaults | undefined;
-  /** Refuses a zone that jobctl does not know even while the pool is not known. */
+  /** Even while the pool is not known, a zone that jobctl does not know is refused. */
   readonly isZoneStrict?: boolean;
 }
 
@@ -228,9 +228,7 @@ export interface MachineKind<
    * @param orPools a remark for the value of a key that the pool may give instead
    */
   requestFacts(spec: Request & Slices, orPools: (key: string) => string): readonly (readonly [string, string])[];
-  /**
-   * A clause that says when the provider ends a request or slice by itself, or undefined if it does not. @param orPools as above
-   */
+  /** A clause: when the provider ends a request or slice by itself, or undefined if it does not. @param orPools see above */
   endsText?(spec: Request & Slices, orPools?: (key: string) => string): string | undefined;
   /** `v5litepod-16, spot` */
   planText(plan: Plan): string;
