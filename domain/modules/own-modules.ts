@@ -34,7 +34,7 @@ export const ownModuleForms = () => ({
     .describe("Modules of the file's own, for setup.modules."),
 });
 
-/** Allowed because files on hosts and log streams get these names. */
+/** Form of the names: files on hosts and log streams get them too. */
 const OWN_NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 
 /**

@@ -54,7 +54,7 @@ const headSettings = ({ dashboard }: RaySpec): string[] =>
 /**
  * A process of Ray is ours if it carries our mark in its environment. Processes are ended by that mark, never by `ray stop`,
  * which ends every Ray of the user. `setsid -f` starts `ray start`: '&' would leave SIGINT ignored, and Ray cancels tasks by
- * SIGINT. Its reaper kills its own process group, so it has its own session.
+ * SIGINT. The reaper of `ray start` kills its own process group, so `ray start` has a separate session.
  *
  * Ray's socket paths have 107 bytes at most, and its hosts share one folder name: so /tmp/jobctl-ray-<12 digits>-<attempt>.
  */

@@ -8,7 +8,7 @@ import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 /** Folder under the login user's home in which contents gather, each under its SHA-256. */
 export const restoreFolder = (job: string): string => `.jobctl/restore/${job}`;
 
-/** The key that asks for it, in the set-up's record and logs. Because of its dot no job file can give a module this name. */
+/** Name of the restore in the set-up's record and logs: the key that asks for it. With its dot, no module can have this name. */
 export const RESTORE = 'outputs.restore';
 
 export interface RestoredRound {

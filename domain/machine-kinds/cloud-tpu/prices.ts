@@ -52,9 +52,7 @@ const SINGLE_HOST: Partial<Record<Generation, Readonly<Record<string, ChipHour>>
   v3: { 'europe-west4': { ondemand: 2.2 } },
 };
 
-/**
- * USD for one chip for one hour, or undefined if no price is known. @param zone such as us-central1-a; its region's price counts
- */
+/** USD for one chip-hour, or undefined if no price is known. @param zone such as us-central1-a; its region's price counts */
 export function usdPerChipHour(
   { generation, hosts }: AcceleratorType,
   zone: string | undefined,
