@@ -14,7 +14,7 @@ import {
 } from './port.js';
 import { GoogleRest, type GoogleRestOptions } from './rest.js';
 
-/** The port over Google's REST APIs. ADR 0008: why not over their seven client packages. */
+/** The port over Google's REST APIs. ADR 0008 says why it does not use their seven client packages. */
 export function createGoogleProject(options: GoogleRestOptions): GoogleProjectPort {
   return new RestGoogleProject(options);
 }
@@ -22,7 +22,7 @@ export function createGoogleProject(options: GoogleRestOptions): GoogleProjectPo
 class RestGoogleProject implements GoogleProjectPort {
   readonly googleProject: string;
   readonly #rest: GoogleRest;
-  /** As it stands in paths. */
+  /** The form that paths contain. */
   readonly #project: string;
 
   constructor(options: GoogleRestOptions) {
