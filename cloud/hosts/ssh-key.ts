@@ -8,7 +8,7 @@ export function fingerprintOf(publicKey: Buffer): string {
     .replace(/(?<!=)=+$/, '')}`;
 }
 
-/** What was found in a text that should be a private key. No field ever contains the key itself. */
+/** The reading of a text that should be a private key. No field ever contains the key itself. */
 export type PrivateKeyReading =
   | {
       readonly kind: 'key';
