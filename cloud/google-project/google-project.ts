@@ -163,7 +163,7 @@ class RestGoogleProject implements GoogleProjectPort {
 
   async roleBindings(): Promise<readonly RoleBinding[]> {
     const path = `/v3/${this.#project}:getIamPolicy`;
-    // Version 3: the only one that does not leave out what conditional bindings say (IAM's "Policy versions", 2026-11).
+    // Version 3: the only one that includes conditional bindings in full (IAM's "Policy versions", 2026-11).
     const options = { requestedPolicyVersion: 3 };
     return bindingsOf(await this.#rest.post<ApiIamPolicy>('cloudresourcemanager', path, { options }));
   }

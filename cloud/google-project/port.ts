@@ -50,7 +50,7 @@ export interface FirewallRule {
   readonly denies: readonly PortRange[];
 }
 
-/** `protocol` `all`, or a name such as `tcp`; `ports` such as `22` and `20-25`, none = all. */
+/** `protocol` `all`, or a name such as `tcp`; `ports` such as `22` and `20-25`; empty means all. */
 export interface PortRange {
   readonly protocol: string;
   readonly ports: readonly string[];
@@ -124,7 +124,7 @@ export interface GoogleProjectPort {
   regionQuotas(region: string): Promise<readonly RegionQuota[]>;
   /** Limits of Compute Engine over all regions together, such as GPUS_ALL_REGIONS. */
   projectQuotas(): Promise<readonly RegionQuota[]>;
-  /** Whether a zone has a machine type, or GPUs that can be attached, of this name. */
+  /** Returns whether a zone has a machine type, or GPUs that can be attached, of this name. */
   hasInZone(zone: string, kind: 'machineTypes' | 'acceleratorTypes', name: string): Promise<boolean>;
   /** @param constraint without `constraints/`, such as `compute.vmExternalIpAccess` */
   effectivePolicy(constraint: string): Promise<EffectivePolicy>;

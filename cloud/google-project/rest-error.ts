@@ -35,5 +35,5 @@ function parsed(body: string): ErrorBody | undefined {
   }
 }
 
-/** Whether the same request may succeed in a while. */
+/** Returns whether the same request may succeed later. */
 export const isOutage = (httpStatus: number): boolean => httpStatus >= 500 || httpStatus === 429 || httpStatus === 408;

@@ -49,7 +49,7 @@ export function containerName(runId: string, { slice, index }: Pick<HostTarget, 
 const DEVICE_WAIT_MS = 60_000;
 const NO_DEVICES: AcceleratorCheck = { devices: [], lockFiles: [] };
 
-/** Attempts of one job share its epochs: `<job>-a<attempt>` without the attempt. */
+/** Attempts of one job share its epochs, so this is `<job>-a<attempt>` without the attempt. */
 function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }

@@ -22,7 +22,7 @@ export interface RestAnswer extends RestSecret {
   readonly payload?: { readonly data?: string };
 }
 
-/** Calls of Secret Manager v1. Error texts hold what Google answered, never what was sent. */
+/** Calls of Secret Manager v1. Error texts contain Google's answer, never the request. */
 export class SecretManagerRest {
   readonly #place: string;
   readonly #endpoint: string;
@@ -36,7 +36,7 @@ export class SecretManagerRest {
 
   /**
    * @param what completes "cannot .. a secret"
-   * @param alsoGood statuses beside 2xx that are as good
+   * @param alsoGood statuses beside 2xx that count as success
    * @throws SecretsRefused, SecretsUnavailable
    */
   async call(

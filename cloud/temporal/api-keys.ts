@@ -40,7 +40,7 @@ export const keySetOf = (keys: readonly SigningKey[]): KeySet => ({
   }),
 });
 
-/** A JWT as the server's default claim mapper reads it (docs.temporal.io, "Authorization plugin", 2026-11). */
+/** A JWT in the form that the server's default claim mapper reads (docs.temporal.io, "Authorization plugin", 2026-11). */
 export function signApiKey({ id, key }: SigningKey, { subject, permissions, expiresAt }: ApiKeyClaims): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const head = part({ alg: 'ES256', typ: 'JWT', kid: id });

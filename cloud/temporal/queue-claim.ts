@@ -15,7 +15,7 @@ export interface QueuePlace {
  */
 export const claimScheduleId = (taskQueue: string): string => `jobctl-installation-${taskQueue}`;
 
-/** The owner id that holds the queue, or undefined if the queue is unclaimed. Empty if the schedule names no owner. */
+/** The owner id that holds the queue; empty if the claim names none. Undefined if it is unclaimed, or the server forgot the claim. */
 export async function ownerOfQueue({ connection, namespace, taskQueue }: QueuePlace): Promise<string | undefined> {
   const scheduleId = claimScheduleId(taskQueue);
   try {

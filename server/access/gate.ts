@@ -98,7 +98,7 @@ export class Gate {
     }
   }
 
-  /** Whether `error` refuses a call, and the audit log does not have it. */
+  /** Returns whether `error` refuses a call and is not in the audit log yet. */
   isUnrecorded(error: unknown): error is ApiError {
     return error instanceof ApiError && error.code === 'forbidden' && !this.#recorded.has(error);
   }

@@ -160,7 +160,7 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   });
 }
 
-/** A row as JSON; its type is closed, and the schema's is open for later keys. */
+/** A row as JSON. The cast is needed because the schema's type is open for later keys, and the row's is closed. */
 const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
 
 /** @param pauseMs time until the next look; 0 or less ends the wait @returns undefined if the job has not ended in time */

@@ -139,7 +139,7 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
       if (process !== undefined) processes.push(process);
     } else if (word === 'dump' && isOpen) {
       const json = unzipped(rest[0] ?? '', Math.min(room, MOST_JSON_BYTES));
-      // Unreadable data counts like readable data.
+      // Unreadable data counts against the limit too.
       room -= json?.length ?? Math.min(room, MOST_JSON_BYTES);
       processes[processes.length - 1] = withDump(last, json);
     } else if (word === 'failed' && isOpen)

@@ -21,7 +21,7 @@ export interface GuestAttributesPort {
   readNodeMetadata(ref: MachineRef): Promise<Readonly<Record<string, string>>>;
 }
 
-/** Namespaces and keys as the guest agent writes them and gcloud reads them (docs/facts.md, "Cloud TPU"). */
+/** Reads the namespaces and keys that the guest agent writes and gcloud reads (docs/facts.md, "Cloud TPU"). */
 export function guestFacts({ queryValue }: ApiGuestAttributes): GuestFacts {
   const items = queryValue?.items ?? [];
   // A key without a value has not been written yet.
