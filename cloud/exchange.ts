@@ -9,9 +9,7 @@ export interface Exchange {
   readonly code: number;
   /** JSON: the message or the body; google.rpc.Status if gRPC refused the call. */
   readonly answer: unknown;
-  /**
-   * Fields of the answer that Google's published protos do not have, such as `tpu.nodeSpec.99`. REST shows them by their names.
-   */
+  /** Fields of the answer that Google's published protos lack, such as `tpu.nodeSpec.99`. REST shows them by their names. */
   readonly unknownFields?: readonly string[];
 }
 

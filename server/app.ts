@@ -165,9 +165,7 @@ async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Pr
   return verifier.verify(token);
 }
 
-/**
- * Records a refusal that no route has recorded, before it is answered. If it cannot be recorded, the caller gets that failure.
- */
+/** Records a refusal that no route has recorded, before it is answered. If recording fails, the caller gets that failure. */
 async function recorded(failure: ApiError, request: FastifyRequest, { gate }: Services): Promise<ApiError> {
   const { caller, params, routeOptions } = request;
   const { verb } = routeOptions.config;

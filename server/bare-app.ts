@@ -78,26 +78,19 @@ export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
 /** More than any call needs. A job file and a pool file may each use half of the characters. */
 const MOST_OF_A_BODY: Bounds = { characters: 2 ** 20, values: 20_000, levels: 50, keyCharacters: 4_096 };
 
-/**
- * Checked before other code walks through a body: fields have only their own limits, and the code that writes JSON is recursive.
- */
+/** Checked before code walks through a body: fields have only their own limits, and the code that writes JSON is recursive. */
 export async function refuseLargeBody({ body }: FastifyRequest): Promise<void> {
   if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || 'pipe' in body) return;
   const problem = beyond(body, MOST_OF_A_BODY);
   if (problem !== undefined) throw new ApiError('invalid', `the body: ${problem}`, 'docs/http-api.md has the limits');
 }
 
-/**
- * Calls of one route that a subject may have in progress: the data of each stays in memory until the client has taken the answer.
- */
+/** Calls of one route that a subject may have in progress: the data of each stays in memory until the client has taken it. */
 const AT_ONCE = 4;
 /** Further calls that may wait for their turn. */
 const MOST_WAITING = 500;
 
-/**
- * Limits one subject's calls of a route that run at once, so that slow or numerous readings of one subject do not fill the
- * memory.
- */
+/** Limits one subject's concurrent calls of a route, so that slow or numerous readings of one subject do not fill the memory. */
 export function takeTurns(app: App): void {
   const turns = new Map<string, { readonly permits: Semaphore; open: number }>();
   app.addHook('preHandler', async (request, { raw }) => {

@@ -31,7 +31,7 @@ const issuer = z.strictObject({
   /** `aud` must be one of these; the first is the client of `jobctl login`. */
   audiences: z.array(z.string().min(1)).min(1),
   /**
-   * Reference to the client's secret (env:NAME, file:///PATH), for issuers that demand one of command-line tools, as Google does.
+   * Reference to the client's secret (env:NAME, file:///PATH), for issuers that demand one of command-line tools, like Google.
    */
   clientSecret: z.string().min(1).optional(),
   scopes: z.array(z.string()).default(['openid', 'email', 'profile']),
@@ -39,10 +39,7 @@ const issuer = z.strictObject({
   hostedDomains: z.array(z.string().min(1)).min(1).optional(),
   /** Domains of e-mail addresses. Absent: any. */
   emailDomains: z.array(z.string().min(1)).min(1).optional(),
-  /**
-   * The subject's name in jobs and quota files: its verified address, the part before the @ (with one of `emailDomains`), or
-   * `sub`.
-   */
+  /** A subject's name in jobs and quota files: its verified address, the part before the @ (with `emailDomains`), or `sub`. */
   user: z.enum(['email', 'email-local-part', 'sub']).default('email'),
   /** `null`: groups are ignored. */
   groupsClaim: z.string().min(1).nullable().default('groups'),
@@ -97,10 +94,7 @@ const schema = z
         decodeKeys: keyReferences.optional(),
       })
       .optional(),
-    /**
-     * The worker's references to the secrets that job keys are made from (docs/adr/0077). Absent: the server gives no login to
-     * hosts.
-     */
+    /** The worker's references to the secrets of job keys (docs/adr/0077). Absent: the server gives no login to hosts. */
     ssh: z
       .strictObject({ jobKeySecret: keyReference.optional(), formerJobKeySecrets: keyReferences.optional() })
       .default({}),
@@ -116,14 +110,11 @@ const schema = z
         /** Names and addresses that `Host` may contain, with the port if it is not 443. Absent: loopback and `publicUrl`. */
         hosts: z.array(z.string()).default([]),
         /**
-         * Addresses or networks of proxies whose X-Forwarded-For is trusted. Without `tls` only they may send a token from
-         * elsewhere.
+         * Proxies whose X-Forwarded-For is trusted, as addresses or networks. Without `tls` only they and this computer may send
+         * tokens.
          */
         trustProxies: z.array(z.string()).default([]),
-        /**
-         * Bearer token for reading /metrics from another computer: file:///PATH or env:NAME. Absent: only this computer may read
-         * it.
-         */
+        /** Bearer token for reading /metrics from elsewhere: file:///PATH or env:NAME. Absent: only this computer may read it. */
         metricsToken: keyReference.optional(),
       })
       .prefault({}),

@@ -61,8 +61,7 @@ export class DearWork {
   }
 
   /**
-   * @throws ApiError `too-many-requests` if the subject has used up its share; `unavailable` if it takes too long or all threads
-   * are busy
+   * @throws ApiError `too-many-requests` if the subject's share is used up; `unavailable` if it takes too long or all are busy
    */
   run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
     return this.#shares.turn(

@@ -105,9 +105,7 @@ async function recorded(
   });
 }
 
-/**
- * If a host let in another user than the job's, it asks Google (OS Login), and the key that it was created with does not count.
- */
+/** If a host let in another user than the job's, it asks Google (OS Login), and the key that it was made with does not count. */
 function refuseOsLogin(job: string, hosts: readonly KnownHost[], { user }: Login): void {
   if (hosts.every(([, record]) => (record.user ?? user) === user)) return;
   throw refusal(

@@ -11,10 +11,7 @@ const MOST_HOSTS = 1_000;
 /** Hosts beside those with chips, such as the head of a Ray cluster. */
 const MOST_WITHOUT_CHIPS = 64;
 
-/**
- * A position that names more hosts than the job has was made up. Each host costs a listing, and each event would contain all of
- * them.
- */
+/** A position with more hosts than the job has was made up. Each host costs a listing, and each event would contain them all. */
 function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): void {
   const named = starts?.size ?? 0;
   if (named <= chips) return;
@@ -53,7 +50,7 @@ export class LogFeeds {
   }
 
   /**
-   * Follows until the job has ended and its log is sent, or `signal`. @returns its last row @throws ApiError `too-many-requests`
+   * Follows until the job has ended and its log is sent, or `signal`. @returns the last row @throws ApiError `too-many-requests`
    */
   async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     this.#enter(subject);

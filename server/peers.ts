@@ -46,9 +46,7 @@ export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerCo
   };
 }
 
-/**
- * Metrics reveal routes and decisions, so only a process on this computer may read them, or a caller with the configured token.
- */
+/** Metrics reveal routes and decisions, so only a process on this computer may read them, or a caller with the token. */
 export function mayReadMetrics(request: FastifyRequest, token: string | undefined): boolean {
   const [, given] = /^Bearer (\S{1,1000})$/i.exec(request.headers.authorization ?? '') ?? [];
   if (token !== undefined && given !== undefined)

@@ -118,9 +118,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
 
 const SWEEP_MS = 6 * 3_600_000;
 
-/**
- * Removes uploads that were never completed. A file that cannot be removed now is left to the next sweep or to another replica.
- */
+/** Removes uploads that were never completed. A file that cannot be removed now is left to the next sweep or replica. */
 function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info' | 'warn'>): NodeJS.Timeout {
   const sweep = (): void =>
     void uploads.sweep(Date.now()).then(

@@ -116,18 +116,12 @@ const configShape = z.strictObject({
       tpuRestEndpoint: z.url().optional(),
       /** Without TLS and credentials. */
       insecure: z.boolean().default(false),
-      /**
-       * A file with an access token for those two endpoints if they are in the clear and on this computer, as the local stack's
-       * are.
-       */
+      /** A file with an access token for those two if they are in the clear and on this computer, as the local stack's are. */
       accessTokenFile: z.string().min(1).optional(),
-      /**
-       * Calls per second to the Cloud TPU API, and as many to Compute Engine, per Google project. Absent: the adapter's default.
-       */
+      /** Calls per second to the Cloud TPU API, and as many to Compute Engine, per Google project. Absent: the default. */
       callsPerSecond: z.number().positive().optional(),
       /**
-       * Time between two listings of a zone: urgent while slices are being created or a warning is open, else quiet. Absent: the
-       * adapter's.
+       * Time between listings of a zone: urgent while slices are created or a warning is open, else quiet. Absent: the default.
        */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
@@ -167,9 +161,7 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
-      /**
-       * Reference to the secret that the keys of new jobs are made from (docs/adr/0077). Absent: those jobs get the pair above.
-       */
+      /** Reference to the secret of the keys of new jobs (docs/adr/0077). Absent: those jobs get the pair above. */
       jobKeySecret: keyReference.optional(),
       /** Older secrets, for jobs that were accepted with them; during a rotation the next one too. */
       formerJobKeySecrets: keyReferences.optional(),
@@ -200,10 +192,7 @@ const configShape = z.strictObject({
         z.string().regex(/^[\w.-]{1,64}$/, 'a key id: letters, digits, . _ and -'),
         z.string().min(1),
       ),
-      /**
-       * Pools that stay in trusted mode. A pool without a configuration is not among them, so that a job cannot choose trusted
-       * mode.
-       */
+      /** Pools that stay in trusted mode. A pool without a configuration is never one, so that no job can choose the mode. */
       trustedPools: z.array(poolName).default([]),
     })
     .optional(),
@@ -219,10 +208,7 @@ const configShape = z.strictObject({
   healthPort: port.optional(),
   /** Prometheus reads http://listenHost:metricsPort/metrics. */
   metricsPort: port.optional(),
-  /**
-   * The address on which both ports listen. Neither asks for a password, so use an address other than loopback only in a private
-   * network.
-   */
+  /** The address of both ports. Neither asks for a password, so use an address other than loopback only in a private network. */
   listenHost: z.string().default('127.0.0.1'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   timings: timings.default({} as never),

@@ -9,9 +9,7 @@ import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
 import type { WorkerMeter } from './metrics.js';
 
-/**
- * Makes the adapter of each kind of machines that a provider has, by the worker's configuration. Each connects at its first call.
- */
+/** Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call. */
 export function openMachines(
   { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,

@@ -68,8 +68,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
     unfollow();
     ports.hosts.release();
     for (const kind of MACHINE_KINDS) await ports.machinesOf(kind).close();
-    // Fails while a Worker holds the connection. This happens if another Worker could not be created, and that error matters
-    // more.
+    // Fails while a Worker holds the connection, which happens if another Worker could not be created: that error matters more.
     await temporal.connection.close().catch(() => undefined);
     log.info('worker stopped');
   }

@@ -45,7 +45,5 @@ export function digestIn(metadata: string): string | undefined {
 /** BuildKit's output once it has begun to build, in contrast to a daemon that never came up. */
 const GAVE_UP = /failed to solve|^#\d+ /m;
 
-/**
- * Returns whether BuildKit had begun to build, so that the failure is the build's own. @param tail the last output of its process
- */
+/** Returns whether BuildKit had begun to build, so that the failure is the build's. @param tail the last output of its process */
 export const isOfBuild = (tail: string): boolean => GAVE_UP.test(tail);

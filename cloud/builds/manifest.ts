@@ -21,9 +21,7 @@ export const BUILD_LABEL = 'jobctl-build';
 
 export const buildName = (hash: string): string => `jobctl-build-${hash}`;
 
-/**
- * Kubernetes deletes a Job this long after its end. The build's workflow deletes it much earlier, unless the workflow is gone.
- */
+/** Kubernetes deletes a Job this long after its end. The build's workflow does so much earlier, unless it is gone. */
 const LEFT_SECONDS = 24 * 3600;
 /** A build has nothing to save when it is stopped. */
 const GRACE_SECONDS = 1;

@@ -62,10 +62,7 @@ export const putScript = (place: FilePlace, offset: number): string => `${onPlac
 dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
 ${intoPlace(place)}`;
 
-/**
- * Prints the bytes from `offset` on, within the first `most`; reports size, mode and sha256. Bytes that a growing file gets later
- * are left out.
- */
+/** Prints the bytes from `offset` to `most`; reports size, mode and sha256. Leaves out bytes that a growing file gets later. */
 export const getScript = (path: string, offset: number, most: number): string => `${WORDS}p=${path}
 [ ! -d "$p" ] || fail 'is a folder'
 [ -f "$p" ] || fail 'there is no such file'

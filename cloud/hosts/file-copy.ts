@@ -18,10 +18,7 @@ const UNASKED_BYTES = 128 * 1024;
 const TRIES_WITHOUT_PROGRESS = 5;
 const PAUSE_MS = 300;
 
-/**
- * Implements `HostConnection.putFile` over one link. The partial file stays on the host under a name derived from path and
- * content.
- */
+/** Implements `HostConnection.putFile` over one link. The partial file stays on the host, named by path and content. */
 export async function putFile(
   link: HostLink,
   content: FileSource | Buffer,

@@ -22,10 +22,7 @@ export interface HostKeyPins {
    * @returns the valid record, which has another key if another worker was first
    */
   pin(target: SshTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
-  /**
-   * Called for another key than the recorded one. Returns true if the cloud itself names the key now, and the record was
-   * replaced.
-   */
+  /** Called for another key than the recorded one. True: the cloud itself names the key now, and the record was replaced. */
   isReplaced(target: SshTarget, publicKey: string): Promise<boolean>;
   /** The place of a host's record, for messages. */
   placeOf(target: SshTarget): string;

@@ -1,6 +1,4 @@
-/**
- * The runner's messages about the modules of one call, between their output. Modules by their place in the call, steps from 1.
- */
+/** The runner's messages about the modules of one call, between output. Modules by their place in the call, steps from 1. */
 export type ModuleFrame =
   | { readonly kind: 'unchanged' | 'needed' | 'done'; readonly place: number }
   | { readonly kind: 'step'; readonly place: number; readonly step: number }

@@ -12,9 +12,7 @@ import type { StoreFetch } from './store-fetch.js';
 /** Wait after the end of a call for its last step's output; a daemon that the step started may hold the channel open for ever. */
 const LINGER_MS = 1000;
 const TAIL_LINES = 20;
-/**
- * Modules with at most this many bytes of steps are sent even if the host may not need them, which saves a round trip if it does.
- */
+/** Steps of at most this many bytes are sent even if the host may not need them, which saves a round trip if it does. */
 const SENT_ANYWAY = 16 * 1024;
 
 export interface ModulesCallContext {
@@ -41,8 +39,7 @@ export async function applyModules(
     try {
       await call.run(context, asked, signal);
     } catch (error) {
-      // After an abort the step would continue, so it is told to end. Errors of this call are ignored: the abort's reason matters
-      // more.
+      // After an abort the step would continue, so it is told to end. Errors of this call are ignored: the abort's reason counts.
       if (signal.aborted) await context.runner.call(['modules-stop']).catch(() => undefined);
       throw error;
     }

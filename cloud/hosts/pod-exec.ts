@@ -242,9 +242,7 @@ function beforeMark(
   return { own: bytes.subarray(0, cut), held: bytes.subarray(cut), code: undefined };
 }
 
-/**
- * The command's exit code in the Status that ends an exec. Undefined: the exec failed, and nothing is known about the command.
- */
+/** The command's exit code in the Status that ends an exec. Undefined: the exec failed; nothing is known about the command. */
 export function exitCodeOf({ status, details }: Status): number | undefined {
   if (status === 'Success') return 0;
   const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;

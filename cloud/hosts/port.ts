@@ -41,9 +41,7 @@ export interface OwnTarget {
   readonly port: number;
   /** The uid under which its host key is kept: the machine's own, whichever slice holds it. */
   readonly lastingUid: string;
-  /**
-   * The machine must have the claim of this id, or it refuses commands (docs/adr/0070). Absent: for code that manages the claims.
-   */
+  /** The machine must have this claim, or it refuses commands (docs/adr/0070). Absent: for code that manages the claims. */
   readonly claim?: string;
   /** `ssh-ed25519 AAAA..` from the inventory. Absent: the key of the first connection counts. */
   readonly hostKey?: string;
@@ -129,23 +127,17 @@ export interface StoredSource extends FileSource {
     /** `gs://BUCKET/OBJECT` */
     readonly place: string;
     /**
-     * The URL for reading it with a token, over `http:` without one. Absent: no token of a host reads it
-     * (`StorePort.downloadUrl`).
+     * The URL for reading it with a token, over `http:` without. Absent: no token of a host reads it (`StorePort.downloadUrl`).
      */
     readonly url?: string | undefined;
-    /**
-     * A URL that is valid for minutes; undefined if the worker's credentials cannot sign. Rejects if they may not, with the
-     * reason.
-     */
+    /** A URL that is valid for minutes; undefined if the worker's credentials cannot sign. Rejects if they may not. */
     signedUrl(): Promise<string | undefined>;
   };
 }
 
 /** Is told of a set-up's steps while they run. */
 export interface SetUpListener {
-  /**
-   * Called with a step's output, and with a line of jobctl's on each large file. Nothing more is read until its promise settles.
-   */
+  /** Called with a step's output, and with a line of jobctl's on each large file. Reading pauses until its promise settles. */
   onOutput(module: string, chunk: Buffer): void | Promise<void>;
   /** A step began; with `code`, it ended. */
   onStep?(event: { readonly module: string; readonly step: string; readonly code?: number }): void;
@@ -207,10 +199,7 @@ export interface ExitRecordUpload extends HostUpload {
 
 /** Files of a command that its host stores: while the command runs, on a notice, and when it has ended. */
 export interface RunOutputs {
-  /**
-   * Takes a PUT of a content (`StorePort.objectUrl`); `SHA256` in it stands for the content's hash. Empty: the worker takes
-   * everything.
-   */
+  /** Takes a PUT of a content (`StorePort.objectUrl`); `SHA256` stands for the content's hash. Empty: the worker takes all. */
   readonly contentUrl: string;
   /** Takes a PUT of the manifest. Empty like `contentUrl`. */
   readonly manifestUrl: string;
@@ -283,10 +272,7 @@ export type RunStatus =
       readonly kind: 'running';
       readonly startedAt: number;
       readonly outputBytes: number;
-      /**
-       * Time since its last output, or since its start, at least; by the host's clock. Absent: the host cannot tell (its disk is
-       * full).
-       */
+      /** Time since its last output or its start, at least, by the host's clock. Absent: it cannot tell (its disk is full). */
       readonly quietMs?: number;
       /** A warning from `warnRun`, maybe of another worker, is still in place. */
       readonly isWarned?: true;
@@ -306,9 +292,7 @@ export type RunStatus =
       readonly host?: HostCondition;
       /** Set if the host ended it: by `maxUnattendedMs` or `limitMs`, or because its Ray was gone (docs/adr/0068). */
       readonly endedBy?: (typeof HOST_REASONS)[number];
-      /**
-       * Number of processes that the kernel killed for lack of memory during the run, in its pod. Absent: none, or not counted.
-       */
+      /** Processes that the kernel killed for lack of memory during the run, in its pod. Absent: none, or not counted. */
       readonly killedForMemory?: number;
       /** Processes that still ran when the shell had ended with code 0, and were ended. Absent: none. */
       readonly left?: LeftProcesses;
@@ -424,10 +408,7 @@ export interface HostConnection {
    * the call ends for another reason. Of two callers the later one continues.
    */
   deliverOutputs(runId: string, taker: OutputsTaker, signal: AbortSignal): Promise<'settled' | 'cut'>;
-  /**
-   * Runs one command line in the login user's shell, like `ssh HOST COMMAND`. It ends with the connection and is never repeated
-   * here.
-   */
+  /** Runs one command line in the login user's shell, like `ssh HOST COMMAND`. It ends with the connection. Never repeated. */
   exec(command: string, options: CommandOptions): Promise<CommandEnd>;
   /**
    * Puts a file in place as a whole or not at all, after its sha256 was compared on the host; missing parent folders are made.
@@ -440,9 +421,7 @@ export interface HostConnection {
    * are not sent, so a repeated call continues.
    */
   putContents(contents: readonly FileSource[], folder: string, signal: AbortSignal): Promise<void>;
-  /**
-   * Reads a file's bytes in order, each once, even over cuts. @throws HostFileError if the file is missing, or changed meanwhile
-   */
+  /** Reads a file's bytes in order, each once, even over cuts. @throws HostFileError if it is missing, or changed meanwhile */
   getFile(
     path: string,
     onChunk: (chunk: Buffer) => void | Promise<void>,
@@ -452,9 +431,7 @@ export interface HostConnection {
 }
 
 export interface HostsPort {
-  /**
-   * Keeps one connection per host, shared by all callers with the same target and key. The key is used only for hosts behind SSH.
-   */
+  /** Keeps one connection per host, shared by all callers with the same target and key. Only hosts behind SSH use the key. */
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads a host's exit record from the store (`RunRequest.exitRecord`). Undefined: it is not a record of that run. */
   readExitRecord(content: string, of: ExitRecordOf): Extract<RunStatus, { kind: 'exited' }> | undefined;
@@ -479,9 +456,7 @@ export interface SshKey {
 export class HostUnreachable extends Error {
   override readonly name = 'HostUnreachable';
 }
-/**
- * The host, and every other host made like it, permanently lacks something that jobctl needs, such as a program in a pod's image.
- */
+/** The host, and every host made like it, permanently lacks something that jobctl needs, such as a program in a pod's image. */
 export class HostUnfit extends Error {
   override readonly name = 'HostUnfit';
 }

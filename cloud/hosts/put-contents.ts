@@ -28,9 +28,7 @@ export async function putContents(
     await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
 }
 
-/**
- * Answers go to stderr, like those of file-copy-scripts.ts. A file is named by its SHA-256 and arrives as a whole or not at all.
- */
+/** Answers go to stderr, like those of file-copy-scripts.ts. Files are named by SHA-256 and arrive as a whole or not at all. */
 const into = (folder: string): string =>
   `umask 077; mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1\n`;
 

@@ -78,10 +78,7 @@ interface OpenChannel {
 export const KEPT_STDOUT_BYTES = 4 * 1024 * 1024;
 export const KEPT_STDERR_BYTES = 256 * 1024;
 
-/**
- * Listens before it returns to the event loop: the exit status of a short command can be in the same packet as the channel's
- * opening.
- */
+/** Listens before it returns to the event loop: a short command's exit status can be in the packet of the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {

@@ -94,10 +94,7 @@ export function parseState(line: string): StartAnswer {
 const EXIT_RECORD =
   /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"(?:,"proof":"(?<proof>[0-9a-f]*)")?\}$/;
 
-/**
- * Reads the form that `verb_publish` of the runner writes; older runners write no proof. Also undefined if the run's proof is
- * missing.
- */
+/** Reads the form that the runner's `verb_publish` writes; older runners write no proof. Undefined if the proof is missing. */
 export function parseExitRecord(
   content: string,
   { runId, proof }: ExitRecordOf,

@@ -25,10 +25,7 @@ export interface HandshakeOptions {
 /** Keepalives without an answer before a connection counts as lost. */
 const KEEPALIVE_TRIES = 3;
 
-/**
- * Algorithms that OpenSSH 8 and later support and ssh2 runs in native code. The order is fixed, so that a host always shows the
- * same key.
- */
+/** Algorithms that OpenSSH 8 and later share and ssh2 runs in native code. In fixed order, so that a host shows one key. */
 const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'diffie-hellman-group14-sha256'],
   serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],

@@ -26,8 +26,7 @@ export function ed25519KeyPair(seed: Buffer): { readonly privateKey: string; rea
 
 /** `openssh-key-v1`: no cipher, no KDF, one key. */
 function privateText(seed: Buffer, point: Buffer, wire: Buffer): string {
-  // Any number, stored twice: equal copies show a reader that it decrypted well. A hash of the public key keeps the text the
-  // same.
+  // Any number, stored twice: equal copies show that the text was decrypted well. A hash of the public key makes it reproducible.
   const check = createHash('sha256').update(wire).digest().subarray(0, 4);
   const pair = [text(TYPE), text(point), text(Buffer.concat([seed, point])), text('')];
   const inner = Buffer.concat([check, check, ...pair]);

@@ -73,10 +73,7 @@ const SECRET_VERSION = /^projects\/[^/]+\/secrets\/[^/]+\/versions\/[^/]+$/;
 const GOOGLE = 'https://secretmanager.googleapis.com';
 const TIMEOUT_MS = 30_000;
 
-/**
- * Keyed by address. A version of a secret never changes, so each is requested once per process; `latest` may change and is not
- * kept.
- */
+/** Keyed by address. Versions of a secret never change, so each is requested once per process; `latest` may, and is not kept. */
 const known = new Map<string, string>();
 
 /**

@@ -41,10 +41,7 @@ export interface OwnedResource<Ref> {
  * about the machines rejects with `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
  */
 export interface Machines<K extends MachineKindName = MachineKindName> {
-  /**
-   * Makes one create call and never repeats it. Missing credentials are a refusal. Never rejects because of the provider's
-   * answer.
-   */
+  /** Makes one create call and never repeats it. Missing credentials are a refusal. Never rejects for the provider's answer. */
   create(plan: PlanOf<K>): Promise<CreateAnswer>;
   /** Asks the provider directly about this one slice. */
   observe(claim: Claim<RefOf<K>>): Promise<Condition>;
@@ -70,9 +67,7 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
    * @throws CloudUnavailable without `onMissing` also if only a part could be listed
    */
   listOwned(account: string, owner: string, onMissing?: OnMissing): Promise<readonly OwnedResource<RefOf<K>>[]>;
-  /**
-   * For providers whose machines return: puts a machine aside, so that no slice uses it until it was checked. Repeating is safe.
-   */
+  /** For providers whose machines return: puts a machine aside, unused until it was checked. Repeating is safe. */
   putAside?(
     machine: { readonly ref: RefOf<K>; readonly uid: string; readonly host: number },
     reason: string,
@@ -80,9 +75,7 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
   close(): Promise<void>;
 }
 
-/**
- * Called with a part of an account, such as `us-central1-a`, that could not be listed, and the reason. May be called repeatedly.
- */
+/** Called with a part of an account, such as `us-central1-a`, that could not be listed, and the reason; maybe repeatedly. */
 export type OnMissing = (place: string, why: string) => void;
 
 /**

@@ -54,8 +54,7 @@ export class FolderClaims {
       return false;
     }
     this.#made.push({ path: claim, at: Date.now() });
-    // Another writer that found the claim may have finished it already. Then this file is gone, and later contents do not matter
-    // here.
+    // Another writer that found the claim may have finished it already. Then this file is gone, and later contents do not matter.
     if ((await generationAt(path)) !== generation && (await isThere(temporary))) {
       await unlink(claim).catch(() => undefined);
       return false;

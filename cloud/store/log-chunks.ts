@@ -134,9 +134,7 @@ export async function listGrown(
   return found;
 }
 
-/**
- * Returns the hosts that stored anything in a stream, ascending. One request for each if they have more than a page of objects.
- */
+/** Returns the hosts that stored anything in a stream, ascending. One request per host if there is more than a page. */
 export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: string): Promise<readonly number[]> {
   const page = await store.list(`${prefix}host-`, undefined, PAGE);
   const hosts = new Set(page.map(hostOf));

@@ -130,10 +130,7 @@ export class BackwardReader {
     return this.#position;
   }
 
-  /**
-   * Reads at most `most` bytes before the position. Undefined at the beginning, or if the bytes before it are not stored any
-   * more.
-   */
+  /** Reads at most `most` bytes before the position. Undefined at the beginning, or if earlier bytes are not stored any more. */
   async piece(most: number): Promise<{ readonly from: number; readonly bytes: Buffer } | undefined> {
     const to = this.#position;
     const ranges: { readonly name: string; readonly start: number; readonly end: number }[] = [];

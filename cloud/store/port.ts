@@ -82,9 +82,7 @@ export interface StorePort {
    * @param expected `absent`: it only makes the object, and is answered with 412 if it exists
    */
   uploadUrl(name: string, expected?: 'absent'): string | undefined;
-  /**
-   * The URL at which a PUT makes or replaces the object by the XML API, which compares `Content-MD5`; otherwise like `uploadUrl`.
-   */
+  /** The URL at which a PUT makes or replaces the object by the XML API, which compares `Content-MD5`; else like `uploadUrl`. */
   objectUrl(name: string): string | undefined;
   /**
    * A URL that reads the object without a login for `forMs`, a week at most. Undefined if these credentials cannot sign, such as
@@ -138,10 +136,7 @@ export class ObjectTooLong extends Error {
 export const isOfStore = (error: unknown): error is StoreUnavailable | StoreRefused =>
   error instanceof StoreUnavailable || error instanceof StoreRefused;
 
-/**
- * The bytes read for an upload differ from the source's description. The message continues a sentence that begins with the
- * source.
- */
+/** The bytes read for an upload differ from the source's description. The message continues a sentence about the source. */
 export class SourceChanged extends Error {
   override readonly name = 'SourceChanged';
 

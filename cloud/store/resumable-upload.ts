@@ -65,9 +65,7 @@ export interface BegunUpload extends Pick<UploadWish, 'source' | 'send' | 'timin
   readonly session: string;
 }
 
-/**
- * Sends a source into an upload that was begun before. @throws like `uploadInChunks`; also if the store has forgotten the upload
- */
+/** Sends a source into an upload that was begun before. @throws like `uploadInChunks`; also if the store has forgotten it */
 export async function uploadInto({ session, ...wish }: BegunUpload): Promise<void> {
   const ended = await new UploadSession({ ...wish, url: session }, session).run();
   if (ended === 'lost') throw new Error('the store has forgotten the upload');

@@ -58,10 +58,7 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/**
- * The last possible name before `name`: S3 lists the names after a given one, and `name` itself is wanted. Undefined: from the
- * start.
- */
+/** The last possible name before `name`: S3 lists names after a given one, and `name` itself is wanted. Undefined: the start. */
 export function nameBefore(name: string): string | undefined {
   const [last] = /.$/su.exec(name) ?? [];
   if (last === undefined) return undefined;

@@ -131,9 +131,7 @@ export class S3Requests {
     });
   }
 
-  /**
-   * The bucket is in the path, except at Amazon, where it is part of the host's name unless a dot in it breaks the certificate.
-   */
+  /** The bucket is in the path, except at Amazon, where it is in the host's name unless a dot in it breaks the certificate. */
   #url({ endpoint, region }: S3Settings, { key, query = {} }: S3Request): string {
     const isHost = endpoint === undefined && !this.#bucket.includes('.');
     const base =
@@ -172,8 +170,8 @@ export class S3Requests {
         response.once('end', () => {
           clearTimeout(timer);
           if (!asked.writableFinished) {
-            // The server answered before it read everything and may close. Node would end the process for the unhandled send
-            // error.
+            // The server answered before it read everything and may close. Without a listener the failed send would end the
+            // process.
             asked.socket?.on('error', () => undefined);
             asked.destroy();
           }

@@ -62,9 +62,7 @@ async function listBoth(jobs: StoreReader, system: StoreReader, listing: Listing
 /** Names per request. */
 const PAGE = 1_000;
 
-/**
- * Leaves out names that belong to the system bucket. So `most` cannot be passed on, and the job bucket is listed page by page.
- */
+/** Leaves out names that belong to the system bucket. So `most` cannot be passed on; the job bucket is listed page by page. */
 async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly StoredObject[]> {
   const { prefix, startOffset, most = Infinity } = listing;
   const isOwn = ({ name }: StoredObject): boolean => !isSystemObject(name);
@@ -98,9 +96,7 @@ export interface Strays {
   readonly isWhole: boolean;
 }
 
-/**
- * Finds objects that a move left behind or that someone put there. @param most per search, so that many of one kind hide no other
- */
+/** Finds objects that a move left behind or that someone put there. @param most per search, so that no kind hides another */
 export async function strayObjects(jobs: Pick<StorePort, 'find'>, most = 10): Promise<Strays> {
   const found = await Promise.all([...SYSTEM_GLOBS, ...JOB_SEARCHES].map((glob) => jobs.find(glob, most)));
   return {

@@ -68,9 +68,7 @@ function grpcFacts(error: unknown): GrpcFacts {
   };
 }
 
-/**
- * `code: 'The caller does not have permission ..', message: ".."` is the form in which the SDK's core (tonic) writes a status.
- */
+/** `code: 'The caller does not have permission ..', message: ".."` is how the SDK's core (tonic) writes a status. */
 function codeInWords(text: string): number | undefined {
   if (/code: 'The caller does not have permission/.test(text)) return Code.PermissionDenied;
   if (/code: 'The request does not have valid authentication/.test(text)) return Code.Unauthenticated;

@@ -78,9 +78,7 @@ const OTHERS: Readonly<Record<Exclude<Listener, 'http2'>, Unreachable>> = {
   },
 };
 
-/**
- * The first bytes of every HTTP/2 client and an empty SETTINGS frame; the server answers with its own SETTINGS (RFC 9113, 3.4).
- */
+/** The first bytes of an HTTP/2 client and an empty SETTINGS frame; the server answers with its SETTINGS (RFC 9113, 3.4). */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const SETTINGS_FRAME = 4;
 const LISTEN_MS = 2_000;

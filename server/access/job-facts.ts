@@ -18,8 +18,8 @@ interface StoredOwner {
 const NOT_KNOWN_YET = '-';
 
 /**
- * Finds the owner of a job. A worker's record in the store counts first: it outlives Temporal's retention. For a job that no
- * worker has accepted yet, the values count with which the server started it. In verified mode no other party writes either. No
+ * Finds the owner of a job. A worker's record in the store counts first: it outlives Temporal's retention. If no worker has
+ * accepted the job yet, the values with which the server started it count. In verified mode no other party writes either. No
  * answer is cached: a deleted job's id may belong to another user a moment later, through another replica.
  */
 export class JobFactsSource {

@@ -25,10 +25,7 @@ export class PoolRules {
     this.#quota = quota;
   }
 
-  /**
-   * Checked before anything is stored under a name that a caller may have invented. @throws ApiError `forbidden`, with the
-   * existing pools
-   */
+  /** Checked before anything is stored under an invented name. @throws ApiError `forbidden`, with the existing pools */
   async mustExist(pool: string): Promise<void> {
     const problem = await this.#pools.unknown(pool);
     if (problem !== undefined) throw new ApiError('forbidden', `pool: ${problem.message}`, problem.hint);

@@ -2,10 +2,7 @@ import type { AccessVerb } from '../../domain/access/table.js';
 import { ApiError } from '../problem.js';
 import type { Call, Gate } from './gate.js';
 
-/**
- * Longest time that a caller continues after losing a right or after the token's expiry, beside the delay until changed files are
- * read.
- */
+/** Longest use of a right after it is lost or the token has expired, beside the delay until changed files are read. */
 const LOOK_MS = 10_000;
 
 export interface StandingRight {

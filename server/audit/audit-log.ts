@@ -118,10 +118,7 @@ export class AuditLog {
     return { lines, ...(from === since || lines.length >= limit ? {} : { readFrom: from }) };
   }
 
-  /**
-   * Returns `MOST_OBJECTS` names at most. Names sort by time and are listed forwards; if there are too many, the later half is
-   * listed.
-   */
+  /** Returns `MOST_OBJECTS` names at most. Names sort by time and are listed forwards; of too many, the later half is listed. */
   async #newest(
     since: EpochMs,
     until: EpochMs,

@@ -1,6 +1,4 @@
-/**
- * The parts of an issuer's configuration (server/config.ts) that decide who is let in and whether two issuers can be confused.
- */
+/** The parts of an issuer's configuration (server/config.ts) that decide who is let in and whether two can be confused. */
 export interface IssuerRules {
   readonly issuer: string;
   readonly user: 'email' | 'email-local-part' | 'sub';

@@ -125,10 +125,7 @@ class Issuer {
     return { kind: isService ? 'service' : 'user', id, groups, issuer, expiresAt: Number(payload.exp) * 1_000 };
   }
 
-  /**
-   * Returns the names that pool files use. A group of an issuer without a prefix is dropped if its name begins with another
-   * issuer's prefix.
-   */
+  /** Returns the names of pool files. Without a prefix, a group is dropped if its name begins with another issuer's prefix. */
   #groupsOf(named: readonly string[]): readonly string[] {
     const { groupPrefix } = this.#config;
     if (groupPrefix !== undefined) return named.map((group) => `${groupPrefix}${group}`);

@@ -23,10 +23,7 @@ import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, route } from './answers.js';
 
-/**
- * The changes that a person can request of one job. The access table decides each, it is recorded, and the job gets it in the
- * caller's name.
- */
+/** The changes that a person can request of one job. Each is allowed, recorded, and sent to the job in the caller's name. */
 export function registerJobChanges(
   app: App,
   { client, dear, gate, store }: Services,
@@ -76,8 +73,7 @@ export function registerJobChanges(
         const call = callOf(request);
         const edit = request.body ?? {};
         const { id } = request.params as { readonly id: string };
-        // An edit runs another command in the owner's name and with their secrets, so it needs more than the right to start
-        // theirs again.
+        // An edit runs another command in the owner's name and with their secrets, so it needs more than the right to a restart.
         await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
         // The thread of all jobs' workflows checks the edit too, so its cost is checked and counted here first.
         const { job, set } = edit;

@@ -201,9 +201,7 @@ function withDump(process: ProcessStacks, json: Buffer | undefined): ProcessStac
   }
 }
 
-/**
- * Reads `py-spy dump --json`: the main thread first, then the others in their order. @throws TypeError if it is something else
- */
+/** Reads `py-spy dump --json`: the main thread first, then the others in order. @throws TypeError if it is something else */
 function threadsOf(json: unknown, pid: number): readonly ThreadStack[] {
   if (!Array.isArray(json)) throw new TypeError('no list of threads');
   const threads = json.filter(isRecord).map((thread) => ({

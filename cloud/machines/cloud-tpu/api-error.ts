@@ -40,9 +40,7 @@ export function apiErrorOf(thrown: unknown): ApiError {
   };
 }
 
-/**
- * Puts a failed REST call into the form that `apiErrorOf` reads. Without an answer from Google it counts as an unavailable API.
- */
+/** Puts a failed REST call into the form that `apiErrorOf` reads. Without Google's answer it counts as an unavailable API. */
 export function restFailure({ status, message, reason, metadata }: GoogleError): object {
   const code = Object.values(Code).find((number) => codeName(number) === status);
   return { code: code ?? Code.Unavailable, message, reason, errorInfoMetadata: metadata };

@@ -173,10 +173,7 @@ function failed(message: string, error: ApiFailure | undefined): Condition {
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
 }
 
-/**
- * Google has not documented its words for this. A known reason counts; a missing or unknown reason means that the deadline
- * passed.
- */
+/** Google has not documented its words for this. A known reason counts; otherwise the deadline passed. */
 function expired(message: string, error: ApiFailure | undefined): Condition {
   const read = failed(message, error);
   if (read.kind === 'lost' && read.cause === 'refused' && read.scope !== 'unknown') return read;

@@ -102,10 +102,7 @@ function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.
   }
 }
 
-/**
- * A bare name is in the slice's own project. `projects/OWNER/reservations/NAME` is another project's in the slice's zone; `-` is
- * any.
- */
+/** A bare name is in the slice's project. `projects/OWNER/reservations/NAME` is another's in the slice's zone; `-` is any. */
 function reservationPath(reservation: string, parent: string): string {
   const [holders, holder, reservations, name] = reservation.split('/');
   if (holder === undefined) return `${parent}/reservations/${reservation}`;

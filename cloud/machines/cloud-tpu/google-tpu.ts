@@ -89,8 +89,7 @@ class GoogleTpu implements CloudTpuMachines {
   }
 
   /**
-   * Makes one call for the queued resource and one for each node. Several nodes are only read if the queued resource does not say
-   * enough.
+   * Makes a call for the queued resource and one for each node. Reads several nodes only if the queued resource says too little.
    */
   async #look(ref: CloudTpuRef, operation?: string): Promise<Observations> {
     const at = Date.now();

@@ -118,8 +118,7 @@ async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<Client
     const authClient = new PassThroughClient() as unknown as NonNullable<ClientOptions['authClient']>;
     return { sslCreds: grpc.credentials.createInsecure(), authClient };
   }
-  // The client's constructor starts to authenticate in the background. Asking here first turns missing credentials into an
-  // ordinary error.
+  // The client's constructor starts to authenticate in the background. Asking here first makes missing credentials a plain error.
   const auth = new GoogleAuth({ scopes: [SCOPE] });
   await auth.getClient().catch((error: unknown) => {
     throw credentialError(error);

@@ -138,10 +138,7 @@ export class ComputeApi {
     return this.#list('instances.list', place, '/instances', `labels.jobctl-owner="${owner}"`);
   }
 
-  /**
-   * The same in all zones. Throws if a part could not be read, unless `onMissing` is given: a VM missing in a partial list is not
-   * gone.
-   */
+  /** The same in all zones. Throws if a part could not be read, unless `onMissing` is given: a VM missing then is not gone. */
   async listEverywhere(googleProject: string, owner: string, onMissing?: OnMissing): Promise<readonly ApiInstance[]> {
     const all: ApiInstance[] = [];
     const query = {

@@ -110,8 +110,7 @@ function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): V
       return { kind: 'lost', cause: 'failed', message: `the VM ${name} is SUSPENDED` };
     case 'DEPROVISIONING':
       return { kind: 'deleting' };
-    // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may return; states that this version does not
-    // know.
+    // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may return; states unknown to this version.
     default:
       return { kind: 'waiting', detail: `VM ${name} ${status}`, tellAfterMs: TELL_AFTER_MS };
   }

@@ -50,8 +50,7 @@ export async function lookAt(
   const { namespace } = ref;
   const name = owner.nameOf(ref);
   const labelSelector = `${OURS},${owner.podLabel}=${name}`;
-  // The owner comes last, as in a listing: it says why the pods of an evicted gang are being deleted, so its answer must be
-  // newer.
+  // The owner comes last, as in a listing: it says why pods of an evicted gang are being deleted, so it must be read after them.
   const [configMap, service, pods] = await Promise.all([
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),

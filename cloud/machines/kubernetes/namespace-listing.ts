@@ -46,8 +46,7 @@ export async function listNamespace(
 }
 
 /**
- * Returns one slice of a listing, by its owner's name. Its ConfigMap and Service are not listed, so `missing` needs a direct
- * look.
+ * Returns one slice of a listing, by its owner's name. ConfigMap and Service are not listed, so `missing` needs a direct look.
  */
 export function sliceIn({ at, byName, pods }: NamespaceListing, name: string): Observation {
   return {

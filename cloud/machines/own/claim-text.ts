@@ -32,8 +32,6 @@ export function readClaim(text: string): MachineClaim | undefined {
 
 const splitAt = (line: string, at: number): readonly [string, string] => [line.slice(0, at), line.slice(at + 1)];
 
-/**
- * Returns whether this installation and pool left the claim behind, unknown to the pool's record. Other claims are not removed.
- */
+/** Returns whether this installation and pool left the claim behind, unknown to the record. Other claims are not removed. */
 export const isOurs = (claim: MachineClaim | undefined, owner: string, pool: string): claim is MachineClaim =>
   claim !== undefined && claim.ownership.owner === owner && claim.pool === pool;
