@@ -5,7 +5,7 @@ const MOST_ANSWER_BYTES = 64 * 1024 * 1024;
  * Reads the text of an answer. Behind a provider's address there may be a proxy, or a wrongly configured endpoint, so it never
  * collects more than `most` bytes (docs/adr/0095).
  * @param body from `fetch`, or a message of node:http
- * @throws Error whose text is meant to follow the address in a message
+ * @throws Error with a text that is meant to follow the address in a message
  */
 export async function answerText(body: AsyncIterable<Uint8Array> | null, most = MOST_ANSWER_BYTES): Promise<string> {
   const pieces: Uint8Array[] = [];

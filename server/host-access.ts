@@ -69,7 +69,7 @@ function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   );
 }
 
-/** @throws ApiError if the job has no own key, or this server cannot derive it */
+/** @throws ApiError if the job has no job key, or this server cannot derive it */
 function keyOf({ id, run = '', spec }: JobView, login: Login, jobKeys: Services['jobKeys']): JobKey {
   if (spec.ssh !== undefined)
     throw refusal(

@@ -58,7 +58,7 @@ export function openBuilds({ kubernetes }: WorkerConfig, meter: WorkerMeter): Bu
   return new KubernetesBuilds(settings, { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) });
 }
 
-/** The address of the cluster. @param context of a job that names one */
+/** The address of the cluster. @param context the job's, if it names one */
 export function clusterConfig(
   { kubeconfig, context: usual }: WorkerConfig['kubernetes'],
   context = usual,

@@ -11,7 +11,7 @@ const COMPUTE_ADMIN = 'roles/compute.instanceAdmin.v1';
 const OBJECT_ADMIN = 'roles/storage.objectAdmin';
 
 /**
- * Needed on the Google project. Queued resources have no own permissions: Google checks those of nodes
+ * Needed on the Google project. Queued resources have no permissions: Google checks those of nodes
  * (docs.cloud.google.com/iam/docs/roles-permissions/tpu, read 2026-11).
  */
 export const PROJECT_PERMISSIONS: readonly NeededPermission[] = [
@@ -104,7 +104,7 @@ export function grantCommand(role: string, on: string, member: string = SOMEBODY
   return bindingCommand('add', role, on, member);
 }
 
-/** The command that takes a role away. @param on as for `grantCommand` */
+/** The command that takes a role away. @param on the same as for `grantCommand` */
 export function revokeCommand(role: string, on: string, member: string): string {
   return bindingCommand('remove', role, on, member);
 }

@@ -16,7 +16,7 @@ export interface SentModule {
  * A program that makes modules ready on a host, in the runner's words (runner/module.ts), which sh reads from stdin. It does
  * nothing before all of it has arrived, so a cut program has no effect. It contains the checks of all modules, and the steps of
  * those that are sent.
- * @param nonce of the answers' frames
+ * @param nonce part of the answers' frames
  * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte
  */
 export async function modulesProgram(nonce: string, modules: readonly SentModule[]): Promise<string> {

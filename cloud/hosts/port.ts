@@ -345,7 +345,7 @@ export interface StacksRequest {
   readonly pySpy?: PySpySource | undefined;
   /** Limit for any answer of a host. */
   readonly answerMs: number;
-  /** Limit for getting py-spy and answering with it; after that the host's answer has no stacks. */
+  /** Limit for getting py-spy and answering with it; after that its answer counts without stacks. */
   readonly installMs: number;
   readonly signal: AbortSignal;
 }

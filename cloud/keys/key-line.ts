@@ -25,7 +25,7 @@ const KEY_ID_RULE = 'a key id: letters, digits, ., _ and -, 63 at most';
 
 /**
  * Parses one line `ID:BASE64`, the form that `newKeyLine` returns.
- * @param place where the text comes from. Messages name it, and never the text, which is a secret.
+ * @param place the source of the text. Messages name it, and never the text, which is a secret.
  * @throws use.Failure
  */
 export function parseKeyLine(text: string, place: string, { noun, makeOne, Failure }: KeyUse): NamedKey {

@@ -81,7 +81,7 @@ export type OnMissing = (place: string, why: string) => void;
 /**
  * Handles parts of a listing that were not reached. A resource missing in such a listing is not gone, so without a listener it
  * throws.
- * @param places by the provider's names: `projects/P/locations/ZONE`, `zones/ZONE`
+ * @param places the places by the provider's names: `projects/P/locations/ZONE`, `zones/ZONE`
  * @param call the listing's call, for the error and for the listener
  * @throws CloudUnavailable
  */

@@ -216,7 +216,7 @@ export class FolderStore implements StorePort {
         return true;
       } catch (error) {
         if (files.codeOf(error) === 'EEXIST') {
-          // If a file is in the place of a folder on the way, or a folder has this name, there is no conflict but an error.
+          // If a file is in the place of a folder on the way, or a folder has this name, this is an error and no conflict.
           if ((await generationAt(path)) !== undefined) return false;
           const isFolder = await lstat(path).then(
             (found) => found.isDirectory(),

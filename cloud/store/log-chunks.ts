@@ -32,7 +32,7 @@ export class HostChunks {
   readonly #prefix: string;
   readonly #host: number;
 
-  /** @param prefix of the stream (`logPrefix`) */
+  /** @param prefix the stream's (`logPrefix`) */
   constructor(store: Pick<StoreReader, 'list'>, prefix: string, host: number) {
     this.#store = store;
     this.#prefix = prefix;

@@ -5,7 +5,7 @@ import { BackwardReader, endOf } from './log-starts.js';
 /**
  * Reads the beginning and the end of one host's output, at most `most` bytes of each and no byte twice. A line end stands for the
  * bytes between them and for bytes that are not stored any more. The cost does not grow with the log.
- * @param prefix of the stream (`logPrefix`)
+ * @param prefix the stream's (`logPrefix`)
  */
 export async function logSides(
   store: Pick<StoreReader, 'list' | 'read'>,

@@ -34,7 +34,7 @@ export interface StorePort {
   probe(): Promise<void>;
   /**
    * `conflict`: the object is not at the expected generation, and nothing was written. A call whose first answer was lost is
-   * repeated internally and then finds its own object. So an only writer should compare contents before it assumes another
+   * repeated internally and then finds its own object. So a single writer should compare contents before it assumes another
    * writer.
    */
   write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written>;
@@ -123,7 +123,7 @@ export class StoreUnavailable extends Error {
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }
-/** @param place of the prefix */
+/** @param place the prefix's place, for the message */
 export const endlessListing = (place: string): StoreRefused =>
   new StoreRefused(
     `store: list ${place}*: there is no end after ${MOST_LIST_PAGES} pages, more than any job writes: hosts may have put them there; ` +

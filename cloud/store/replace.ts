@@ -3,7 +3,7 @@ import { type Expected, type StorePort, StoreUnavailable, type Written } from '.
 /** Tries of `replace` if another writer wrote in between. */
 const REPLACE_TRIES = 5;
 
-/** Implements `StorePort.replace` by the other methods. @param place of the object, for the error */
+/** Implements `StorePort.replace` by the other methods. @param place the object's place, for the error */
 export async function replaceBy(
   store: Pick<StorePort, 'stat'>,
   name: string,

@@ -15,7 +15,7 @@ interface Parsed {
   };
 }
 
-/** Reads a page of ListObjectsV2. @param prefix of the store, which names do not have @throws StoreRefused for anything else */
+/** Reads a page of ListObjectsV2. @param prefix the store's, which names do not have @throws StoreRefused for anything else */
 export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   const { XMLParser } = await import('fast-xml-parser');
   const parser = new XMLParser({

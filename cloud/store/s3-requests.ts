@@ -60,7 +60,7 @@ export class S3Requests {
   /**
    * Returns the first answer that is not a passing failure, whatever its status.
    * @param what the action and its object
-   * @param mostBytes of the answer's body; more is refused
+   * @param mostBytes limit of the answer's body; more is refused
    * @throws StoreUnavailable after some tries, StoreRefused without credentials
    */
   async ask(

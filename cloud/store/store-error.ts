@@ -37,7 +37,7 @@ export function messageIn(body: string): string {
   }
 }
 
-/** Explains why a request got no answer. @param origin of the server, such as http://127.0.0.1:4443 */
+/** Explains why a request got no answer. @param origin the server's, such as http://127.0.0.1:4443 */
 export function connectionWords({ code = '', message }: Error & { readonly code?: string }, origin: string): string {
   if (code.startsWith('HPE_')) return `what listens at ${origin} does not speak HTTP`;
   return WORDS[code]?.(origin) ?? `${origin}: ${message}`;

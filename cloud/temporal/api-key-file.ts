@@ -28,7 +28,7 @@ export class ApiKeyFile {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** @throws Error of the file system */
+  /** @throws Error from the file system */
   static follow(path: string, options: ApiKeyFileOptions): ApiKeyFile {
     return new ApiKeyFile(path, options);
   }

@@ -19,7 +19,7 @@ export type Refusal =
 /**
  * Explains a failed call to the person who must fix it; undefined if the error is about the call itself. It compares names and
  * codes, so that no heavy module is loaded.
- * @param namespace of the call
+ * @param namespace the call's namespace
  */
 export function explainRefusal(error: unknown, namespace: string): Refusal | undefined {
   const { code, text, name } = grpcFacts(error);

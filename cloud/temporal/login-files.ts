@@ -17,7 +17,7 @@ export interface TemporalLogin {
   readonly apiKey?: string;
 }
 
-/** Reads the files at each call, because a restarted server has new ones. Empty if none. @throws Error of the file system */
+/** Reads the files at each call, because a restarted server has new ones. @throws Error from the file system */
 export function readLogin({ tlsCaFile, tlsServerName, apiKeyFile, tls }: LoginFiles): TemporalLogin {
   const files = {
     ...(tlsCaFile !== undefined && { serverRootCACertificate: readFileSync(tlsCaFile) }),

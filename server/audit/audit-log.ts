@@ -21,7 +21,7 @@ type Line = Omit<AuditLine, 'replica'>;
 /** The refusals of one subject in the minute that began with the first. */
 interface Refusals {
   count: number;
-  /** Keyed by pool, since each pool's operators read its lines: the last refusal without an own line, and the count. */
+  /** Keyed by pool, since each pool's operators read its lines: the last refusal that has no line, and the count. */
   readonly counted: Map<string, { readonly line: Line; readonly count: number }>;
 }
 

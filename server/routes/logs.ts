@@ -140,7 +140,7 @@ function positionOf(lastEventId: string | undefined, attempt: number | undefined
 /** Hosts of a position that are accepted without a check. Each costs a listing per look, and a client may name any number. */
 const MOST_BELIEVED = 64;
 
-/** Removes hosts that have stored nothing, which a client made up. @param prefix of the stream (`logPrefix`) */
+/** Removes hosts that have stored nothing, which a client made up. @param prefix the stream's (`logPrefix`) */
 export async function ofRealHosts(
   reader: Pick<StoreReader, 'list'>,
   prefix: string,

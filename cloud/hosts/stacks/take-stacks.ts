@@ -122,7 +122,7 @@ class Said {
 
 const MARK = 'jobctl-runner: ';
 
-/** Checks a host's output, which may contain anything. @param failure of its program, if it failed */
+/** Checks a host's output, which may contain anything. @param failure the failure of its program, if any */
 export function readAnswer(host: number, text: string, failure?: string): Answer {
   const processes: ProcessStacks[] = [];
   const problems: string[] = failure === undefined ? [] : [failure];

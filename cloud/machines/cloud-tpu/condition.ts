@@ -192,7 +192,7 @@ const IN_WORDS: Readonly<Record<string, string>> = {
   PROVISIONING: 'Google has chosen chips for it, and makes its nodes',
 };
 
-/** @param state by Google's name */
+/** @param state the state by Google's name */
 function waitingFor(state: string): Condition {
   const words = IN_WORDS[state];
   const detail = words === undefined ? state : `${words} (${state})`;

@@ -55,7 +55,7 @@ export interface AlphaRequest {
   readonly queuedResource: object;
 }
 
-/** The same as a body of v2alpha1; undefined if v2 can express the plan. @throws RangeError as above */
+/** The same as a body of v2alpha1; undefined if v2 can express the plan. @throws RangeError for the same reason */
 export function createAlphaRequest(plan: CloudTpuPlan): AlphaRequest | undefined {
   const { ref, runSeconds, validUntilSeconds } = plan;
   const model = modelOf(plan);

@@ -137,7 +137,7 @@ export class TpuApi {
     );
   }
 
-  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. @param onMissing as for `Machines.listOwned` */
+  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. @param onMissing the same as for `Machines.listOwned` */
   listNodes(parent: string, onMissing?: OnMissing): Promise<readonly ApiNode[]> {
     return this.#list('ListNodes', parent, onMissing, async (client, request) => {
       const [items, , page] = await client.listNodes(request, { ...this.#callOptions, autoPaginate: false });

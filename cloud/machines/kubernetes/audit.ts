@@ -34,7 +34,7 @@ const TIMEOUT_MS = 30_000;
 /**
  * Lists every Job or RayCluster, pod, ConfigMap and Service of a namespace, of all owners. Objects that jobctl labels with the
  * other kind of machines are left out, since they belong to another account. It is the auditor's own reader with its own
- * requests, paging and reading of the answers; it shares only the library that reads a kubeconfig with the adapter.
+ * requests, paging and reading of the answers; with the adapter it shares only the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @param kubeconfig absent: this computer's
  * @throws CloudUnavailable also if only a part could be read

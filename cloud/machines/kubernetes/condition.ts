@@ -7,7 +7,7 @@ import { startRefusal, waitingWords } from './pod-start.js';
  * Reads the observed objects of a slice as evidence (docs/design.md, "Unknown is not dead"). A pod on a node that does not answer
  * is `ready` with a warning: only its end, its disruption or its deletion is a loss.
  * @param ownership the owner that the objects must have. A Job whose labels differ in one of its fields is `foreign`.
- * @param namespace of the slice, for its hosts
+ * @param namespace the slice's, for its hosts
  */
 export function conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
   const { job, pods } = seen;
@@ -83,7 +83,7 @@ const NO_TOOL = 78;
 /** Reasons of a container runtime that could not start PID 1: no /bin/sh. */
 const NOT_STARTED: ReadonlySet<string> = new Set(['StartError', 'ContainerCannotRun']);
 
-/** @param memoryKey of the job file, for a pod that was killed because of memory */
+/** @param memoryKey the job file's key for memory, for the message about a pod that was killed for it */
 export function endOf(
   pod: SeenPod,
   { reason, message, exitCode }: NonNullable<SeenPod['ended']>,

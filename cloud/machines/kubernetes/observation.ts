@@ -125,7 +125,7 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
   };
 }
 
-/** @param spec of the pods */
+/** @param spec the pods' spec */
 export function deviceOf(spec: V1PodSpec | undefined): Pick<SeenJob, 'device'> {
   const limits = spec?.containers[0]?.resources?.limits ?? {};
   const device = Object.keys(limits).find((resource) => resource !== 'cpu' && resource !== 'memory');

@@ -68,7 +68,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     return this.#explained(await this.#withLetIn(seen, { ref, ownership }), { ref, ownership }, listing);
   }
 
-  /** A look at one's own slice also opens the gates of its pods. */
+  /** A look by the slice's owner also opens the gates of its pods. */
   async #withLetIn(seen: Observation, { ref, ownership }: Claim<RefOf<K>>): Promise<Observation> {
     const isOwn = seen.job !== 'not-found' && seen.job.ownership !== undefined && isOf(seen.job.ownership, ownership);
     const notLetIn = isOwn ? await this.#owner.letIn?.(this.#clusterOf(ref), ref.namespace, seen) : undefined;

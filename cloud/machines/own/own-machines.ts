@@ -32,7 +32,7 @@ const REMOVE_MS = 20_000;
 const GRACE_MS = 5_000;
 const VACATE_MS = 45_000;
 
-/** @param options of the worker: the source of pool files, and the means to reach machines */
+/** @param options the worker's: the source of pool files, and the means to reach machines */
 export function createOwnMachines({
   inventory,
   store,
