@@ -3,9 +3,9 @@ import { HostChunks } from './log-chunks.js';
 import { BackwardReader, endOf } from './log-starts.js';
 
 /**
- * The beginning and the end of one host's output, at most `most` bytes of each and no byte twice. What lies between, and what is not
- * stored any more, is a line's end. The cost does not grow with the log.
- * @param prefix of the stream (`logPrefix`)
+ * Reads the beginning and the end of one host's output, at most `most` bytes of each and no byte twice. A line end stands for the
+ * bytes between them and for bytes that are not stored any more. The cost does not grow with the log.
+ * @param prefix the stream's (`logPrefix`)
  */
 export async function logSides(
   store: Pick<StoreReader, 'list' | 'read'>,
