@@ -1,6 +1,4 @@
-/**
- * Errors that a caller can act on. Messages name the problem, the object and the remedy; the command line prints them unchanged.
- */
+/** Errors that a caller can act on. Messages name the problem, the object and the remedy; the command line prints them as is. */
 
 /** The job, or the change to its file, is invalid: nothing was submitted or changed. `message` lists every problem, formatted. */
 export class JobInvalid extends Error {

@@ -12,10 +12,7 @@ export interface JobFilter {
   readonly pool?: string;
   /** The phase as rows show it; with several phases, any of them. */
   readonly phase?: ShownPhase | readonly ShownPhase[];
-  /**
-   * Pattern for ids: `*` for any text, `?` for one character. Without wildcards: the id itself, or this name with a random
-   * suffix.
-   */
+  /** Pattern for ids: `*` for any text, `?` for one character. Without them: the id itself, or this name with a random suffix. */
   readonly name?: string;
   readonly ids?: readonly string[];
   /** Matches jobs that were submitted or ended at this time or later. */

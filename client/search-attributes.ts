@@ -34,7 +34,7 @@ export async function missingSearchAttributes(
 }
 
 /**
- * Adds the missing attributes and returns them once the server accepts their names in queries. Repeating is safe, even
+ * Adds what `missingSearchAttributes` finds, and returns it once the server accepts the names in queries. Repeating is safe, even
  * concurrently from two places. The start flag of the dev server does this for a new database only.
  * @throws SearchAttributeTypeConflict, or the server's error
  */

@@ -209,10 +209,7 @@ async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupSt
   }
 }
 
-/**
- * The default is 10 list calls a second: a list of 10,000 jobs took 17 s in pages, with 200 below 1 s (docs/facts.md,
- * "Temporal").
- */
+/** Default: 10 list calls a second. A list of 10,000 jobs took 17 s in pages, with 200 below 1 s (docs/facts.md, "Temporal"). */
 function visibilityAdvice({ namespace, isCloud }: ServerSetup): SetupStep {
   const what = 'visibility rate';
   if (isCloud) return { what, state: 'advice', detail: 'Temporal Cloud allows 30 calls a second; more by its support' };

@@ -54,9 +54,7 @@ export class TemporalCalls {
     return known && explainGaps(searchAttributeGaps(known.customAttributes ?? {}), namespace);
   }
 
-  /**
-   * Called before a client's first job: a server that lacks features of its workflow would fail it later, in Temporal's words.
-   */
+  /** Called before a client's first job: a server that lacks features of its workflow would fail it later, less clearly. */
   async refuseOldServer(): Promise<void> {
     if (this.#isNewEnough) return;
     const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
