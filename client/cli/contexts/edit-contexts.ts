@@ -18,9 +18,7 @@ export function withSettings(
   return changed;
 }
 
-/**
- * The file without the context, which is no longer current. @throws CliError if the file has it in a form that is not editable
- */
+/** The file without the context, which is no longer current. @throws CliError if the file has it in another form */
 export function withoutContext(text: string, name: string, current: string | undefined): string {
   const table = tableOf(text, name);
   if (table === undefined) throw otherForm(name);
