@@ -86,9 +86,7 @@ function listen(state: string): Promise<Back> {
   });
 }
 
-/**
- * Undefined if it is not the issuer's answer, or its host name is not ours, as from a page that rebinds a name to this computer.
- */
+/** Undefined if it is not the issuer's answer, or if the host name is not ours (a page may rebind a name to this computer). */
 function callOf({ method, url = '', headers }: IncomingMessage, origin: string): URL | undefined {
   if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin)) return undefined;
   const called = new URL(url, origin);

@@ -78,7 +78,7 @@ function hostsOf({ hosts }: RehearsedNode): string {
   return `${running} of ${count(hosts.length, 'host')} run${where}`;
 }
 
-/** Those that differ from nothing at all: durations in words, tables as they are. */
+/** Rows for settings that are set: durations in words, tables as they are. */
 function settingRows(settings: RehearsalStatus['settings']): readonly (readonly string[])[] {
   const rows = Object.entries(settings).flatMap(([name, value]) => {
     const text = shown(name, value);
