@@ -36,7 +36,8 @@ interface StoredLogins {
 }
 
 /**
- * `jobctl-login/logins.json` in the XDG state folder, apart from the local stack: `dev down --purge` keeps it (docs/adr/0081).
+ * `jobctl-login/logins.json` in the XDG state folder, apart from the stack's, which `dev down --purge` may remove
+ * (docs/adr/0081).
  */
 export const loginsFile = (env: Environment = process.env): string =>
   join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-login', 'logins.json');

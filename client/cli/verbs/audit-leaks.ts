@@ -109,8 +109,7 @@ async function accountsOf(
 
 /**
  * Lists all accounts. One that cannot be listed fails the audit, because a partial result would pass for a complete one. The
- * others are reported all the same: an account that is gone for good must not hide them forever. If none is listed, nothing is
- * known.
+ * others are reported all the same: an account that is gone for good must not hide them. If none can be listed, nothing is known.
  */
 async function listAll(
   accounts: readonly Account[],

@@ -89,9 +89,7 @@ function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
   return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
 }
 
-/**
- * Prints a line for each event once it is done, until none is left. The first may be hours away, so stderr shows those to come.
- */
+/** Prints a line for each event once it is done, until none is left. Stderr shows the coming ones, which may be hours away. */
 async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<number> {
   const signal = watchEnd();
   for (let told: number | undefined; ;) {
