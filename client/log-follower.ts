@@ -37,7 +37,7 @@ const LIST_MS = 350;
 const PAUSE_PER_LISTING = 3;
 /** An unavailable store must not delay news of the job. */
 export const CATCH_UP_MS = 3_000;
-/** How long to wait for the rest of a closed job's log. */
+/** Time to wait for the rest of a closed job's log. */
 export const PATIENCE_MS = 60_000;
 
 /**

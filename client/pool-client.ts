@@ -48,7 +48,7 @@ export interface PoolClient {
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string>;
   /**
    * Stops waiting for slices of a job whose deletion does not end. `by` vouches that nothing of the slices is left.
-   * @param because how the user knows, for the pool's history
+   * @param because the user's grounds, for the pool's history
    */
   release(job: string, because: string, by: string): Promise<string>;
 }

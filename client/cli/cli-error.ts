@@ -1,6 +1,6 @@
 import type { ExitCode } from './exit-codes.js';
 
-/** An error printed without a stack trace. Its first line says where and what, further, indented lines why and what to do. */
+/** An error printed without a stack trace: its first line gives place and problem, indented lines give reason and remedy. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;

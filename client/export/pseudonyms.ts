@@ -3,8 +3,8 @@ import { KNOWN_WORDS } from './known-words.js';
 
 /**
  * Replaces all text that is not known to be structure: equal words by equal ones, of the same length and kinds of characters, so
- * that names, paths and ids that workflow code derives from them are equal too. The key is random and forgotten: nobody can try
- * words.
+ * that names, paths and ids that workflow code derives from them are equal too. The key is random and forgotten: no words can be
+ * tried.
  */
 export class Pseudonyms {
   readonly #key = randomBytes(32);

@@ -36,7 +36,7 @@ const PAGE = 1_000;
 const MOST_IDS = 200;
 /** Most rows of one list, which is in memory: a server could invent pages forever. */
 const MOST_ROWS = 1_000_000;
-/** How long the server holds a request for the end of a job. */
+/** Time for which the server holds a request for the end of a job. */
 const HELD_MS = 30_000;
 const EARLY_PAUSE_MS = 1_000;
 const HELD_TIMEOUT_MS = HELD_MS + 30_000;

@@ -7,7 +7,7 @@ import type { HttpAnswer } from './exchange.js';
 /** Errors of one call by the code of a refusal; other refusals mean the same everywhere. */
 export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
 
-/** The error for a refusing answer. @param address of the server */
+/** The error for a refusing answer. @param address the server's */
 export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {
   const problem = problemIn(answer);
   if (problem !== undefined) return errorOfProblem(problem, address, meanings, retryAfterMs(answer.headers));

@@ -65,7 +65,10 @@ function dirtyTag(): string {
   return `dirty-${user}-${randomBytes(4).toString('hex')}`;
 }
 
-/** Exports the files of the index, which equals the commit because the tree is clean. `git archive` would obey .gitattributes. */
+/**
+ * Exports the files of the index, which equals the commit because the tree is clean. `git archive` would omit files by
+ * .gitattributes.
+ */
 async function exportCommit(top: string, inside: string, { dockerfile }: BuildSpec): Promise<string> {
   // A Dockerfile above the context requires the whole repository.
   const paths = dockerfile.startsWith('..') || inside === '' ? [] : ['--', inside];

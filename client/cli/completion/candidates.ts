@@ -11,7 +11,7 @@ const MOST_JOBS = 200;
 /**
  * Completion candidates for the last of `words`, which may be empty; empty if file names may follow. Never throws and never
  * prints messages: a shell would show them in the middle of the line being typed.
- * @param words of the command line, without `jobctl`
+ * @param words the command line's, without `jobctl`
  */
 export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const before = words.slice(0, -1);

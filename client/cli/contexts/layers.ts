@@ -35,7 +35,7 @@ export interface Layers {
   readonly home: StackHome;
 }
 
-/** The effective value: that of the first layer that has one. @param used of `Layers` */
+/** The effective value: that of the first layer that has one. @param used the field of `Layers` */
 export const settingOf = (used: readonly Layer[], key: SettingKey): string | undefined =>
   used.find(({ settings }) => settings[key])?.settings[key];
 

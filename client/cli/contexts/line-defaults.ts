@@ -6,7 +6,7 @@ import { settingLayers, settingOf } from './layers.js';
 
 /**
  * Defaults of the environment and the context in effect, for command lines without a job file (docs/adr/0073).
- * @param flags of the command line, which choose the server and take precedence over a context
+ * @param flags the command line's, which choose the server and take precedence over a context
  * @throws CliError as `settingLayers`
  */
 export function lineDefaults(flags: ContextFlags, env: Environment = process.env): LaunchDefaults {

@@ -45,7 +45,7 @@ export async function bringPackages(names: readonly SeparatePackage[], options: 
 
 /**
  * Loads a module of a package, which is installed first if it is missing.
- * @param module as for `moduleFile`
+ * @param module see `moduleFile`
  * @throws CliError as `bringPackages`
  */
 export async function loadFrom<Module>(name: SeparatePackage, module: string): Promise<Module> {

@@ -11,7 +11,7 @@ export interface FileLock {
 }
 
 export interface LockWait {
-  /** How long to wait for a living holder. */
+  /** Time to wait for a living holder. */
   readonly timeoutMs: number;
   /** Called once if another process holds the lock. */
   readonly onWait?: (holder: ProcessIdentity) => void;

@@ -5,7 +5,7 @@ import { type RemoteFile, remoteFiles, remoteHash } from './remote-files.js';
 
 /** Destination of the files of one host. */
 export interface FetchTarget {
-  /** As the user named it. */
+  /** Path in the user's words. */
   readonly target: string;
   /** True if the target is the new name of the copy, not a folder to copy into. */
   readonly isNamed: boolean;

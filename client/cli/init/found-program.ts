@@ -97,7 +97,7 @@ function textOf(path: string): string {
   }
 }
 
-/** Finds the environment file; the one that pins versions most exactly comes first. */
+/** Finds the environment file; the most exact list of packages comes first. */
 function environmentOf(files: readonly string[]): FoundEnvironment | undefined {
   const known: readonly FoundEnvironment[] = [
     { kind: 'requirements', file: 'requirements.txt' },

@@ -2,7 +2,7 @@
  * Finds the paths that a Python program seems to write, in the form of `outputs.paths`: the folder of a path that has one, or
  * else the file; `*` stands for parts that are known only at run time. Only relative paths count, because others are not the
  * job's own. It reads calls, strings and names that are assigned once, and ignores the rest.
- * @param text of the program
+ * @param text the program's
  */
 export function writtenPaths(text: string): readonly string[] {
   const code = sourceOf(text);

@@ -23,7 +23,7 @@ export type Consent = 'asked' | 'shown' | 'given';
  * The audience that tokens for the server are made for. An ID token is accepted everywhere that accepts its audience, and a
  * server names its audience itself. So the user chooses it, and an audience that belongs to another server is refused
  * (docs/adr/0106).
- * @param named by the server
+ * @param named audience that the server names
  * @throws CliError if it belongs to another server, or the user does not agree
  */
 export async function chosenAudience(

@@ -36,7 +36,7 @@ interface StoredLogins {
 }
 
 /**
- * `jobctl-login/logins.json` in the XDG state folder, apart from the stack's, which `dev down --purge` may remove
+ * `jobctl-login/logins.json` in the XDG state folder. `dev down --purge` may remove the stack's folder, so it is separate
  * (docs/adr/0081).
  */
 export const loginsFile = (env: Environment = process.env): string =>

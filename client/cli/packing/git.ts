@@ -100,8 +100,8 @@ type Ask = (words: readonly string[]) => Promise<string | undefined>;
 const MOST_NAMES = 500_000;
 
 /**
- * Files that identify the code of a bundle, under AXLearn's names (docs/bundles.md): commit, branch, remotes, the diff to the
- * commit of included files, and git's list of files. Empty outside of a repository, or before its first commit.
+ * Files that identify the code of a bundle, under AXLearn's names (docs/bundles.md): commit, branch, remotes, the diff of
+ * included files to the commit, and git's status of each file. Empty outside of a repository, or before its first commit.
  */
 export async function gitFiles(
   folder: string,

@@ -12,7 +12,7 @@ import type {
 
 /**
  * `jobctl rehearsal status`.
- * @param width of the terminal; absent in a pipe
+ * @param width the terminal's; absent in a pipe
  */
 export function renderRehearsal(
   { nodes, queuedResources, vms, settings, refusals, holds }: RehearsalStatus,

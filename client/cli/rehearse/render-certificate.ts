@@ -7,7 +7,7 @@ import { asTyped } from '../typed-command.js';
 
 /**
  * Renders the output of `jobctl rehearse`.
- * @param width of the terminal; absent in a pipe
+ * @param width the terminal's; absent in a pipe
  */
 export function renderCertificate(certificate: Certificate, width?: number): readonly string[] {
   const { file, job, slice } = certificate;

@@ -138,7 +138,7 @@ function stuckAnswer(id: string, pool: string, stuck: readonly StuckSlice[]): Jo
   return { text: text.join('\n  '), json: { left: stuck.map(({ slice }) => slice), stuck }, exitCode: ExitCode.Failed };
 }
 
-/** Slices that are not yet deleted (empty while the job is open and none is known); undefined: nothing is left. */
+/** Slices that are not yet deleted, empty while the job is open; undefined: nothing is left. */
 async function whatIsLeft(client: JobClient, id: string): Promise<readonly SliceDeletion[] | undefined> {
   if ((await client.row(id)).endedAt === undefined) return [];
   const open = await client.deletions(id);

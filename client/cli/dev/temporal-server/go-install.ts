@@ -12,7 +12,7 @@ export interface GoProgram {
   readonly version: string;
   /** The package in the module: `cmd/temporal`. */
   readonly command: string;
-  /** As Go names it, without `.exe`. */
+  /** Name from Go, without `.exe`. */
   readonly executable: string;
   /** Minutes that a build takes on two cores without a cache. */
   readonly minutes: number;
