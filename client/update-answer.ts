@@ -4,30 +4,30 @@ import { NoWorkerAnswers } from './errors.js';
 import { isPolled, type TaskQueuePolls } from './task-queue-polls.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
-/** What an update ends with where no worker is there: it may still be done later, so it says that. */
+/** Timeout of an update if no worker answers. The update may still be applied later, and the error says so. */
 const CALL_TIMEOUT_MS = 30_000;
-/** The same where none has asked for tasks lately. One that comes up just now still answers. */
+/** Timeout if no worker has polled recently. A worker that starts just now still answers. */
 const AWAY_TIMEOUT_MS = 5_000;
 
-/** The errors of an update that mean something to its caller. */
+/** Errors of an update that mean something to its caller. */
 export interface UpdateErrors {
-  /** `job train-7f3k`, `pool default`. */
+  /** The recipient, such as `job train-7f3k` or `pool default`. */
   readonly whom: string;
-  /** Of the workers that should answer. */
+  /** Polls of the workers that should answer. */
   readonly polls: () => Promise<TaskQueuePolls>;
   readonly refused: (why: string) => Error;
   readonly notFound: () => Error;
-  /** Of a file that is wrong in itself; absent: as `refused`. */
+  /** Error for a file that is invalid in itself; absent: `refused`. */
   readonly invalid?: (why: string) => Error;
 }
 
-/** The sentence that an update of a job or a pool answers with. The other errors are left as they are. */
+/** Returns the sentence with which a job or a pool answers an update. Other errors pass unchanged. */
 export async function updateAnswer(
   calls: TemporalCalls,
   update: () => Promise<{ readonly message: string }>,
   errors: UpdateErrors,
 ): Promise<string> {
-  // Who may not ask for it waits as long as ever.
+  // A caller that may not read the polls gets the long timeout.
   const polls = await errors.polls().catch(() => undefined);
   const away = polls !== undefined && !isPolled(polls, Date.now()) ? polls : undefined;
   const timeoutMs = away === undefined ? CALL_TIMEOUT_MS : AWAY_TIMEOUT_MS;
@@ -62,6 +62,6 @@ async function inOurWords<T>(
   }
 }
 
-/** An activity's failure stands under one that says only that it failed. */
+/** The failure that matters is the cause of one that only says that the activity failed. */
 export const innermost = (error: Error & { readonly type?: unknown }): Error & { readonly type?: unknown } =>
   error.cause instanceof Error ? innermost(error.cause) : error;

@@ -9,8 +9,8 @@ export interface Explained {
 }
 
 /**
- * What is printed for an error: by its name, so that no heavy module is loaded to know it.
- * @param isDebug JOBCTL_DEBUG=1: the stack too
+ * Returns the text for an error. It goes by the error's name, so that no heavy module is loaded for a class.
+ * @param isDebug JOBCTL_DEBUG=1: adds the stack
  */
 export function explainError(error: unknown, isDebug: boolean): Explained {
   if (!(error instanceof Error)) return { text: `jobctl: ${String(error)}`, exitCode: ExitCode.Failed };
@@ -18,7 +18,7 @@ export function explainError(error: unknown, isDebug: boolean): Explained {
   return isDebug ? { ...explained, text: `${explained.text}\n${error.stack ?? ''}` } : explained;
 }
 
-/** Nothing that a shell would read otherwise. */
+/** True if a shell reads the id as one plain word. */
 const isPlainName = (id: string): boolean => /^[a-z0-9-]{1,60}$/.test(id);
 
 function byName(error: Error): Explained {

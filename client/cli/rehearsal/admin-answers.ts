@@ -43,7 +43,7 @@ export interface RehearsalStatus {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly refusals: readonly Readonly<Record<string, unknown>>[];
   readonly holds: readonly Readonly<Record<string, unknown>>[];
-  /** How the simulated VMs are kept from this computer's files; `none` if they are not. */
+  /** The way in which simulated VMs are confined from this computer's files; `none` if they are not. */
   readonly confinement?: string;
   readonly confinementReason?: string;
 }
@@ -65,9 +65,9 @@ const JOB_LABEL = `${OWN_LABEL_PREFIX}job`;
 const LIVE: ReadonlySet<string> = new Set(['CREATING', 'READY']);
 
 /**
- * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the
- * job's id; a VM of Compute Engine alike, the first one that runs.
- * @throws CliError of any other word, and if the job has several live slices
+ * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the job's
+ * id; likewise a VM of Compute Engine, the first one that runs.
+ * @throws CliError for any other word, and if the job has several live slices
  */
 export function sliceNamed(word: string, { nodes, queuedResources, vms }: RehearsalStatus): string {
   const isName = (full: string): boolean => full === word || placeOf(full).id === word;
@@ -84,7 +84,7 @@ export function sliceNamed(word: string, { nodes, queuedResources, vms }: Rehear
   );
 }
 
-/** Names of slices that are shown to who typed another. */
+/** Number of slice names that are shown after an unknown one. */
 const SHOWN = 10;
 
 function noSlice(word: string, all: readonly { readonly name: string }[]): CliError {

@@ -26,8 +26,8 @@ export interface StatusPlace {
 const SHOWN_EVENTS = 12;
 
 /**
- * `jobctl status`.
- * @param detail what the workflow says, or why it says nothing
+ * Renders `jobctl status`.
+ * @param detail the workflow's view, or the reason why it is missing
  */
 export function renderJobStatus(
   row: JobRow & Partial<PlaceInLine>,
@@ -73,7 +73,7 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
   ];
 }
 
-/** The provider's; those by quota where there were any. */
+/** Counts of preemptions by the provider, and by quota if there were any. */
 function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 0 }: NonNullable<JobRow['outcome']>) {
   const byQuota = quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`;
   const restarts = requestedRestarts === 0 ? '' : `, ${count(requestedRestarts, 'restart')} by exit code`;
@@ -125,7 +125,7 @@ function viewFacts({
   ];
 }
 
-/** The best tier, which is the only one of most pools, bought as each job asks for it: nothing that the other rows do not say. */
+/** True for the best tier, the only one of most pools, bought as the job asked: other rows already say it. */
 function isOnlyTier({ tier, pricing }: Granted): boolean {
   return tier === 0 && pricing === undefined;
 }
@@ -150,7 +150,7 @@ function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl,
   ];
 }
 
-/** The workflow of an ended job saw its slices last when it told them to go; they are deleted after it. */
+/** The workflow of an ended job last saw its slices when it released them; they are deleted afterwards. */
 function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
   if (all.length === 0) return [];
   const rows = all.map(({ ref, generation, state, hosts, detail }) => [
