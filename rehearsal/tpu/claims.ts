@@ -1,6 +1,9 @@
 import type { QueuedResourceRecord } from './model.js';
 
-/** Names of queued resources by the nodes that they made or will make; under one name several may have been, one after another. */
+/**
+ * Names of queued resources by the nodes that they made or will make. Several requests, one after another, may have used one node
+ * name.
+ */
 export class Claims {
   readonly #names = new Map<string, Set<string>>();
 
