@@ -88,7 +88,7 @@ function leave(sockets: ReadonlySet<Socket>): void {
   }
 }
 
-/** By then the client has given up, of which a silent connection hears nothing. */
+/** The client has given up by then, of which a silent connection hears nothing. */
 const FORGET_MS = 15 * 60_000;
 
 function setSilent(socket: Socket, isSilent: boolean): void {
