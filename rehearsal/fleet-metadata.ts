@@ -68,10 +68,7 @@ function machineOf({ resource }: NodeRecord): InstanceFacts['machine'] {
   return typeof type === 'string' ? { type, id: resource.id } : undefined;
 }
 
-/**
- * The node's position among the slices of its request; undefined if it is the only one. Nodes that do not exist yet are not
- * counted.
- */
+/** The node's position among the slices of its request; undefined if it is the only one. Only existing nodes count. */
 function slicesOf(node: NodeRecord, nodes: Iterable<NodeRecord>): InstanceFacts['slices'] {
   const { queuedResource, name } = node.resource;
   if (queuedResource === undefined) return undefined;

@@ -99,10 +99,7 @@ export class Fleet {
     return detectConfinement(this.#folder);
   }
 
-  /**
-   * Kills VMs of nodes that are no longer live, and deletes disks of deleted nodes: an earlier rehearsal was killed before it
-   * could.
-   */
+  /** Kills VMs of nodes that are no longer live and removes disks of deleted nodes, left by a rehearsal that was killed. */
   async sweep(nodes: readonly NodeRecord[]): Promise<void> {
     const live = new Set(nodes.filter(isLive).map((node) => node.resource.id));
     const known = new Set(nodes.map((node) => node.resource.id));

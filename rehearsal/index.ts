@@ -66,8 +66,7 @@ export interface RehearsalOptions {
    */
   readonly callers?: 'token' | 'login' | undefined;
   /**
-   * If present, even empty: TLS on every API, and each call needs a token whose principal may make it. Absent: neither TLS nor
-   * rights.
+   * If present, even empty: TLS on every API, and each call needs a token with the right to make it. Absent: no TLS, no rights.
    */
   readonly authentication?: AuthenticationOptions;
 }
@@ -285,8 +284,7 @@ async function openKubernetes(
 }
 
 /**
- * Starts the metadata server and writes the credentials file, so that clients find a CA and an identity. Empty without
- * authentication.
+ * Starts the metadata server and writes the credentials file: clients find their CA and identity. Empty without authentication.
  */
 async function startCredentials(
   { stateDir, options, closers, record, access, guard, facts }: Site,

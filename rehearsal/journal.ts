@@ -178,10 +178,7 @@ export class Journal {
   }
 }
 
-/**
- * Returns the line's sequence number. It comes first in every line, so the rest is not parsed. Undefined if the line is not an
- * event.
- */
+/** Sequence number of a line. It comes first in every line, so the rest is not parsed. Undefined if the line is not an event. */
 function seqOf(line: string): number | undefined {
   const seq = SEQ.exec(line)?.[1];
   return seq === undefined ? undefined : Number(seq);

@@ -59,7 +59,7 @@ export class Timeline {
   #actUpTo(now: number): void {
     let [last, turns] = [-Infinity, 0];
     for (let at = this.#firstDue(); at !== undefined && at <= now; at = this.#firstDue()) {
-      // Events that trigger each other at one instant end here: else a script could stop the cloud's clock for ever.
+      // A chain of events that trigger each other at one instant is cut off: else a script could stop the cloud's clock for ever.
       turns = at > last ? 0 : turns + 1;
       if (turns > TURNS_AT_ONCE) return;
       last = Math.min(now, Math.max(at, last, this.#doneUpTo()));
@@ -78,8 +78,7 @@ export class Timeline {
   }
 
   /**
-   * Time of the first due event. An event that was due and did not happen waits for something other than time: the cloud does not
-   * report it.
+   * Time of the first due event. An event that was due and did not happen waits for more than time: the cloud does not report it.
    */
   #firstDue(): number | undefined {
     const dues = [this.#cloudDue, ...this.#active().map((actor) => actor.nextDue())];

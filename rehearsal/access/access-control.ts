@@ -13,10 +13,7 @@ export interface AccessState {
   isEnforced: boolean;
   /** Keyed by email. */
   principals: Record<string, Principal>;
-  /**
-   * Email of the principal whose tokens the metadata server and the credentials file give. Null: none, as on a VM without a
-   * service account.
-   */
+  /** Principal whose tokens the metadata server and the credentials file give; null: none, as on a VM without an account. */
   current: string | null;
   /** Serial number of the last token issued. */
   lastToken: number;

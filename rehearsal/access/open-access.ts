@@ -13,10 +13,7 @@ import { principalSchema } from './principal.js';
 export const authenticationSchema = z.strictObject({
   /** Override those that the state folder remembers, by email. The first start has an owner who may do everything. */
   principals: z.array(principalSchema).optional(),
-  /**
-   * Email of the principal whose tokens the metadata server and the credentials file give; null: none. Absent: the first one
-   * given.
-   */
+  /** Principal whose tokens the metadata server and the credentials file give; null: none. Absent: the first one given. */
   current: z.string().nullable().optional(),
 });
 export type AuthenticationOptions = z.input<typeof authenticationSchema>;

@@ -63,10 +63,7 @@ export function beginDeletion(
   return store.put(resource, changed);
 }
 
-/**
- * Whether nothing holds the object: its grace period is over (0) and it has no finalizer. The garbage collector removes
- * namespaces.
- */
+/** Whether nothing holds the object: its grace period is over (0), and no finalizer is left. Namespaces: see garbage.ts. */
 const isRemovable = (resource: Resource, { metadata }: KubeObject): boolean =>
   resource !== NAMESPACES && metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length === 0;
 

@@ -17,8 +17,7 @@ export function nearestKey(typed: string, known: readonly string[]): string | un
 }
 
 /**
- * The edit distance; a swap of neighbours counts as one edit. Recursive: keys are short, and distances above the limit are all
- * alike.
+ * The edit distance; a swap of neighbours is one edit. Recursive: keys are short, and distances above the limit are all alike.
  */
 function differingLetters(a: string, b: string, budget = MOST_LETTERS): number {
   if (a === b) return 0;

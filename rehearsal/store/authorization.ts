@@ -20,8 +20,7 @@ export interface StoreRights {
 }
 
 /**
- * Permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11). A refusal names the first missing
- * one.
+ * Permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11). Refusals name the first missing one.
  */
 const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'buckets.list': ['storage.buckets.list'],

@@ -86,10 +86,7 @@ function checkBucketFields(request: JsonObject): void {
   }
 }
 
-/**
- * Checks a bucket's name. Throws StoreError 400 (cloud.google.com/storage/docs/buckets#naming, 2026-11; names with dots up to
- * 222).
- */
+/** Checks a bucket's name. Throws StoreError 400 (cloud.google.com/storage/docs/buckets#naming, 2026-11; with dots up to 222). */
 function bucketName(name: unknown): string {
   if (name === undefined) throw storeErrors.required('name');
   const text = typeof name === 'string' ? name : '';

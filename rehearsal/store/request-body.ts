@@ -41,8 +41,8 @@ export class RequestBody {
   }
 
   /**
-   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for another type than JSON: a web page could
-   * send it unasked.
+   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for other types: a web page could send
+   * those.
    */
   async json(): Promise<Record<string, unknown>> {
     const text = (await this.whole()).toString();
@@ -64,10 +64,7 @@ export function parseResource(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/**
- * Unpacks a body that was compressed for transport (`gcloud storage cp --gzip-in-flight`). Throws StoreError 400 if it is not
- * gzip.
- */
+/** Unpacks a body compressed for transport (`gcloud storage cp --gzip-in-flight`). Throws StoreError 400 if it is not gzip. */
 export async function* unpackedBody(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const gunzip = createGunzip();
   pipeline(Readable.from(content), gunzip, () => undefined);

@@ -5,7 +5,7 @@ import { storeErrors } from './store-error.js';
 /** The signed parts of a request. */
 export interface SignedRequest {
   readonly verb: string;
-  /** As sent: percent-encoded. */
+  /** Path as sent, percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;

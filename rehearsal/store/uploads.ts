@@ -184,7 +184,7 @@ export class ResumableUploads {
       this.#remember(session.id);
       return object;
     } catch (error) {
-      // The content is not the one that was announced, and a retry cannot change that.
+      // The content fails its hashes or the preconditions, and a retry cannot change that.
       this.#remove(session.id);
       throw error;
     }

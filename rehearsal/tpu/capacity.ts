@@ -43,10 +43,7 @@ export function quotaLimit(settings: Settings, place: Place): number | undefined
   return settings.quota[quotaKey(place)] ?? settings.quota[quotaKey({ ...place, project: '*' })];
 }
 
-/**
- * Chips of the provider's that a node holds: 0 after a preemption or a stop. A node that is being deleted holds them until it is
- * gone.
- */
+/** Chips of the provider's that a node holds: 0 after a preemption or a stop. A node in DELETING holds them until it is gone. */
 export function capacityOfNode(node: NodeRecord): number {
   const isFree = node.isReclaimed || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
   return isFree ? 0 : node.chips;
@@ -61,7 +58,7 @@ export function quotaOfRequest(record: QueuedResourceRecord): number {
 }
 
 /**
- * Chips of quota that a node holds: 0 if its request holds them. Any other node holds them until it is gone, a husk too
+ * Quota chips that a node holds: 0 if its request holds them. Any other node holds them until it is gone, a husk too
  * (skypilot#1468).
  */
 export function quotaOfNode(node: NodeRecord, state: Pick<CloudState, 'queuedResources'>): number {

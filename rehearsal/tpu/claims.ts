@@ -1,8 +1,7 @@
 import type { QueuedResourceRecord } from './model.js';
 
 /**
- * Names of queued resources by the nodes that they made or will make. Several requests, one after another, may have used one node
- * name.
+ * Names of queued resources by the nodes that they made or will make. One node name may have served several, one after another.
  */
 export class Claims {
   readonly #names = new Map<string, Set<string>>();

@@ -141,10 +141,7 @@ export class TpuCloud {
     this.records.configure(changes);
   }
 
-  /**
-   * Admin verb: the provider takes the node at once. No effect on a node that it took before. `vanish`: the node also leaves the
-   * list.
-   */
+  /** Admin verb: the provider takes the node at once, unless it did before. `vanish`: the node also leaves the list. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
     this.#atOnce(() => {
       const isThere = this.state.nodes[node.resource.name] === node;

@@ -39,8 +39,7 @@ export async function startGrpcServer(gateway: Gateway, port: number, guard: Gua
     server.addService(definition, handlers);
   }
   const injector = server.createConnectionInjector(serverCredentials(guard.tls));
-  // Connections are accepted here, because a gRPC call names its connection by address only, and each needs one look-up in the
-  // kernel.
+  // Accepted here: a gRPC call names its connection only by address, and the kernel is asked once for each connection.
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     callers.set(

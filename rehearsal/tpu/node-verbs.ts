@@ -46,7 +46,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** Makes a node without further checks. */
+  /** Makes a node without any check of names, capacity or quota. */
   make(name: string, request: JsonObject, accelerator: AcceleratorType, operations: readonly string[]): void {
     const { now, context, state } = this.#records;
     const hosts = this.#records.takeHosts(accelerator.hosts);

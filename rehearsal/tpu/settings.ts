@@ -46,10 +46,7 @@ export interface Settings {
   readonly quotaRefusal: 'call' | 'failed';
   /** Time for which a request that has entered PROVISIONING refuses deletion, even by force. */
   readonly undeletableMs: Span;
-  /**
-   * Zones that listings cannot reach: they leave out these zones' resources, and name the zones. Single resources are read as
-   * they are.
-   */
+  /** Zones that listings cannot reach: lists leave out their resources and name them. Single resources are read as they are. */
   readonly unreachableZones: readonly string[];
   /** State of a request in the queue: ACCEPTED before 2024. */
   readonly queuedState: 'WAITING_FOR_RESOURCES' | 'ACCEPTED';

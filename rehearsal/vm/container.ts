@@ -79,10 +79,7 @@ export async function startContainer(plan: ContainerPlan): Promise<RunningContai
   return container(folder, init, gone);
 }
 
-/**
- * Returns the container of the folder if it still runs since an earlier rehearsal process, or how it ended; undefined if neither
- * is known.
- */
+/** The container of the folder if it still runs since an earlier rehearsal process, or how it ended; undefined if unknown. */
 export function findContainer(folder: string): RunningContainer | { readonly end: ContainerEnd } | undefined {
   const end = endOf(folder);
   if (end !== undefined) return { end };

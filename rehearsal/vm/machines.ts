@@ -21,7 +21,7 @@ export async function startMachine(plan: VmPlan): Promise<Machine> {
     : bootNamespaceMachine(machinePlan(plan), confinement);
 }
 
-/** Ends the VM that an earlier process left running in `dir` and that is not needed any more. */
+/** Ends the VM that an earlier process left running in `dir` and that is no longer needed. */
 export async function killLeftover(dir: string): Promise<void> {
   await killNamespaceLeftover(diskOf(dir));
   await killMarkedLeftover(dir);

@@ -117,10 +117,7 @@ function tpuEnv(facts: InstanceFacts): string {
     .join('');
 }
 
-/**
- * Layout of the hosts in the slice's topology: chips of one host, and hosts, per axis. There are three axes, as libtpu reads
- * them.
- */
+/** Layout of the hosts in the slice's topology: chips of one host, and hosts, per axis. Three axes, as libtpu reads them. */
 export function hostBounds(topology: string, hosts: number): { readonly chipsPerHost: string; readonly hosts: string } {
   const axes = axesOf(topology);
   const chips = productOf(axes);

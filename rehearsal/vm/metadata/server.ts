@@ -32,10 +32,7 @@ interface Listener {
 const ROOT = '/computeMetadata/v1';
 const FLAVOR = 'Metadata-Flavor';
 
-/**
- * 80 is Google's port. The others avoid ports that jobs listen on: a program that listens on 0.0.0.0 takes the VMs' addresses
- * too.
- */
+/** 80 is Google's port. The others avoid ports that jobs listen on: a job on 0.0.0.0 takes the VMs' addresses too. */
 const PORTS = [80, ...Array.from({ length: 20 }, (_, index) => 10_780 + index)];
 
 /**

@@ -172,7 +172,7 @@ export class BucketTree {
     node.draft = { fd: openSync(file, 'r+'), isDirty: true };
   }
 
-  /** Makes the file a draft: downloaded, unless it is to be emptied. */
+  /** Makes the file a draft. Its content is downloaded unless `isEmptied`. */
   async edit(node, isEmptied = false) {
     if (node.draft !== undefined) {
       if (isEmptied) this.#resize(node, 0);
