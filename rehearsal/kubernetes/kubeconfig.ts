@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Name of the context, the cluster and the user: it must not look like a real one's. */
+/** Name of the context, the cluster and the user. Users must not take it for a real cluster's. */
 const NAME = 'rehearsal';
 
 /** Writes a kubeconfig as JSON, which is YAML too. @returns its path; mode 0600 */

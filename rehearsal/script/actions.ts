@@ -14,7 +14,7 @@ export interface Call {
 
 export interface Effects {
   readonly calls: readonly Call[];
-  /** Calls that end them, each after so many ms. */
+  /** Calls that end the effects, each `afterMs` later. */
   readonly later: readonly { readonly afterMs: number; readonly call: Call }[];
 }
 

@@ -41,8 +41,8 @@ export class RequestBody {
   }
 
   /**
-   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for other types: a web page could send
-   * those.
+   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for another type than JSON: a web page could
+   * send it unasked.
    */
   async json(): Promise<Record<string, unknown>> {
     const text = (await this.whole()).toString();

@@ -43,8 +43,7 @@ export interface Vm {
   /** Sends SIGKILL to all processes; the VM and its SSH server stay up. @returns number of processes */
   killProcesses(): number;
   /**
-   * Like ACPI's soft off: systemd is `stopping`, every process gets SIGTERM a moment later, and the VM is up until its power is
-   * cut.
+   * Like ACPI's soft off: systemd is `stopping`, and all processes get SIGTERM a moment later. The VM is up until a power cut.
    */
   shutDown(ssh: SshAtShutdown): void;
   /** Ends every process at once. `silent`: connections to the VM get no answer; else they end. Its disk stays. */
