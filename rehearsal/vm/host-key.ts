@@ -9,7 +9,7 @@ export interface HostKey {
   readonly publicKey: string;
 }
 
-/** The host key kept in `file`, made there at the first call. */
+/** The host key in `file`, created at the first call. */
 export function loadHostKey(file: string): HostKey {
   if (!existsSync(file)) {
     mkdirSync(dirname(file), { recursive: true });
