@@ -45,7 +45,7 @@ export class DecisionPass {
     this.#serveGrown();
   }
 
-  /** Who came within nominal quota by what was decided before: nothing may wake the pool for long. */
+  /** Serves requests that came within nominal quota by earlier decisions, since nothing else may wake the pool for long. */
   #serveGrown(): void {
     for (let seen = 0; seen !== this.#served;) {
       seen = this.#served;
