@@ -13,7 +13,7 @@ export interface Pending {
   readonly priorities: { readonly job: JobRef; readonly priority: number }[];
   /** Slices that want to know whether their lease stands. */
   readonly asked: { key: string; slice: string; isBeside?: true }[];
-  /** Leases whose job must give up what it asks for beside its first gang. Absent: none, of a run before there were such. */
+  /** Leases whose job must give up its requests beside its first gang. Absent: none, from a run before there were any. */
   withdrawals?: { readonly lease: LeaseId; readonly reason: string }[];
   readonly reclaims: { lease: LeaseId; ref: MachineRef }[];
   readonly releases: { slice: string; reason: string }[];
@@ -33,7 +33,8 @@ export const nothingPending = (): Pending => ({
 
 /**
  * The first `most` of all lists together, and the rest. A batch is one activity's input (2 MB at most) and has one activity's
- * time, whatever it is made of: an admin's drain asks thousands of leases back at once. What somebody waits for comes first.
+ * time, whatever it is made of: an admin's drain asks thousands of leases back at once. News that a job or slice waits for come
+ * first.
  */
 export function splitPending(pending: Pending, most: number): readonly [now: Pending, later: Pending] {
   let room = most;
@@ -66,7 +67,7 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
 export const isPending = (pending: Pending): boolean =>
   Object.values(pending).some((list: readonly unknown[]) => list.length > 0);
 
-/** The same as of now, in one delivery. */
+/** The news as of now, in one delivery. */
 export interface PendingNow extends Omit<Pending, 'asked' | 'regrants' | 'revocations' | 'withdrawals'> {
   readonly grants: readonly GrantedLease[];
   readonly revocations: readonly RevokedLease[];
