@@ -118,7 +118,7 @@ export interface QuotaLease extends Demand {
   readonly startedAt: EpochMs;
   /** Absent: `held`. */
   readonly state?: LeaseState;
-  /** How long its chips were held until now, in every phase but paused, in ms; absent: since `startedAt`. */
+  /** Time that its chips were held until now, in every phase but paused, in ms; absent: since `startedAt`. */
   readonly heldMs?: number;
   /** Time since which an asking lease has no chips. Absent: `startedAt`. */
   readonly askingSince?: EpochMs;
