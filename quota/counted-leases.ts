@@ -15,9 +15,7 @@ export interface CountedProject {
   readonly borrowed: readonly QuotaLease[];
 }
 
-/**
- * The leases within nominal quota and the borrowing ones, counted as a decision counts them. Explanations and displays read it.
- */
+/** The leases within nominal quota and the borrowing ones, counted as decisions count them, for explanations and displays. */
 export class CountedLeases {
   /** Projects by name in lower case: those of the quota file and those of any lease. */
   readonly projects: ReadonlyMap<string, CountedProject>;

@@ -70,9 +70,7 @@ export class Explainer {
   }
 }
 
-/**
- * The reasons after the decision was carried out. Undefined for an unlimited pool, in which jobs wait only while it is frozen.
- */
+/** The reasons after the decision was carried out. Undefined for an unlimited pool: jobs wait there only while it is frozen. */
 function reasonsAfter({ config, requests, leases }: Pool, { decision }: Pass, now: EpochMs): Reasons | undefined {
   if (config.kind === 'unlimited') return undefined;
   const asked = new Map(requests.map((request) => [request.id, request]));

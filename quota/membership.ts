@@ -3,7 +3,7 @@ import { findProject, isSameProject, NO_PROJECT } from './quota-config.js';
 import { isNamedIn, type NamesMode } from './name-pattern.js';
 import type { QuotaConfig, QuotaProject } from './quota-config.js';
 
-/** Whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
+/** Returns whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
 export const isMember = (project: QuotaProject, user: string, mode: NamesMode): boolean =>
   isNamedIn(project.members, user, mode);
 

@@ -85,7 +85,7 @@ function withDotsEscaped(pattern: string): string {
 export interface LooseName {
   /** Says what else the entry matches, such as `jxdoe@example.org`. */
   readonly message: string;
-  /** The spelling that matches only what is meant, as TOML. */
+  /** The spelling that matches only the intended name, as TOML. */
   readonly hint: string;
 }
 

@@ -8,7 +8,8 @@ interface Fraction {
 }
 
 /**
- * Reads the shortest decimal that gives `value`, which is the one in the file. @throws RangeError for NaN, infinity, less than 0
+ * Reads the shortest decimal that gives `value`, which is the one in the file.
+ * @throws RangeError for NaN, infinity, less than 0
  */
 function fractionOf(value: number): Fraction {
   if (!Number.isFinite(value) || value < 0) throw new RangeError(`share: ${value} is not a number of 0 or more`);

@@ -30,7 +30,7 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 /** Characters of a packed run id. */
 export const PACKED_RUN_LENGTH = 22;
 
-/** A run id, which is a UUID, in 22 characters instead of 36; undefined for any other text. */
+/** Packs a run id, which is a UUID, into 22 characters instead of 36; undefined for any other text. */
 export function packRunId(run: string): string | undefined {
   if (!UUID.test(run)) return undefined;
   const parts = run.replaceAll('-', '').match(/.{1,3}/g) ?? [];

@@ -118,7 +118,7 @@ type Entry = Record<Column, number> & { readonly type: string };
 /** One entry per project and type. Names are compared without regard to case. */
 class Ledger {
   readonly #projects: Map<string, { readonly name: string; readonly types: Map<string, Entry> }>;
-  /** In the order of the quota file. */
+  /** Names in the order of the quota file. */
   readonly #known: readonly string[];
 
   constructor(known: readonly string[]) {

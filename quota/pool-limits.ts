@@ -15,9 +15,7 @@ export interface PoolLimits {
   readonly inputBytes?: number;
 }
 
-/**
- * The highest priority of a project's jobs, 1 (first) to 5, by project in lower case. A project without an entry may have any.
- */
+/** The highest priority of a project's jobs, 1 (first) to 5, by project in lower case. Without an entry: any. */
 export type PriorityFloors = Readonly<Record<string, number>>;
 
 /** Says why a job of this project may not have this priority; undefined if it may. */

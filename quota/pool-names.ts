@@ -1,7 +1,7 @@
 import { nearestWord } from '../domain/nearest-word.js';
 import type { Problem } from '../domain/problem.js';
 
-/** Names that a message shows: a list of all could be long. */
+/** Most names that a message shows, since a list of all could be long. */
 const MOST_SHOWN = 20;
 
 /** The problem of a job whose pool is not configured. @param pools the configured pools */

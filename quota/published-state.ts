@@ -81,9 +81,7 @@ type PackedDemand = readonly [
   isVerified?: 1,
 ];
 type Cell = string | number | null;
-/**
- * A request: id, demand, submitted, waiting since. A lease: id, demand, submitted, then see `packLease`. Ends at its last value.
- */
+/** Request: id, demand, submitted, waiting since. Lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
 type PackedRow = readonly Cell[];
 /** Index of a row of `requests`, or the id itself if no row has it. */
 type RequestRef = number | string;
@@ -274,7 +272,7 @@ export interface TextPage {
   readonly text: string;
 }
 
-/** Another reader, or another worker's cache, may make the text anew while we read ours. */
+/** Another reader, or another worker's cache, may make the text anew during our reading. */
 const MOST_TRIES = 5;
 
 /**

@@ -45,7 +45,7 @@ export const MOST_PLACES = 200;
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Older outcomes count for nothing. */
+/** Older outcomes do not count. */
 const OUTCOME_LIFE_MS = 7 * DAY;
 const WEAR_HALF_LIFE_MS = DAY;
 /** An answer this old counts half in the order of zones: capacity comes and goes within hours. */
@@ -178,7 +178,7 @@ export interface CapacityRow extends AskedFor {
   readonly medianWaitMs?: number;
   /** The last request that got its chips. */
   readonly lastGot?: { readonly at: EpochMs; readonly waitedMs: number };
-  /** Gangs that wait now, and since when the first does. */
+  /** Gangs that wait now, with the start of the longest wait. */
   readonly waiting: number;
   readonly waitingSince?: EpochMs;
   /** Recent slice-hours and preemptions, each halved every 24 hours. Gangs that hold chips now are included. */

@@ -5,7 +5,7 @@ export type TierMoves = ReadonlyMap<number, number>;
 
 /**
  * The tiers that have another place now. Leases name their tier by its place, and an operator may put a tier before others. A
- * tier is known by what its units are bought as; one that shares that with another tier keeps its place.
+ * tier is known by the purchase of its units. A tier that shares its purchase with another keeps its place.
  */
 export function tierMoves(before: QuotaConfig | undefined, after: QuotaConfig | undefined): TierMoves {
   const [from, to] = [purchasesOf(before), purchasesOf(after)];

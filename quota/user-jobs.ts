@@ -21,14 +21,14 @@ export const noJobs = (user: string): UserJobs => ({ v: 1, user, open: [], recen
 
 export type Entry =
   | { readonly kind: 'entered'; readonly jobs: UserJobs }
-  /** It was taken before. */
+  /** The job was taken before. */
   | { readonly kind: 'known' }
   | { readonly kind: 'too-many'; readonly most: number }
-  | { readonly kind: 'too-fast'; readonly most: number; /** When the next one is taken. */ readonly at: EpochMs };
+  | { readonly kind: 'too-fast'; readonly most: number; /** Time at which the next job is taken. */ readonly at: EpochMs };
 
 type Limits = Pick<PoolLimits, 'openJobsPerUser' | 'submitsPerMinute'>;
 
-/** Takes one more job of a user, unless a limit says no: then nothing changes. Pure. */
+/** Takes one more job of a user, unless a limit forbids it. Then nothing changes. Pure. */
 export function enter(jobs: UserJobs, job: UserJob, limits: Limits, now: EpochMs): Entry {
   if (jobs.open.some((other) => isSame(other, job))) return { kind: 'known' };
   const { openJobsPerUser: mostOpen = Infinity, submitsPerMinute: mostRecent = Infinity } = limits;
@@ -48,7 +48,7 @@ export function without(jobs: UserJobs, ended: readonly UserJob[]): UserJobs {
 const isSame = (a: UserJob, b: UserJob): boolean => a.id === b.id && a.run === b.run;
 
 const MINUTE_MS = 60_000;
-/** Ids that a refusal names. */
+/** Most ids that a refusal names. */
 const MOST_NAMED = 5;
 
 /** Says why the job was not taken: the value, what is allowed, and what to do. */

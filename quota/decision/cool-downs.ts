@@ -52,9 +52,7 @@ export function withFailures(
   return [...all.values()].toSorted((a, b) => compareIds(placeKey(a), placeKey(b)));
 }
 
-/**
- * The memory after a lease got its chips in `zone`: the cool-down of that place ends. The workflow calls it when a job says so.
- */
+/** The memory after a lease got its chips in `zone`: that place's cool-down ends. The workflow calls it when a job says so. */
 export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' | 'tier'>, zone: string): QuotaMemory {
   const gave = (each: CoolDown): boolean =>
     each.tier === lease.tier && each.zone === zone && unitsOf(lease.units, each.type) > 0;

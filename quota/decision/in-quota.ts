@@ -12,7 +12,7 @@ interface PassParts {
 }
 
 /**
- * Serves in-quota requests in the order of service (rules 4 to 7). A request that no longer is within nominal quota is left
+ * Serves in-quota requests in the order of service (rules 4 to 7). A request that is no longer within nominal quota is left
  * to later steps.
  */
 export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts): void {

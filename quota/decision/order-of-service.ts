@@ -20,7 +20,7 @@ export class ServiceOrder {
   readonly #isOut: (waiting: WaitingRequest) => boolean;
   #last: ProjectLine | undefined;
 
-  /** @param isOut decides who is left out; asked when a request is the head of its project, and when it is the first of all */
+  /** @param isOut whether a request is left out; asked when it is the head of its project, and when it is the first of all */
   constructor(waiting: readonly WaitingRequest[], isOut: (waiting: WaitingRequest) => boolean) {
     this.#isOut = isOut;
     this.#timeLine = new TimeLine(inTimeOrder(waiting));

@@ -32,7 +32,7 @@ export class DecisionPass {
     return this.#byId.get(id);
   }
 
-  /** Rule 4. Before it come requests for which chips were freed (7), and those that were held back long enough (8). */
+  /** Rule 4, after requests for which chips were freed (rule 7) and those that were held back long enough (rule 8). */
   serve(): void {
     const means = { state: this.state, holdBacks: this.holdBacks };
     serveWinners(this.#winners(), means);

@@ -35,7 +35,7 @@ export class TimeLine {
 interface Queue {
   readonly user: UserUsage;
   readonly priority: number;
-  /** Places of the first that is not passed over, and of the last. */
+  /** Places of the first request that is not passed over, and of the last. */
   first: number;
   last: number;
   /** Values by which the queue stands in its heap. By now the user may hold more, or the first place be another. */

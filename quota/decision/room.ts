@@ -56,12 +56,12 @@ export class Room {
     return room;
   }
 
-  /** Whether the gang fits into what is free, whole. */
+  /** Whether the gang fits whole into the free units. */
   isFree(shape: Shape, tier: number): boolean {
     return fitsInto(shape, this.of(tier).free);
   }
 
-  /** Whether it fits into what is free and draining, less what is claimed. */
+  /** Whether it fits into free and draining units, less claimed ones. */
   isComing(shape: Shape, tier: number): boolean {
     return fitsInto(shape, this.of(tier).coming);
   }
@@ -148,7 +148,7 @@ export function addShape(units: number[], { types, amounts }: Shape, sign: 1 | -
   for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, sign * (amounts[index] ?? 0));
 }
 
-/** Whether the gang fits into these units, whole. */
+/** Whether the gang fits whole into these units. */
 export function fitsInto({ types, amounts }: Shape, units: readonly number[]): boolean {
   for (let index = 0; index < types.length; index += 1) {
     if ((amounts[index] ?? 0) > (units[types[index] ?? 0] ?? 0)) return false;

@@ -36,7 +36,7 @@ export type TierProblem =
       readonly borrowed: number;
       readonly limit: number;
     }
-  /** `kept` units have to stay free for other projects, which do not lend them. */
+  /** `kept` units must stay free for other projects, which do not lend them. */
   | { readonly kind: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
   /** The request cools down, and a request that does not waits for chips of this type (rule 12). */
   | { readonly kind: 'after-others'; readonly tier: number; readonly type: string };
@@ -50,7 +50,7 @@ export type Outcome =
   | { readonly kind: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
   /** In quota: protected borrowers have its chips; the first of them is protected until `until` (rule 6). */
   | { readonly kind: 'protected'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
-  /** Best effort with a reservation: chips collect for it; dissolved at `until` (rule 8). */
+  /** Best effort with a reservation: chips collect for it. It is dissolved at `until` (rule 8). */
   | { readonly kind: 'collecting'; readonly tier: number; readonly madeAt: EpochMs; readonly until: EpochMs }
   /** The pool is frozen (rule 10). */
   | { readonly kind: 'frozen' }

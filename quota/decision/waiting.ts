@@ -14,7 +14,7 @@ export interface Kind {
   /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
   last: WaitingRequest | undefined;
   /**
-   * Allowed tiers in which it is in quota when the pass begins, or came to be since (`growInQuota`), best first, without tiers
+   * Allowed tiers in which it is in quota when the pass begins, or became so since (`growInQuota`), best first, without tiers
    * on cool-down.
    */
   inQuota: readonly number[];

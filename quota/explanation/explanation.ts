@@ -31,7 +31,7 @@ export type Reason =
     }
   /** The tier's chips are bought in another way than the job wants. */
   | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
-  /** It does not fit whole on what is left of its project's nominal quota, so all of it would be borrowed (rule 3). */
+  /** It does not fit whole into the rest of its project's nominal quota, so all of it would be borrowed (rule 3). */
   | {
       readonly code: 'over-nominal';
       /** The best tier that it may use. */

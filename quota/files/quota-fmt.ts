@@ -5,7 +5,7 @@ import { readToml, TomlPositions } from './toml-text.js';
 
 type Piece = AST.Token | AST.Comment;
 
-/** One line of the result; the value of a pair may go on in later lines. */
+/** One line of the result. The value of a pair may continue in later lines. */
 interface Line {
   readonly kind: 'header' | 'pair' | 'comment' | 'inside';
   /** For a pair: the key without ` = `. */
@@ -116,7 +116,7 @@ function layOut(lines: readonly Line[]): string {
   return texts.join('');
 }
 
-/** The lines that a blank one goes before: each header, or the first of the comments that stand right above it. */
+/** Lines that get a blank line before them: each header, or the first of the comments right above it. */
 function tableStarts(lines: readonly Line[]): Set<number> {
   const starts = lines.flatMap(({ kind }, header) => {
     if (kind !== 'header') return [];
