@@ -18,7 +18,7 @@ import type { SliceActivities } from '../contract/slice.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Timings } from '../domain/timings.js';
 
-/** In characters; Temporal's documentation allows 200 bytes for a summary. */
+/** Characters of a summary; Temporal's documentation allows 200 bytes for a summary. */
 const MOST_SUMMARY = 200;
 
 /** Shortens the purpose of an activity or a timer to Temporal's limit: names in it may be long. */
@@ -85,7 +85,7 @@ export const deletion = calls<Pick<SliceActivities, 'deleteUntilGone'>>({
 
 export const bookkeeping = calls<Pick<JobActivities, 'claimWorker'>>(PATIENT);
 
-/** After a few tries the job says what it waits for, and tries again. */
+/** After a few tries the job says why it waits, and tries again. */
 export const accepting = calls<Pick<JobActivities, 'acceptJob'>>({
   ...PATIENT,
   retry: { ...PATIENT.retry, maximumAttempts: 3 },
@@ -102,7 +102,7 @@ export const summing = calls<Pick<JobActivities, 'findDoneTwice'>>({
   retry: { maximumAttempts: 2, nonRetryableErrorTypes: NEVER_RETRIED },
 });
 
-/** After a few tries the job says what it waits for, and tries again. */
+/** After a few tries the job says why it waits, and tries again. */
 export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
   ...STUBBORN,
   retry: { ...STUBBORN.retry, maximumAttempts: 3 },
@@ -115,7 +115,7 @@ export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
 export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'stopAttempt'>> {
   return calls({
     startToCloseTimeout: graceMs + 30_000,
-    // A worker that dies in a long grace: another one stops the command.
+    // If a worker dies in a long grace, another one stops the command.
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { maximumAttempts: 2 },
   });
@@ -165,7 +165,7 @@ export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
     QUICKLY_AGAIN,
   );
-/** Thousands of jobs are listed, or described one by one. */
+/** These list thousands of jobs, or describe them one by one. */
 export const poolReading = calls<Pick<QuotaActivities, 'readOpenWork' | 'findStrays'>>(STUBBORN);
 
 export const janitorial = calls<JanitorActivities>({

@@ -235,7 +235,7 @@ class BuildOwner {
 /** Scopes of refusals that waiting may end: a quota, a rate limit, a namespace that is being deleted, rights that are missing. */
 const PASSING: ReadonlySet<RefusalScope> = new Set(['moment', 'zone', 'zone-lasting', 'installation', 'permission']);
 
-/** The inputs are not those of this workflow's id. */
+/** Whether the inputs do not match this workflow's id. */
 const isInvalid = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof ApplicationFailure &&

@@ -35,7 +35,7 @@ export function interceptors(): WorkflowInterceptors {
           const jobs = input.activation.jobs ?? [];
           const signals = jobs.flatMap(({ signalWorkflow }) => (signalWorkflow ? [signalWorkflow] : []));
           if (signals.length <= FLOOD) return next(input);
-          // Not the SDK's default, which a signal of another name would meet: the inbox knows all names of a workflow.
+          // The SDK's default for unknown names is not needed: the inbox knows all names of a workflow.
           for (const { signalName, input: payloads } of signals) give(signalName ?? '', payloads?.[0]);
           return next({
             ...input,

@@ -14,7 +14,7 @@ export interface KeptMessage {
 const MOST_KEPT = 200;
 
 /**
- * The signals of one run of a workflow (docs/design.md, "Nothing wedges"). A handler sees only what has its contract's form.
+ * The signals of one run of a workflow (docs/design.md, "Nothing wedges"). A handler sees only messages in its contract's form.
  * A malformed message is counted, logged without its value, and dropped. A message of an unknown version, which a newer
  * sender wrote in a rolling upgrade, is counted and kept; the next run offers it again, by then perhaps with newer code.
  *

@@ -59,7 +59,7 @@ export async function job(input: JobInput): Promise<Outcome> {
  * policy has the input that a client began with, whose `carry` nothing has checked.
  */
 function carriedBy(input: JobInput): JobCarry | undefined {
-  // A service may have sent anything, even nothing: acceptOrFail says what is wrong with it.
+  // A service may have sent anything, even nothing: acceptOrFail reports the problem.
   const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
   const { continuedFromExecutionRunId, cronSchedule, attempt } = workflowInfo();
   return continuedFromExecutionRunId === undefined || cronSchedule || attempt > 1 ? undefined : carry;
@@ -111,7 +111,7 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     await giveBack(open, concluded);
     const outcome = await withDoneTwice(open, concluded);
     story.end(outcome);
-    // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.
+    // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
     if (isConcluded) await tellEnd([], outcome, story);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);

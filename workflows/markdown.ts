@@ -16,7 +16,7 @@ const MOST_TEXT = 240;
 
 const SPECIAL = /[\\`*_{}[\]<>#|~&$!]/g;
 
-/** Any text as one line that means no Markdown and no HTML, shortened to `most` characters. */
+/** Turns any text into one line without Markdown or HTML meaning, shortened to `most` characters. */
 export function plain(text: string, most = MOST_TEXT): string {
   const line = text
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
@@ -32,7 +32,7 @@ export function utc(at: EpochMs): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Rows of equal length as a code block with aligned columns; a cell is taken as it is, but for line ends and backticks. */
+/** Rows of equal length as a code block with aligned columns; a cell is kept as it is, except line ends and backticks. */
 export function codeTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(/[\s`]+/g, ' ')));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

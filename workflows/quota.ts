@@ -26,7 +26,7 @@ import { handleUpdates } from './quota/updates.js';
 /**
  * The one writer of a pool's leases (docs/design.md, "The quota workflow"). Handlers only note facts in the book; the loop
  * decides; one activity carries a batch of decisions out. A run without carried state takes a new epoch and grants nothing
- * before it has read what is open (`Rebuild`).
+ * before it has read the open jobs and slices (`Rebuild`).
  */
 export async function quota(input: QuotaInput): Promise<void> {
   // A cancel, one click in the Web UI, would cost the pool its memory, and nothing would handle it. An operator who means to end
@@ -64,7 +64,7 @@ class QuotaLoop {
   /** Number of requests to read the pool's files, and the last of them that a reading has answered. */
   #readsAsked = 0;
   #readsDone = 0;
-  /** Messages that came while the state was on its way to the store. */
+  /** Messages that came while the state was being stored. */
   #late: LeaseMessage[] | undefined;
 
   constructor(records: PoolRecords, inbox: Inbox, bytesAtStart: number) {
@@ -164,7 +164,7 @@ class QuotaLoop {
     return this.#records.takeFiles(read, Date.now());
   }
 
-  /** Resolves when the files were read. The next run reads them at its beginning, so an ending one does not. */
+  /** Resolves when the files were read. The next run reads them at its beginning, so an ending run does not. */
   async #askForFiles(): Promise<void> {
     const mine = ++this.#readsAsked;
     this.#wake();

@@ -155,7 +155,7 @@ class SliceOwner {
     return continueAsNewSuggested || historyLength >= this.#input.timings.jobHistoryEvents;
   }
 
-  /** No create call before the current epoch of the quota workflow acknowledged the lease. */
+  /** Allows no create call before the current epoch of the quota workflow has acknowledged the lease. */
   async #confirmLease(plan: MachinePlan): Promise<Step> {
     if (this.#isLeaseHeld === true) return 'go on';
     this.#show({ kind: 'asking-lease' });
@@ -284,7 +284,7 @@ class SliceOwner {
   // Deleting -------------------------------------------------------------------------------------------------------
 
   async #delete(reason: string): Promise<void> {
-    // A reclaimed slice does not know when its last create was sent: as if it were now.
+    // A reclaimed slice does not know when its last create was sent, so it counts as sent now.
     if (this.#input.task.kind === 'reclaim') this.#noteUnanswered();
     this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
     const scope = new CancellationScope({ cancellable: true });
@@ -304,7 +304,7 @@ class SliceOwner {
 
   // Showing --------------------------------------------------------------------------------------------------------
 
-  /** Makes Current Details new: at a new stage, or when something about the present one has changed. */
+  /** Updates Current Details at a new stage, or when the present one has changed. */
   #show(stage?: SliceStage): void {
     if (stage !== undefined) {
       this.#stage = stage;
@@ -354,7 +354,7 @@ class SliceOwner {
   }
 }
 
-/** `ended`: released meanwhile, or lost. */
+/** `ended`: the slice was released meanwhile, or lost. */
 type Step = 'go on' | 'ended' | 'history is long';
 
 /** The name is taken by a foreign resource. Another zone, or the next generation's name, avoids it. */

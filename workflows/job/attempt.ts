@@ -29,9 +29,7 @@ export interface AttemptCarry {
   readonly previousEnd?: string;
   /** Report on the stored files of the last attempt whose command ended. */
   readonly outputs?: OutputsReport;
-  /**
-   * Processes that still ran when the command of this attempt, or of the last one, had ended with code 0, and that were ended.
-   */
+  /** Processes that were ended because they still ran after the command of this attempt, or of the last, ended with code 0. */
   readonly left?: LeftReport;
   /** Hosts of the open attempt that do not answer. */
   readonly unreachable?: readonly UnreachableHost[];
@@ -63,7 +61,7 @@ export class Attempt {
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
   #outputs: OutputsReport | undefined;
-  /** Processes that still ran when its command, or that of the last one, had ended with code 0, and that were ended. */
+  /** Processes that were ended because they still ran after its command, or that of the last one, ended with code 0. */
   left: LeftReport | undefined;
   /** Its command has ended, and its worker waits until its hosts have stored the command's outputs. */
   isStoringOutputs = false;
@@ -133,7 +131,7 @@ export class Attempt {
     this.#outputs = outputs;
   }
 
-  /** Its hosts that do not answer, as its worker said last. */
+  /** Its hosts that do not answer, by its worker's last report. */
   get unreachable(): readonly UnreachableHost[] {
     return this.#unreachable;
   }
@@ -169,7 +167,7 @@ export class Attempt {
     return this.hasEnded ? 'its command has ended already' : `its command has ${graceSeconds} s to save`;
   }
 
-  /** From now on its command may run. @param number of a later attempt that the hosts run, in a job that was reset */
+  /** From now on its command may run. @param number a later attempt that the hosts run, in a job that was reset */
   runs(number = this.#number): void {
     this.#number = number;
     this.#state = { kind: 'running', startedAt: this.startedAt ?? Date.now() };

@@ -4,7 +4,7 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { showValue, type Problem } from '../../domain/problem.js';
 import type { JobInput } from '../../contract/job.js';
 
-/** The versions of a job's input that this worker knows. */
+/** The version of a job's input that this worker knows. */
 const KNOWN_VERSION = 1;
 const KNOWN_KEYS = [
   'v',

@@ -40,7 +40,7 @@ export class ClaimedWorker {
     const era = this.#era;
     const startedAt = Date.now();
     try {
-      // The user's cancel must not reach it: it ends with the command, or with its slices.
+      // The user's cancel must not reach the call, which ends with the command or with its slices.
       const end = await CancellationScope.nonCancellable(() => make(worker));
       this.#errors = 0;
       return end;

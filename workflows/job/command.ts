@@ -153,7 +153,7 @@ function stacksNote({ job: { id }, attempt }: AttemptInput): string {
   return `where the processes of the silent command stand is stored: ${shown}`;
 }
 
-/** The user's cancel met the call while it had no worker: it is made again, as for a worker that is gone. */
+/** The user's cancel came while the call had no worker. The call is repeated, as for a worker that is gone. */
 function unlessCancelled(error: unknown): undefined {
   if (!isCancellation(error)) throw error;
 }
@@ -195,9 +195,7 @@ function withoutSilence(input: AttemptInput): AttemptInput {
  * every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
  */
 const LAST_LINES_MS = 60_000;
-/**
- * Other jobs wait for the chips of a job that its pool preempts, so its own file does not decide for how long (docs/adr/0059).
- */
+/** Other jobs wait for the chips of a preempted job, so its own file does not decide for how long (docs/adr/0059). */
 const MOST_FOR_OTHERS_MS = 120_000;
 const mostForOutputs = ({ spec }: AttemptInput, { cause }: StopNotice): number =>
   cause === 'quota' ? Math.min(MOST_FOR_OTHERS_MS, outputsWaitMs(spec)) : outputsWaitMs(spec);

@@ -45,7 +45,7 @@ const STORE_PATIENCE_MS = 6 * 3_600_000;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
-/** A server that does not say whether the signal was taken must not keep a job open that has ended. */
+/** A server that does not say whether the signal was taken must not keep an ended job open. */
 const NOTIFY_TIMEOUT = '60s';
 
 /**
@@ -63,7 +63,7 @@ export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNot
         (error: unknown) => (became[index] = `could not be told: ${messageOf(error)}`),
       );
   });
-  // No cancel of the signals instead: one that was handed to the server cannot be taken back, and is waited for.
+  // The signals are not cancelled instead: one that was handed to the server cannot be taken back, and is waited for.
   await condition(() => became.every((end) => end !== undefined), NOTIFY_TIMEOUT);
   return targets.map(({ workflow: { id, signal } }, index) => {
     const end = became[index] ?? `not known to be told: the server did not answer within ${NOTIFY_TIMEOUT}`;

@@ -39,7 +39,7 @@ export class ImageBuild {
 
   /**
    * Resolves with the end of the build, or as soon as it is unwanted. A cancel leaves the build too.
-   * @param attempt whose logs take what the build prints
+   * @param attempt its logs take the build's output
    */
   async untilBuilt(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
     const what = `building image ${buildText(build)}`;

@@ -29,7 +29,7 @@ export function revocationText({ cause, reason }: Revocation): string {
 /** The notice that its command finds in `$JOBCTL_NOTICE_FILE`. */
 export const revocationNotice = ({ reason }: Revocation): StopNotice => ({ cause: 'quota', reason });
 
-/** Whether it counts as a preemption by quota. A job that never got its chips had nothing to be taken. */
+/** Whether it counts as a preemption by quota. A job that never got its chips has nothing to lose. */
 export const isPreemptionByQuota = ({ cause }: Revocation): boolean => cause !== 'asking' && cause !== 'tier';
 
 /** The reason why current work on the slices has to end early. */

@@ -23,7 +23,7 @@ export interface EditedFile extends Omit<JobEdit, 'spec'> {
   readonly attempt: number;
 }
 
-/** The job file in force: as it was submitted, or as an edit has it since. */
+/** The job file in force: the submitted one, or that of a later edit. */
 export class JobFile {
   #spec: JobSpec;
   #edited: EditedFile | undefined;

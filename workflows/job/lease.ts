@@ -48,7 +48,7 @@ export class LeaseHold {
   #demand: Demand;
   /** Messages to the pool that are not awaited and not acknowledged yet. */
   #unacknowledged = 0;
-  /** The last grant, also when its chips were given back. */
+  /** The last grant, even if its chips were given back. */
   #granted: Granted | undefined;
   readonly #pool: string;
   readonly #slices: PresentSlices;
@@ -177,7 +177,7 @@ export class LeaseHold {
 
   /**
    * Gives it back, revoked or not, once no slice of the job is left. The job asks again under the next number.
-   * @param isResting only after the next `acquire`
+   * @param isResting true: not before the next `acquire`
    */
   async giveBack(isResting = false): Promise<void> {
     const given = this.id;
@@ -287,7 +287,7 @@ export class LeaseHold {
   /** Sends a message that is not awaited; see `settled`. */
   #post(sending: Promise<void>): void {
     this.#unacknowledged += 1;
-    // Only a cancel ends it, and then the lease goes back anyway.
+    // Only a cancel ends it, and then the lease is given back anyway.
     void sending.catch(() => undefined).finally(() => (this.#unacknowledged -= 1));
   }
 

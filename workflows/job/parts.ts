@@ -154,7 +154,7 @@ function begin({ carried, settings, file: { spec }, story }: Job, { job, files =
 function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNews): void {
   const before = file.spec.priority;
   if (run !== chainRunId() || priority === before) return;
-  // From 1 to 5: the form saw to it.
+  // The form has checked that it is from 1 to 5.
   file.reprioritize(priority as Priority);
   lease.reprioritize(priority);
   story.note(`its priority is ${priority} from now on; it was ${before}`);

@@ -131,7 +131,7 @@ export class Recovery {
     }
   }
 
-  /** It got no chips in this tier, and asks for another. */
+  /** The job got no chips in this tier, and asks for another tier. */
   leaveTier(tier: number | undefined): void {
     this.#refusals.leftTier(tier, this.#zones);
   }
@@ -151,7 +151,7 @@ export class Recovery {
     this.#waitingSince = undefined;
   }
 
-  /** `timeouts.queue` is over. @param what it waited for */
+  /** `timeouts.queue` is over. @param what the reason of the wait */
   waitedInVain(what: string): Outcome {
     const { timeouts } = this.#parts.file.spec;
     const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
@@ -160,9 +160,7 @@ export class Recovery {
     return this.#failed(decision.by, { text });
   }
 
-  /**
-   * A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes it and submits again.
-   */
+  /** A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes and resubmits it. */
   notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
     return this.#failed(by, { text: [`its image was not built: ${message}`, ...lines].join('\n') });
   }
@@ -238,12 +236,12 @@ export class Recovery {
     return this.outcome('cancelled', { by: 'user', message, ...(asker === undefined ? {} : { asker }) });
   }
 
-  /** Left out of a job that quota never preempted. */
+  /** Empty for a job that quota never preempted. */
   get takenByQuota(): { readonly quotaPreemptions?: number } {
     return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
   }
 
-  /** Left out of a job whose command never asked for another start. */
+  /** Empty for a job whose command never asked for another start. */
   get askedForByCommand(): { readonly requestedRestarts?: number } {
     const { requested } = this.#spent;
     return requested === 0 ? {} : { requestedRestarts: requested };

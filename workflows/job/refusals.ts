@@ -42,7 +42,7 @@ export class Refusals {
     else if (scope === 'zone') this.#zones.delete(zone);
   }
 
-  /** One of these zones has not refused for good. */
+  /** Whether one of these zones has not refused for good. */
   isLeft(zones: readonly string[]): boolean {
     return zones.some((zone) => !this.#zones.has(zone));
   }

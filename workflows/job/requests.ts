@@ -73,7 +73,7 @@ export class Requests {
     return note !== undefined && now - note.at <= CANCEL_FOLLOWS_MS ? note.asker : undefined;
   }
 
-  /** It was fulfilled. Another request that came meanwhile stays. */
+  /** Notes that this request was fulfilled. Another request that came meanwhile stays. */
   fulfilled(request: Request): void {
     if (this.#request === request) this.#request = undefined;
   }

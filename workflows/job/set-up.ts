@@ -129,7 +129,7 @@ function endFact(end: SetUpEnd): Fact<'set-up interrupted', 'end'> {
 
 // Asked for by people ------------------------------------------------------------------------------------------------
 
-/** The modules, and whether those that are found unchanged are done too. */
+/** The modules, and whether unchanged ones are done too. */
 export interface SetUpRequest {
   readonly modules: readonly string[];
   readonly isForced: boolean;

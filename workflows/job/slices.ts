@@ -144,7 +144,7 @@ export class Slices {
     return this.isWhole || this.loss !== undefined || this.readyRival !== undefined || this.lostRival !== undefined;
   }
 
-  /** The rival's requests are the job's own from now on. @returns the former ones that still exist, which leave */
+  /** The rival's requests are the job's own from now on. @returns the former ones that still exist: they leave */
   follow(zoneTry: number, formerTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry);
     if (rival === undefined) throw new TypeError(`no rival of try ${zoneTry}`);
@@ -155,7 +155,7 @@ export class Slices {
     return presentOf(former.members);
   }
 
-  /** @returns the rival's requests that still exist, which leave */
+  /** @returns the rival's requests that still exist: they leave */
   drop(zoneTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry && !each.isLeaving);
     if (rival === undefined) return [];
@@ -208,7 +208,7 @@ export class Slices {
     );
   }
 
-  /** The loss in a job that gave a zone this long to have its slices ready. */
+  /** The loss of a job that gave a zone this long to have its slices ready. */
   late(seconds: number): SliceLoss {
     const { index = 0, detail = '' } = this.#members.find(({ state }) => state === 'starting') ?? {};
     return { index, cause: 'late', message: `${detail}, after ${durationText(seconds)}` };

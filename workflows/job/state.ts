@@ -33,7 +33,7 @@ export interface JobCarry {
   readonly quickEnds?: QuickEnds;
   /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */
   readonly waitingSince?: EpochMs;
-  /** The machine on which its command failed last. Absent: none that is suspect. */
+  /** The machine on which its command failed last. Absent: no machine is suspect. */
   readonly suspect?: Suspect;
   /** The job file in force, if it is not the submitted one. */
   readonly edited?: EditedFile;

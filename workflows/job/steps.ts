@@ -32,7 +32,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       await settle(job);
       return runAttempt(job);
     case 'save':
-      // The attempt hears of it, stops its command and ends.
+      // The attempt hears of the interruption, stops its command and ends.
       return runAttempt(job);
     case 'give back':
       if (step.to === 'pool') await giveBackToPool(job);

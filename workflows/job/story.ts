@@ -44,7 +44,7 @@ export class JobStory {
     upsertMemo({ ...memo, phaseSince: this.#phaseSince });
   }
 
-  /** Moves on to `phase`, saying why. Within one phase only the reason is made new. */
+  /** Moves on to `phase`, saying why. Within one phase only the reason changes. */
   move(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
     this.#troubles.clear();
     this.#usual = why;
@@ -171,7 +171,7 @@ export interface StoryCarry {
 /** Carried and shown; the store keeps what was written before. About 20 KB at most. */
 const MOST_EVENTS = 200;
 
-/** The first run id of this job's chain: what its leases and labels carry. */
+/** The first run id of this job's chain, which its leases and labels carry. */
 export function chainRunId(): string {
   return workflowInfo().firstExecutionRunId;
 }

@@ -4,7 +4,7 @@ import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import type { AttemptResult } from './attempt.js';
 import type { Slices } from './slices.js';
 
-/** The machine on which the command failed last, if the way in which it did makes the machine suspect. State only. */
+/** The machine on which the command failed last, if that failure makes the machine suspect. State only. */
 export class SuspectMachine {
   #last: Suspect | undefined;
   readonly #slices: Slices;

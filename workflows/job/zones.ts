@@ -10,7 +10,7 @@ export interface ZonesCarry {
   readonly asked?: readonly string[];
   /** Time at which the provider took all slices in a zone. */
   readonly preemptedAt?: Readonly<Record<string, EpochMs>>;
-  /** A person chose the present one. */
+  /** A person chose the present zone. */
   readonly isChosen?: true;
 }
 
@@ -87,7 +87,7 @@ export class Zones {
     this.#isChosen = false;
   }
 
-  /** The zone has its turn: it is asked beside the first, or was asked and is left. */
+  /** Notes the zone's turn: it is asked beside the first, or was asked and is left. */
   turn(zoneTry: number): void {
     this.#turn(this.of(zoneTry));
   }

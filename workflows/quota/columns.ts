@@ -56,7 +56,7 @@ function mapEach<From, To>(record: Readonly<Record<string, From>>, map: (value: 
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
-/** Any words as one string; ids and names of ours cost one byte more than they are long. */
+/** Packs any words into one string. Our ids and names take one byte more than their length. */
 export const packWords = (words: readonly string[]): string => words.map(encodeURIComponent).join(' ');
 
 export function unpackWords(packed: string, count: number): readonly string[] {

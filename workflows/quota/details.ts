@@ -118,7 +118,7 @@ function leaseTable({ leased }: PoolInView): string {
   );
 }
 
-/** One block: a table is not shown without its title, nor what is left out of a table that is not shown. */
+/** One block: a table is not shown without its title, nor the number of left-out rows without the table. */
 function section(title: string, rows: readonly (readonly string[])[], leftOut: number): string {
   return [title, codeTable(rows), ...(leftOut > 0 ? [`.. and ${leftOut} more`] : [])].join('\n\n');
 }
@@ -131,7 +131,7 @@ function cell(text: string): string {
   return characters.length > 16 ? `${characters.slice(0, 14).join('')}..` : text;
 }
 
-/** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
+/** Current Details of the pool, at a bounded cost: a long queue is sorted for it only now and then. */
 export class PoolDetails {
   #shownAt = 0;
 

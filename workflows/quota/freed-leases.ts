@@ -31,7 +31,7 @@ export class FreedLeases {
     return [...this.#freed.keys()].some((key) => key.startsWith(`${job}/`));
   }
 
-  /** Keeps them in the order of their times, so that the old ones are found without a look at the others. */
+  /** Keeps them in the order of their times, so that old ones are found without scanning the others. */
   add(key: string, now: EpochMs, sequences: FreedLease['sequences']): void {
     this.#freed.delete(key);
     this.#freed.set(key, { key, at: now, sequences });

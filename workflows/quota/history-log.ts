@@ -10,7 +10,7 @@ export interface HistoryCarry {
   /** Number of the next part: parts of one epoch are numbered. */
   readonly number: number;
   readonly lines: readonly string[];
-  /** Given out to be written, perhaps written already: its name and lines stay as they are. */
+  /** The part that was given out, perhaps written already. Its name and lines do not change. */
   readonly part?: HistoryPart;
 }
 
@@ -116,7 +116,7 @@ export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
   return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...more };
 }
 
-/** Seldom enough for a store that charges per write, often enough for `quota history`. */
+/** Rare enough for a store that charges per write, frequent enough for `quota history`. */
 const WRITE_AFTER_MS = 30_000;
 const LINES_AT_ONCE = 200;
 const MOST_LINES = 5_000;

@@ -36,8 +36,8 @@ export type { Pending } from './deliveries.js';
  *
  * Inputs: messages of jobs and slices (`apply`), decisions (`grant`, `revoke`), people's calls (`setPriority`), and findings of
  * the reconciler (`jobClosed`, `adopt`). Outputs: `pending`, the news for jobs and slices, and events for the pool's history. A
- * row is freed in one place only (`#settle`): when its job let go, or is closed, and all of its slices were seen gone. That is
- * the whole of "Chips are never granted twice" (docs/design.md): a row that is not freed counts, whatever its state.
+ * row is freed in one place only (`#settle`): when its job released it, or is closed, and all of its slices were seen gone. That
+ * is the whole of "Chips are never granted twice" (docs/design.md): a row that is not freed counts, whatever its state.
  */
 export class LeaseBook {
   readonly epoch: number;
@@ -50,9 +50,7 @@ export class LeaseBook {
   #isRebuilding: boolean;
   /** Jobs that have spoken during the rebuild. */
   readonly #heard = new Set<string>();
-  /**
-   * Leases that have no room for another gang beside theirs (docs/adr/0101), with the time at which their jobs were last told.
-   */
+  /** Leases without room for another gang beside theirs (docs/adr/0101), with the time at which their jobs were last told. */
   readonly #withoutRoom = new Map<string, EpochMs | undefined>();
 
   /** @param onSeen hears of chips that a zone gave, refused or took */
@@ -90,7 +88,7 @@ export class LeaseBook {
     return this.#rows.get(key);
   }
 
-  /** The job's row that is not only draining; a job has one. */
+  /** The job's row that is not draining. A job has one. */
   ofJob(job: string): LeaseRow | undefined {
     return this.#rows.ofJob(job).find(({ state }) => state !== 'draining');
   }
@@ -182,9 +180,7 @@ export class LeaseBook {
     this.#pending.reclaims.push({ lease: this.#mustHave(key).lease, ref });
   }
 
-  /**
-   * Ends the rebuild. From now on leases may be granted, so a job that claims an older one no longer has a right to its chips.
-   */
+  /** Ends the rebuild. From now on leases may be granted, so a job that claims an older one has no more right to its chips. */
   endRebuild(): void {
     this.#isRebuilding = false;
     this.#heard.clear();
@@ -199,7 +195,7 @@ export class LeaseBook {
     for (const row of this.#rows.all()) unclaim(row, now);
   }
 
-  /** Whether the job itself has answered since it was asked during the rebuild, even if only to let go. */
+  /** Whether the job itself has answered since it was asked during the rebuild, even if only by a release. */
   hasHeard({ id, run }: JobRef): boolean {
     return this.#heard.has(`${id}/${run}`);
   }
@@ -263,7 +259,7 @@ export class LeaseBook {
     this.#onEvent({ kind: 'granted', row, at: now });
   }
 
-  /** The job is told to give its lease back; chips count until it did and they are seen gone. */
+  /** Tells the job to give its lease back. Chips count until it did and they are seen gone. */
   revoke({ id, for: winner, cause }: RevokedFor, reason: string, now: EpochMs): void {
     const row = this.#mustHave(id);
     if (!holds(row)) throw new TypeError(`lease ${id} is ${row.state}, only one that is held can be revoked`);
@@ -299,7 +295,7 @@ export class LeaseBook {
     for (const { lease } of rows) {
       const key = leaseKey(lease);
       const before = told.get(key);
-      // Slices that are told no say so to their job themselves.
+      // Slices that are told no tell their job themselves.
       const isDue = isTold && !asking.has(key) && (before === undefined || now - before >= REMIND_MS);
       this.#withoutRoom.set(key, isDue ? now : before);
       if (isDue) (this.#pending.withdrawals ??= []).push({ lease, reason });
@@ -315,9 +311,7 @@ export class LeaseBook {
     }
   }
 
-  /**
-   * Tiers have other places in the pool's files now. Jobs are told, because they say their tier when a pool has lost its memory.
-   */
+  /** Tiers have other places in the pool's files now. Jobs are told, since they report their tier to a pool without memory. */
   moveTiers(moves: TierMoves): void {
     for (const row of this.leased) {
       const place = moves.get(row.tier);
@@ -360,7 +354,7 @@ export class LeaseBook {
     if (holds(row)) this.#pending.regrants.push(lease);
   }
 
-  /** A job has one lease at a time; after a reset it may ask under an old number. A priority that a person set goes along. */
+  /** A job has one lease at a time; after a reset it may ask under an old number. A priority that a person set is kept. */
   #supersedeOthers(lease: LeaseId, key: string, demand: Demand, now: EpochMs): Demand {
     let { priority } = demand;
     for (const other of this.#rows.ofJob(lease.job)) {
@@ -512,6 +506,6 @@ export interface LeaseBookCarry {
   readonly freed: readonly FreedLease[];
   /** Absent: no. Never carried over: a run that hands over knows all leases. */
   readonly isRebuilding?: boolean;
-  /** News that were not delivered yet: a handler may have run between the last delivery and the continue-as-new. */
+  /** News that was not delivered yet: a handler may have run between the last delivery and the continue-as-new. */
   readonly pending?: Pending;
 }

@@ -38,7 +38,7 @@ export interface LeaseRow {
   priority?: number;
   /** Taken from its job's claim; no chips of it were seen. It is not confirmed while more is leased than the pool has. */
   isUnconfirmed?: true;
-  /** Draining because the pool wants it back, and its job has not let go yet. */
+  /** Draining because the pool wants it back, and its job has not released it yet. */
   revoked?: Revocation;
   /** Deletions that do not end, by name of the slice. */
   stuck?: Readonly<Record<string, StuckDeletion>>;
@@ -48,7 +48,7 @@ export interface LeaseRow {
   asks?: readonly Ask[];
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
-  /** Names seen gone: a message of the job that is older than that news must not bring one back. */
+  /** Names seen gone: an older message of the job must not bring one back. */
   gone: string[];
   /** Highest sequence by sender. */
   readonly sequences: Record<string, number>;
@@ -112,7 +112,7 @@ export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs)
   return false;
 }
 
-/** Its job is paused, or resumed; held time stands still in between. */
+/** The job is paused or resumed. Held time does not grow in between. */
 export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void {
   if (isParked && (row.state === 'held' || row.state === 'asking')) {
     row.hasChips = row.state === 'held';

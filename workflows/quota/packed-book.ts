@@ -31,7 +31,7 @@ export interface PackedBook {
   readonly pools: readonly string[];
   readonly places: readonly MachinePlace[];
   readonly zones: readonly string[];
-  /** Names of slices with `*` for the job's. */
+  /** Names of slices with `*` for the job's name. */
   readonly forms: readonly string[];
   readonly rows: Packed<RowColumns> & RowWords;
   readonly leases: Packed<LeaseColumns>;

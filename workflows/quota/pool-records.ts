@@ -300,7 +300,7 @@ export class PoolRecords {
 const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
   Object.entries(stuck).map(([slice, deletion]) => ({ id: leaseKey(lease), slice, ...deletion }));
 
-/** Shown while no file could be read: nothing is granted. */
+/** Shown until a file could be read. Nothing is granted. */
 const NOTHING_TO_GIVE: QuotaConfig = { kind: 'limited', tiers: [], projects: [] };
 
 /** State of a run without memory. */
