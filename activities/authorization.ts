@@ -7,7 +7,7 @@ import { invalidJob } from './failures.js';
 export interface Trust {
   /** In verified mode only a server's signature proves a job's user; otherwise the user is the one that the client names. */
   readonly isVerified: (pool: string) => boolean;
-  /** Whether this worker verifies at all: `trustedPools` are then exceptions. */
+  /** Whether this worker verifies at all. `trustedPools` are then exceptions. */
   readonly hasVerifiedPools: boolean;
   /** Public keys of servers, by id. */
   readonly serverKeys: ReadonlyMap<string, KeyObject>;

@@ -147,7 +147,7 @@ function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput):
 }
 
 /**
- * An id is used once for ever: Temporal forgets a job after its retention, and a service may start with a reuse policy that
+ * An id is used only once, for ever: Temporal forgets a job after its retention, and a service may start with a reuse policy that
  * allows it at once, but outcome and logs of the first stay. Repeating is safe.
  */
 async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {

@@ -5,7 +5,7 @@ import type { OperatorFile } from '../quota/files/pool-files.js';
 /** The parts of `StorePort` that read an object. */
 export type ObjectReader = Pick<StorePort, 'stat' | 'read'>;
 
-/** A file as it is now. */
+/** A file as it was just read. */
 export interface ReadFile extends OperatorFile {
   /** The user who applied it; absent: it was not applied, an operator put it there. */
   readonly appliedBy?: string;

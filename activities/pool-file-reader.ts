@@ -26,7 +26,7 @@ export const KINDS = ['quota', 'pool'] as const;
 const placeOf = (places: PoolPlaces, kind: Kind): string | undefined =>
   kind === 'quota' ? places.quotaFile : places.poolFile;
 
-/** The files of all pools, as one worker reads them: each object is looked at once a second at most. */
+/** Reads the files of all pools for one worker. Each object is looked at once a second at most. */
 export class PoolFileReader {
   readonly #facts: FileFacts;
   readonly #readers = new Map<string, FileReader>();

@@ -79,7 +79,7 @@ export class PoolPublisher {
 }
 
 interface Published {
-  /** A timer runs. */
+  /** Whether a timer runs. */
   isDue: boolean;
   isBusy: boolean;
   /** When the last query was sent. */

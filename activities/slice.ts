@@ -111,7 +111,7 @@ export async function awaitSlice(
       };
     }
     if (condition.kind !== 'missing') return condition;
-    // A listing that misses it is not evidence yet: two direct looks are, apart, with no other answer between them.
+    // A listing that misses it is not evidence yet. Two direct looks are, apart, with no other answer between them.
     const seen = await patiently(() => machines.observe(input));
     if (seen) missing = seen.kind === 'missing' ? missing + 1 : 0;
     if (missing >= 2) return condition;

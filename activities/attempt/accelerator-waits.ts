@@ -4,9 +4,7 @@ import { attemptTroubleSignal } from '../../contract/job.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { jobTeller } from './job-teller.js';
 
-/**
- * Hosts whose command waits for an accelerator that another process uses. The job is told them, so that `list` and `why` say it.
- */
+/** Hosts whose command waits for an accelerator in use by another process. The job is told, so that `list` and `why` say it. */
 export class AcceleratorWaits {
   readonly #waiting = new Map<AttemptHost, string>();
   readonly #tell: (what: string | undefined) => void;

@@ -1,7 +1,7 @@
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 
 /**
- * The ends that every long activity of an attempt has in common: it heartbeats, stops what it began when it is over or
+ * The shared end of every long activity of an attempt: it heartbeats, stops what it began when it is over or
  * cancelled, and hands over when its worker shuts down.
  */
 export class ActivityEnd {

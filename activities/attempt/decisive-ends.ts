@@ -13,9 +13,7 @@ export function decidingHosts(spec: JobSpec, hosts: readonly AttemptHost[]): rea
   return leader === undefined ? hosts : [leader];
 }
 
-/**
- * The ends that decide, and the number of hosts that they stand for: a single one if `command.success` says that one is enough.
- */
+/** The ends that decide, and the number of hosts that they stand for: one if `command.success` says that one is enough. */
 export function decisive(
   { command }: Command,
   ends: readonly HostEnd[],

@@ -36,9 +36,7 @@ export class DeliveredOutputs {
     [this.#store, this.#input, this.#caller, this.#signal] = [store, input, caller, signal];
   }
 
-  /**
-   * Takes the files of a host whose command was started, until its last files are stored, or the signal ends it. Never throws.
-   */
+  /** Takes the files of a host whose command was started, until the last are stored, or the signal ends it. Never throws. */
   async from(host: AttemptHost): Promise<void> {
     if (reachesStore(host.target, this.#store.bucket)) return;
     const taker = this.#taker(host);

@@ -10,7 +10,7 @@ export class HostWarnings {
   readonly #caller: HostCaller;
   readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
-  /** The warning that lies on each host that was attached to; undefined: none. */
+  /** The present warning on each host that was attached to; undefined: none. */
   readonly #onHost = new Map<AttemptHost, string | undefined>();
 
   constructor(runId: string, caller: HostCaller, guard: SliceGuard, signal: AbortSignal) {

@@ -45,7 +45,7 @@ export function outputsOf(
   };
 }
 
-/** One call on one host, over whatever connection there is; it rejects once the signal is aborted. */
+/** Makes one call on one host, over any connection. It rejects once the signal is aborted. */
 type AskHost = <T>(
   host: AttemptHost,
   call: (connection: HostConnection) => Promise<T>,

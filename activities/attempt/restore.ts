@@ -101,7 +101,7 @@ export class Restore {
   /**
    * Puts the contents of a host's files beside them, if the host does not fetch them itself. Repeating it goes on where it
    * stopped.
-   * @throws ManifestWrong for contents that are not those that were stored
+   * @throws ManifestWrong for contents that differ from the stored ones
    */
   async hand({ number }: AttemptHost, connection: HostConnection, signal: AbortSignal): Promise<void> {
     const round = this.#handed.get(number);

@@ -24,8 +24,8 @@ export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
 export type AskStatus = (host: AttemptHost, signal: AbortSignal) => Promise<RunStatus>;
 
 /**
- * One host, since this worker reads its output. Times are of this process's monotonic clock, which cannot be set and does not
- * move in a sleep.
+ * One host, since this worker reads its output. Times are of this process's monotonic clock, which cannot be set and
+ * stands still while the computer sleeps.
  */
 interface Reading {
   readonly position: () => number;

@@ -41,7 +41,7 @@ export class SliceGuard {
     for (const slice of slices) void this.#watch(slice);
   }
 
-  /** A host of this slice went silent: ask the API about it now. */
+  /** Asks the API about this slice now, because one of its hosts went silent. */
   suspect(index: number): void {
     const slice = this.#slices.find((candidate) => candidate.index === index);
     if (!slice || this.#lost.has(index) || this.#looking.has(index)) return;
@@ -154,7 +154,7 @@ export class SliceGuard {
     return { reason: warning && `the provider says ${warning} of this slice` };
   }
 
-  /** A direct look, which no lag of a listing can mislead. */
+  /** Looks directly, so that no lag of a listing can mislead. */
   async #look(slice: ReadySlice, look: DirectLook): Promise<void> {
     await this.#judge(slice, look, await this.#observe(slice));
   }
@@ -199,6 +199,6 @@ export class SliceGuard {
 
 type DirectLook = Exclude<Look['look'], 'in the listing'>;
 
-/** An API that does not answer must not keep a failure from its user. */
+/** An API that does not answer must not hide a failure from its user. */
 const LOOK_MS = 10_000;
 const LOOK_AGAIN_MS = 2_000;
