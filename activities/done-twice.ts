@@ -3,10 +3,10 @@ import { doneTwice, type PrintedBy } from '../domain/done-twice.js';
 import { logPrefix } from '../domain/store-layout.js';
 import { translated } from './failures.js';
 
-/** Reads at most `most` bytes from either end of one host's stored output. @param prefix of the stream (`logPrefix`) */
+/** Reads at most `most` bytes from either end of one host's stored output. @param prefix prefix of the stream (`logPrefix`) */
 export type LogSides = (prefix: string, host: number, most: number) => Promise<Buffer>;
 
-/** A counter is printed soon after a start, and until the end: so much is read from either side of an attempt's log. */
+/** Bytes that are read from either side of an attempt's log: a counter is printed soon after a start, and until the end. */
 const SIDE_BYTES = 262_144;
 const MOST_ATTEMPTS = 20;
 /** Most programs count on the first host alone. */

@@ -14,7 +14,7 @@ import { machinesActivities } from './own-machines.js';
 import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
 
-/** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
+/** All activities of one worker process; both of its Temporal Workers share them, and with them connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
 ): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities & BuildActivities {

@@ -6,8 +6,8 @@ import type { Attempt } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
 
 /**
- * The outcome with what attempts did again (docs/adr/0135). Of a job of one attempt nothing is read; who cancels does not wait for it.
- * Never throws: without an answer the summary says nothing of it.
+ * Adds the work that attempts did twice to the outcome (docs/adr/0135). Nothing is read for a job of one attempt, or for a
+ * cancelled one, whose user does not wait for it. Never throws: without an answer the summary does not mention it.
  */
 export async function withDoneTwice(
   { job, attempt }: { readonly job: JobRef; readonly attempt: Attempt },
