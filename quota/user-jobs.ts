@@ -24,7 +24,11 @@ export type Entry =
   /** The job was taken before. */
   | { readonly kind: 'known' }
   | { readonly kind: 'too-many'; readonly most: number }
-  | { readonly kind: 'too-fast'; readonly most: number; /** Time at which the next job is taken. */ readonly at: EpochMs };
+  | {
+      readonly kind: 'too-fast';
+      readonly most: number;
+      /** Time at which the next job is taken. */ readonly at: EpochMs;
+    };
 
 type Limits = Pick<PoolLimits, 'openJobsPerUser' | 'submitsPerMinute'>;
 

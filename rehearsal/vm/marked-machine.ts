@@ -54,8 +54,19 @@ export async function killMarkedLeftover(mark: string): Promise<void> {
   await killCarriers(`REHEARSAL_VM=${mark}`);
 }
 
-// Repeats until none is found: a process may fork between being listed and being killed.
+/** Ends all processes at one moment, as a cut of power does: no process sees another one die, and records its end. */
 async function killCarriers(mark: string): Promise<void> {
+  const stopped = new Set<number>();
+  for (
+    let running = carriersOf(mark);
+    running.length > 0;
+    running = carriersOf(mark).filter((pid) => !stopped.has(pid))
+  )
+    for (const pid of running) {
+      signalProcess(pid, 'SIGSTOP');
+      stopped.add(pid);
+    }
+  // Repeats until none is found: a process may fork between being listed and being stopped.
   for (const deadline = Date.now() + 10_000; ; await delay(5)) {
     const left = carriersOf(mark);
     if (left.length === 0) return;
