@@ -27,7 +27,8 @@ export type Entry =
   | {
       readonly kind: 'too-fast';
       readonly most: number;
-      /** Time at which the next job is taken. */ readonly at: EpochMs;
+      /** Time at which the next job is taken. */
+      readonly at: EpochMs;
     };
 
 type Limits = Pick<PoolLimits, 'openJobsPerUser' | 'submitsPerMinute'>;
