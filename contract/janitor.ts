@@ -14,7 +14,7 @@ export interface JanitorReport {
   /** Open workflows whose workflow task fails on every try, whatever their type: `ID: ..`. */
   readonly failing: readonly string[];
   readonly wokenPools: readonly string[];
-  /** Google projects that refused to be listed; what is ours there was not looked at. */
+  /** Accounts, and `zone of account`, that were not listed; what is ours there was not looked at. */
   readonly unlisted: readonly string[];
   readonly stopped?: string;
 }
