@@ -1,4 +1,5 @@
 import type { JobRow } from '../../job-rows.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Granted, JobView, SliceView } from '../../../contract/job.js';
@@ -12,6 +13,7 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
+import { tierSentences } from './tier-turns.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
 import { placeOfObject } from '../../../domain/store-place.js';
@@ -30,13 +32,19 @@ const SHOWN_EVENTS = 12;
  */
 export function renderJobStatus(
   row: JobRow & Partial<PlaceInLine>,
-  detail: { readonly view: JobView } | { readonly missing: string },
+  detail: { readonly view: JobView; readonly tiers?: TierTurns } | { readonly missing: string },
   place: StatusPlace,
   now: EpochMs,
   width?: number,
 ): readonly string[] {
   const view = 'view' in detail ? detail.view : undefined;
-  const facts = [...rowFacts(row, now), ...(view ? viewFacts(view) : []), ...placeFacts(row, place)];
+  const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
+  const facts = [
+    ...rowFacts(row, now),
+    ...(view ? viewFacts(view) : []),
+    ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
+    ...placeFacts(row, place),
+  ];
   return [
     oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
     ...renderTable(

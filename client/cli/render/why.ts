@@ -16,6 +16,7 @@ import {
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
@@ -27,6 +28,7 @@ import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
+import { tierSentences } from './tier-turns.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
 /** Jobs by their ids, times of today by the clock of who looks, others with their date. */
@@ -203,6 +205,9 @@ function nextZoneText(view: JobView | undefined, now: EpochMs): string {
 }
 
 /**
+export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>
+  tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
+
  * Where the pool's jobs got the same type lately, for a job that waits for chips. Of the past alone, and no promise; a zone that is asked
  * already says for itself how it is.
  */
