@@ -13,6 +13,7 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
+import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
@@ -41,7 +42,7 @@ export function renderJobStatus(
   const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
   const facts = [
     ...rowFacts(row, now),
-    ...(view ? viewFacts(view) : []),
+    ...(view ? viewFacts(view, now) : []),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
     ...placeFacts(row, place),
   ];
@@ -98,18 +99,11 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: No
   ];
 }
 
-function viewFacts({
-  spec,
-  image,
-  granted,
-  preemptions,
-  quotaPreemptions,
-  requestedRestarts,
-  attempt,
-}: JobView): Fact[] {
+function viewFacts(view: JobView, now: EpochMs): Fact[] {
+  const { spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt } = view;
   const { modules } = spec;
   const kind = machineKind(kindOfJob(spec));
-  const ends = kind.endsText?.(spec);
+  const ends = endsSentence(view, now);
   return [
     ['pricing', kind.requestText(spec)],
     ...(ends === undefined ? [] : [['ends', ends] as const]),

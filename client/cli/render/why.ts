@@ -1,6 +1,6 @@
 import { hookText } from '../../../domain/hooks.js';
 import { isDone } from '../../../domain/job-state.js';
-import { askedMachines, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { askedMachines } from '../../../domain/machines.js';
 import { awaitedHost } from '../../../domain/modules/command.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -28,6 +28,7 @@ import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
+import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
@@ -152,14 +153,15 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
       .filter(isUnsettled)
       .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
     ...wrapped(nextZoneText(view, now), width, ''),
-    ...(view === undefined ? [] : awaited(view)).flatMap((line) => wrapped(line, width, '')),
+    ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
   ];
 }
 
 /** By which of its hosts the job ends, and when its provider ends what it has, if its file says so. */
-function awaited({ phase, spec }: JobView): readonly string[] {
+function awaited(view: JobView, now: EpochMs): readonly string[] {
+  const { phase, spec } = view;
   const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
-  const ends = isDone(phase) ? undefined : machineKind(kindOfJob(spec)).endsText?.(spec);
+  const ends = isDone(phase) ? undefined : endsSentence(view, now);
   return [
     ...(host === undefined ? [] : [`It waits for the success of ${host} (command.success).`]),
     ...(ends === undefined ? [] : [`${ends}.`]),
@@ -204,10 +206,10 @@ function nextZoneText(view: JobView | undefined, now: EpochMs): string {
   return `If nothing comes before, ${zone} is asked ${when}.`;
 }
 
-/**
 export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>
   tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
 
+/**
  * Where the pool's jobs got the same type lately, for a job that waits for chips. Of the past alone, and no promise; a zone that is asked
  * already says for itself how it is.
  */
