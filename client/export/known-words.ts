@@ -87,36 +87,36 @@ effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either ei
 email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled
 enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
 encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end ended endedat endedby
-endedsince ending endmark endoffset endpoint endpointorders endpoints ends endstext endtime enetunreach enforce enforced
-engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries entry enum
-enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs enxio eo
-eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description error_subtype
-error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu europe eux ev
-eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything everywhere
-evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess exchange exclude
-exe exec executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord exits exp expect
-expected expiration expired expiredsignature expiredtoken expires expires_in expiresat explain explained explanation
-export expression expressions extensions external external_ips externalip externalips externalname extkeyusage extra
-extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata
-failedmount failedprecondition failedscheduling failing failjob fails failure failures failuretarget failurethreshold
-fallbacktologsonerror fallen false falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch
-fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
-file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers finally find findbuild
-findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules
-firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor
-fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
-followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
-foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
-forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
-fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype ft fulfill fulfilled full fulldisk fully
-function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave
-gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
-gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
-generationnotmatch generations get getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile
-getguestattributes getiampolicy getlocation getnode getobject getoperation getproject getqueuedresource
-getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github
-gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global
-globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
+endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime enetunreach enforce
+enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries
+entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs
+enxio eo eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description
+error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu
+europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything
+everywhere evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess
+exchange exclude exe exec executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord
+exits exp expect expected expiration expired expiredsignature expiredtoken expires expires_in expiresat explain
+explained explanation export expression expressions extensions external external_ips externalip externalips externalname
+extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition
+failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
+failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue falseyes family far fast fastify fatal fault
+faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file
+file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers
+finally find findbuild findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall
+firewalllist firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat
+flags flatnamespace flavor fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput
+followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
+foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
+formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
+frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
+ft fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap
+garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
+gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
+generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken getconf
+geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getobject getoperation getproject
+getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret
+gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving
+gke glob global globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
 google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
 googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
 granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater greatest grep group grouped groupname
@@ -148,7 +148,7 @@ interpolation interrupt interrupted interruption interruptions interrupts into i
 invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
 invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood
 is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied isarray isattended isbeingmade
-isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete isdeleting isdisabled isdone
+isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete iscooling isdeleting isdisabled isdone
 isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder isforanybody isforced isforit
 isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress
 isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail
@@ -223,81 +223,82 @@ numerator numeric numericprojectid nupload nurl nvidia nwrite oauth oauthtoken o
 objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser objectviewer observation observe oc
 occurred oci octet odd of off offat offer offered offline offset ofkey oflag ofnode often ok old oldbytes older oldest
 ompi on onalone oncall once onchange onclose ondemand one oneof ones onexchange onfailure onfiles ongoing
-onhostmaintenance only onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey oom
-oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift openssh
-operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator operators
-opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin orphan
-orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers othertype otheruserof
-otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
-output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
-owner ownerreferences ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken
-pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parse parseas
-parseerror parser parsetagvalue part partial partialobjectmetadata partnumber parts pass passed passes passphrase passw
-passwd password past paste pat patch path pathname paths patience patiencems patient pattern patternproperties patterns
-pause paused pausems payload payloads payloadtampered pc pd pem pending people per percent perf performmaintenance
-performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permanentredirect
-permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk place placed
-placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans
-plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing
-podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
-podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
-poolstate poolzones port port_base portbase ports position posix posixaccounts post pousr power pre preclose
-precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag
-preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
-preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
-present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal principals
-print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor priorityclass
-priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id privateipgoogleaccess
-privatekey privileged privileges pro probe problem problems proc process processes processor profile program programs
-progress project project_id project_membership project_resources projectadmins projectattributes projecteditor projectid
-projectnumber projectowner projectquotas projects projectviewer promisemiddleware promises promising proof proofof
-propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs protocol
-protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
-provisioningmodel provisioningms proxy proxycommand prune ps ptrace pty pub public public_key publicaccessprevention
-publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
-pulled pullimage punctuator push push_secret pushed pushsecret put putaside putat putcontents putfile putobject putpart
-puts pvc py pycache pypi pypy pyspy pytest python python3 pythonhosted qefc qie qosclass qs qsxf qualified quantity
-queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate
-queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted
-quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject
-quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges
-rank ranks rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet
-raystartparams rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readers
-readexitrecord readfiles readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata
-readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication
-reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming
-reclaims recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover
-recovery recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin
-refresh refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex
-region regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
-rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
-rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
-rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
-remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
-removal remove removed removes rename render renderd renew renewed renumbered repair repairing repairingms repeat
-repeatable repeated repeating repeats repetitions replace replaced replaces replica replicas replicatedjobs replication
-reply repo report reported reportingcomponent reportinginstance reports repos repository request requestdeserialize
-requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge
-requestfacts requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext
-requesttimeout requesttimetooskewed requeue requeued require require_project required requirement requirements
-requirements_file requirementsfile requireoslogin requireproject requires requireshieldedvm reservation
-reservation_bound reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource
-resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid
-resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext
-resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart
-restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored
-restport resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds
-retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev
-revision revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc
-rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root
-rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup
-runasuser runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus
-runtime runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx s3 sa safe said same sandbox
-satisfiable save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler
-schedulername scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme
-scope scopes scratch script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccesskey
+onhostmaintenance only onmissing onoutput onpodconditions onready onrequest onsend onstderr onstdout onstep onunknownkey
+oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs openjobsperuser opens openshift
+openssh operatemachines operatingsystem operation operationlist operationmetadata operations operationtype operator
+operators opt option options optionsrequestedpolicyversion or order org organization organizations orgpolicy origin
+oroncerefused orphan orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers
+othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives
+outofrange outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten
+own ownaccount owned owner ownerreferences ownership ownfailure ownmodules owns package packages packed packet packing
+page pages pagesize pagetoken pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis
+parents parked parse parseas parseerror parser parsetagvalue part partial partialobjectmetadata partnumber parts pass
+passed passes passphrase passw passwd password past paste pat patch path pathname paths patience patiencems patient
+pattern patternproperties patterns pause paused pausems payload payloads payloadtampered pc pd pem pending people per
+percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent
+permanentredirect permessagedeflate permission permission_denied permissiondenied permissions permit permitted
+persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes
+pet_node_rank pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk
+place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption
+plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
+podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
+podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
+pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
+pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
+preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
+prefix prefixes prelude premium present preserve prettyerrors prettyprint previous previousend pri price prices pricing
+primary principal principals print print0 printed printf prints prio priorities priority priority_class priority_classes
+priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key
+private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes
+processor profile program programs progress project project_id project_membership project_resources projectadmins
+projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
+promisemiddleware promises promising proof proofof propagate propagation propagationpolicy properties propertynames
+protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
+provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand prune ps ptrace pty pub
+public public_key publicaccessprevention publicfingerprint publickey publickeys publish published publisher
+publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret put
+putaside putat putcontents putfile putobject putpart puts pvc py pycache pypi pypy pyspy pytest python python3
+pythonhosted qefc qie qosclass qs qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource
+queuedresourceid queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil
+quit quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotaplan
+quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qx qxf qzfx race rack raise
+raises ran random range ranges rank ranks rapt rare rate raw ray ray_cluster ray_version raycluster
+rayclusterprovisioned rayclusters raylet raystartparams rayversion rd re2 re2js reach reachable reached reaches read
+read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes readiness
+readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout
+real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems
+rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect
+record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
+redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof refusals refuse
+refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry regrants regular
+rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids
+rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
+rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
+rejectunauthorized related relationships relative release released releases relogin remainder remainingcputime
+remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
+removes rename render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
+repeats repetitions replace replaced replaces replica replicas replicatedjobs replication reply repo report reported
+reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
+requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
+requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requesttimeout
+requesttimetooskewed requeue requeued require require_project required requirement requirements requirements_file
+requirementsfile requireoslogin requireproject requires requireshieldedvm reservation reservation_bound
+reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource resolv resolve
+resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo
+resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype
+resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
+restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored restport
+resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms
+retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision
+revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right
+rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs
+rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
+runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus runtime
+runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx s3 sa safe said same sandbox satisfiable
+save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduleid scheduler schedulername
+scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates schema scheme scope scopes
+scratch script scripterror scripts scsi sd search sec seccompprofile second seconds secret secretaccesskey
 secretaccessor secretid secretids secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore
 secretsunavailable secs section sections secureconnect security securitycontext securityreviewer sed see seed seeds seek
 seen seenat seenpod sees selection selector selectors self selflink selfsigned selfsubjectaccessreview

@@ -123,7 +123,7 @@ describe(`${JOBS} jobs race through ${ZONES.length} zones while all around them 
     });
     const jobOf = (slice: string): string => /^jc-(.+)-g\d+$/.exec(slice)?.[1] ?? slice;
     const { sums, counted, problems } = accountOf(slices, stories, jobOf);
-    const parts = Object.entries(sums).map(([part, chipSeconds]) => `${part} ${chipSeconds.toFixed(3)}`);
+    const parts = Object.entries(sums).map(([part, chipSeconds]) => `${part} ${Number(chipSeconds).toFixed(3)}`);
     console.log(
       `${slices.length} slices of ${stories.length} leases: ${counted.toFixed(3)} chip-seconds, of them ${parts.join(', ')}`,
     );

@@ -16,6 +16,7 @@ import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
 import { terminalWidth } from '../render/columns.js';
 import { printOut } from '../print.js';
+import { asTyped } from '../typed-command.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -83,7 +84,7 @@ async function judge(
 type Keep = (part: UnreadPart) => void;
 
 const LATER = 'ask again: it may answer then';
-const IS_A_WORKER_UP = 'is a worker up? `jobctl doctor --server` looks; then ask again';
+const IS_A_WORKER_UP = asTyped('is a worker up? `jobctl doctor --server` looks; then ask again');
 
 /** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
 async function ownerOf(store: StoreReader): Promise<string> {
