@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Client } from '@temporalio/client';
+import { NoWorkerAnswers } from '../../client/errors.js';
+import { TemporalCalls } from '../../client/temporal-calls.js';
 import { explainRefusal } from '../../cloud/temporal/explain-refusal.js';
 
 /** As the SDK throws it. */
@@ -17,4 +20,15 @@ describe('what the answer of a Temporal server means', () => {
   };
   for (const [name, [error, kind]] of Object.entries(cases))
     it(name, () => assert.equal(explainRefusal(error, 'default')?.kind, kind));
+});
+
+it('a query for which no worker has asked for a while says so, and that Temporal is there', async () => {
+  const connection = { withDeadline: (_: number, call: () => Promise<unknown>) => call() };
+  const calls = new TemporalCalls({ connection, options: { namespace: 'ml' } } as unknown as Client, 'Temporal at A');
+  const query = () => Promise.reject(answered(9, 'no poller seen for task queue recently, worker may be down'));
+  await assert.rejects(calls.bounded(query), (error: Error) => {
+    assert.ok(error instanceof NoWorkerAnswers && error.isTemporalThere);
+    assert.equal(error.message, 'Temporal at A answers, and no worker does');
+    return true;
+  });
 });
