@@ -36,7 +36,7 @@ class Submitted:
     # The job file with defaults and checks done.
     spec: Json
     # Sentences for people.
-    warnings: Tuple[str, ...] = ()
+    warnings: Optional[Tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)
