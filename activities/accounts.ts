@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { CloudRefused, type OnMissing, type OwnedResource } from '../cloud/machines/port.js';
+import { CloudRefused, CloudUnavailable, type OnMissing, type OwnedResource } from '../cloud/machines/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { kindOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
@@ -34,27 +34,34 @@ export function refuseWithoutProject(
 export interface OwnedEverywhere {
   readonly owned: readonly OwnedResource<MachineRef>[];
   /**
-   * Accounts that refused for good, because they were deleted or rights were taken away; and zones that the provider could not
-   * reach, as `zone of account`. Their resources are unknown.
+   * Accounts that refused or did not answer, and zones that the provider could not reach, as `zone of account`. Their resources are
+   * unknown.
    */
   readonly unlisted: readonly string[];
+  /** Of the worker's own account, which a worker must be able to list. Only where it is passed over. */
+  readonly ownFailure?: Error;
 }
 
 type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation'>;
 
 /**
- * Lists, for every kind, the worker's own account and all accounts in which a job was accepted. Another account that refuses is
- * passed over: a deleted project must not stop the janitor and the quota of all others.
- * @param missing `passed over`: a zone that the provider does not reach is named, and resources found elsewhere are as true
- * without it
- * @throws CloudRefused from the worker's own account; CloudUnavailable from any, since a passing failure proves nothing
+ * Lists, of every kind, the worker's own account and all in which a job was accepted. Another account that refuses is passed
+ * over: a project that somebody deleted must not stop the janitor and the quota of all others.
+ * @param missing `passed over`: what is not reached, zone or account, is named; what is found elsewhere is as true without it
+ * @throws where nothing may be missing: CloudRefused from the worker's own account; CloudUnavailable from any, since what may pass
+ * proves nothing
  */
 export async function listOwnedEverywhere(
   outside: Outside,
   missing: 'refused' | 'passed over' = 'refused',
 ): Promise<OwnedEverywhere> {
   const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside, missing)));
-  return { owned: kinds.flatMap(({ owned }) => owned), unlisted: kinds.flatMap(({ unlisted }) => unlisted) };
+  const failure = kinds.find(({ ownFailure }) => ownFailure)?.ownFailure;
+  return {
+    owned: kinds.flatMap(({ owned }) => owned),
+    unlisted: kinds.flatMap(({ unlisted }) => unlisted),
+    ...(failure && { ownFailure: failure }),
+  };
 }
 
 async function listOwnedOf(
@@ -68,6 +75,7 @@ async function listOwnedOf(
   const objects = await store.list(kind.accountsPrefix);
   const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
   const unlisted = new Set<string>();
+  let ownFailure: Error | undefined;
   const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (listed) => {
     try {
       const onMissing: OnMissing = (place, why) => {
@@ -80,11 +88,15 @@ async function listOwnedOf(
         missing === 'refused' ? undefined : onMissing,
       );
     } catch (error) {
-      if (!(error instanceof CloudRefused) || listed === own) throw error;
-      log.warn(`${kind.accountText(listed)} refuses to list our resources: ${error.message}`);
+      if (!(error instanceof CloudRefused || error instanceof CloudUnavailable)) throw error;
+      const isForGood = error instanceof CloudRefused && listed !== own;
+      if (missing === 'refused' && !isForGood) throw error;
+      log.warn(`${kind.accountText(listed)} does not list our resources: ${error.message}`);
       unlisted.add(listed);
+      if (listed === own) ownFailure = error;
       return [];
     }
   });
-  return { owned: (await Promise.all(listings)).flat(), unlisted: [...unlisted] };
+  const owned = (await Promise.all(listings)).flat();
+  return { owned, unlisted: [...unlisted], ...(ownFailure && { ownFailure }) };
 }

@@ -5,6 +5,7 @@ import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
 import type { Condition } from '../domain/slice.js';
 import { wholeTimings } from '../domain/timings.js';
 import { messageOf } from './failures.js';
+import { Few } from './few.js';
 
 /** Tells the pool of a deletion that does not end. */
 export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
@@ -24,8 +25,15 @@ export async function deleteUntilGone(
   // The first heartbeat is sent at once and the next one most of a minute later, so it waits for the first answer
   // (docs/adr/0100).
   const beat = setInterval(() => deletion.beat(), BEAT_MS);
-  await untilGone(deletion, machines, input).finally(() => clearInterval(beat));
+  const leave = DELETIONS.enter();
+  await untilGone(deletion, machines, input).finally(() => {
+    clearInterval(beat);
+    leave();
+  });
 }
+
+/** Of this worker. */
+const DELETIONS = new Few();
 
 async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSliceInput): Promise<void> {
   const { notBefore, timings } = input;
@@ -127,7 +135,7 @@ class Deletion {
    * not show so, and the slice is looked for by name.
    */
   async #listed(claim: Parameters<Machines['watch']>[0], afterMs: number): Promise<Condition | undefined> {
-    if (afterMs <= 2 * FIRST_PAUSE_MS) return undefined;
+    if (afterMs <= 2 * FIRST_PAUSE_MS && !DELETIONS.isExceeded) return undefined;
     const signal = cancellationSignal();
     const isUrgent = afterMs <= URGENT_PAUSE_MS;
     const listed = await this.#machines.watch(claim, { isUrgent, signal }).catch(() => undefined);

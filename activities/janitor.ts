@@ -9,24 +9,30 @@ import { type JobRef, quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../
 import type { JanitorActivities, JanitorReport } from '../contract/janitor.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { findFailingWorkflows } from './failing-workflows.js';
-import { listOwnedEverywhere } from './accounts.js';
+import { listOwnedEverywhere, type OwnedEverywhere } from './accounts.js';
 import { startReclaim } from './quota.js';
 import { describe, describeChain, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
 export function janitorActivities(dependencies: ActivityDependencies): JanitorActivities {
   return {
     sweep: async () => {
-      const report = await sweep(Context.current().client, dependencies);
+      const found = await listOwnedEverywhere(dependencies, 'passed over');
+      const report = await sweep(Context.current().client, dependencies, found);
+      // A janitor that does not see its own account counts as a silent one, once it has done the rest.
+      if (found.ownFailure !== undefined) throw found.ownFailure;
       dependencies.meter.swept(report);
       return report;
     },
   };
 }
 
-/** Lists the cloud first, then asks about each workflow: resources created in between are not seen and so not judged. */
-async function sweep(temporal: WorkflowClient, dependencies: ActivityDependencies): Promise<JanitorReport> {
+/** After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
+async function sweep(
+  temporal: WorkflowClient,
+  dependencies: ActivityDependencies,
+  { owned, unlisted }: OwnedEverywhere,
+): Promise<JanitorReport> {
   const { installation } = dependencies;
-  const { owned, unlisted } = await listOwnedEverywhere(dependencies, 'passed over');
   const slices = [...owned.map(ofResource), ...(await openSlices(temporal, installation))];
   const judged: Judged[] = [];
   // The cloud's entry comes first: a reclaim has to find its labels again.

@@ -10,6 +10,7 @@ import type { Condition, CreateAnswer } from '../domain/slice.js';
 import { jobTeller } from './attempt/job-teller.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { translated } from './failures.js';
+import { Few } from './few.js';
 import { deleteUntilGone, type TellStuck } from './giving-back.js';
 import { LeaseOutbox } from './lease-outbox.js';
 import { isChainOpen } from './workflow-lookup.js';
@@ -78,6 +79,16 @@ export async function awaitSlice(
   input: AwaitSliceInput,
   tell: (detail: string) => void = () => undefined,
 ): Promise<Condition> {
+  const looks = new Looks(machines, input);
+  return untilKnown(looks, machines, input, tell).finally(() => looks.end());
+}
+
+async function untilKnown(
+  looks: Looks,
+  machines: Machines,
+  input: AwaitSliceInput,
+  tell: (detail: string) => void,
+): Promise<Condition> {
   const { incompleteMs } = input.timings;
   let missing = 0;
   let told: string | undefined;
@@ -85,9 +96,9 @@ export async function awaitSlice(
   let waitingSince: number | undefined;
   let toldAt = -Infinity;
   const cycles = new Cycles(activityInfo().heartbeatDetails);
-  for (let look = 0; ; look++) {
+  for (;;) {
     heartbeat(cycles.carry);
-    const condition = await patiently(() => nextLook(machines, input, look));
+    const condition = await patiently(() => looks.next());
     if (!condition) continue;
     if (condition.kind === 'waiting') {
       missing = 0;
@@ -174,16 +185,44 @@ const BEFORE_TOLD_MS = 1_000;
 /** Each message to a job is three events of its history, and a thousand pods start one by one. */
 const TOLD_APART_MS = 10_000;
 
-/** Looks directly in the first seconds, since many slices are ready at once; then by the zone's listing, which all share. */
-async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {
-  const early = EARLY_LOOKS_MS[look];
-  if (early === undefined) return machines.watch(input, { isUrgent: true, signal: cancellationSignal() });
-  await sleep(early);
-  return machines.observe(input);
+/**
+ * The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. Where more than
+ * a few slices are asked for at once, and where another worker has waited before, by the listing from the first on.
+ */
+class Looks {
+  readonly #machines: Machines;
+  readonly #input: AwaitSliceInput;
+  #early: number[] = [...EARLY_LOOKS_MS];
+  readonly #leave = YOUNG.enter();
+
+  constructor(machines: Machines, input: AwaitSliceInput) {
+    this.#machines = machines;
+    this.#input = input;
+    if (activityInfo().heartbeatDetails !== undefined) this.end();
+  }
+
+  async next(): Promise<Condition> {
+    if (YOUNG.isExceeded) this.end();
+    const early = this.#early.shift();
+    if (early === undefined) {
+      this.end();
+      return this.#machines.watch(this.#input, { isUrgent: true, signal: cancellationSignal() });
+    }
+    await sleep(early);
+    return this.#machines.observe(this.#input);
+  }
+
+  /** Its first seconds are over. */
+  end(): void {
+    this.#early = [];
+    this.#leave();
+  }
 }
 
 /** Pauses before each direct look. A request that was accepted a moment ago is ready nowhere. */
 const EARLY_LOOKS_MS = [250, 350, 600, 1000];
+/** Slices of this worker in their first seconds. */
+const YOUNG = new Few();
 
 /** Undefined: the provider did not answer, which says nothing about the slice. */
 async function patiently(call: () => Promise<Condition>): Promise<Condition | undefined> {

@@ -48,6 +48,8 @@ export interface Submitted {
   readonly spec: JobSpec;
   /** False if an identical job was submitted under this name before. */
   readonly isNew: boolean;
+  /** Of a `jobctl serve`, for people. */
+  readonly warnings?: readonly string[];
 }
 
 interface SubmissionParts extends TemporalAccess {

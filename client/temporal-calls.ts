@@ -1,7 +1,7 @@
 import type { Client, Connection } from '@temporalio/client';
 import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
 import { serverTooOld } from '../domain/temporal-version.js';
-import { TemporalRefused, TemporalUnreachable } from './errors.js';
+import { NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -31,6 +31,11 @@ export class TemporalCalls {
       const what = `what ${this.#server} keeps of the job is encrypted, and the Client that was given has no codec`;
       return new TemporalRefused(what, "make the Client with jobctl's jobDataConverter (docs/encryption.md)");
     }
+    if (isWithoutPoller(error))
+      return new NoWorkerAnswers(
+        `${this.#server} answers, and no worker does`,
+        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)',
+      );
     const { explainRefusal } = await import('../cloud/temporal/explain-refusal.js');
     const { namespace } = this.#temporal.options;
     const refusal = explainRefusal(error, namespace);
@@ -64,7 +69,13 @@ export class TemporalCalls {
   }
 }
 
-/** Matches the error of Temporal's own converter for an encrypted payload. */
+/** What the server says to a query for whose task queue nobody has asked for a while. The SDK wraps it. */
+function isWithoutPoller(error: unknown): boolean {
+  const { details = '' } = (error as { readonly cause?: { readonly details?: string } } | undefined)?.cause ?? {};
+  return details.startsWith('no poller seen for task queue');
+}
+
+/** What Temporal's own converter says of an encrypted payload. */
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }

@@ -14,7 +14,7 @@ export interface JanitorReport {
   /** Open workflows of any type whose workflow task fails on every try: `ID: ..`. */
   readonly failing: readonly string[];
   readonly wokenPools: readonly string[];
-  /** Google projects that refused to be listed. Resources of ours in them were not looked at. */
+  /** Accounts, and `zone of account`, that were not listed; what is ours there was not looked at. */
   readonly unlisted: readonly string[];
   readonly stopped?: string;
 }

@@ -109,6 +109,7 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
     kind: z.literal('ready'),
     ...sliceMachines,
     others: z.array(z.object(sliceMachines)).max(MOST_SLICES).exactOptional(),
+    endsAt: z.number().exactOptional(),
   }),
   sliceLost,
   z.object({ kind: z.literal('gone') }),

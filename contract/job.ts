@@ -117,6 +117,8 @@ export interface SliceView {
   readonly detail?: string;
   /** When `detail` began to hold. Absent: not known, if the worker runs an older jobctl. */
   readonly since?: EpochMs;
+  /** From then on its provider may delete it, as it was bought. Absent: it has no such end, or that is not known. */
+  readonly endsAt?: EpochMs;
 }
 
 export interface JobEvent {

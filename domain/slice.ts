@@ -1,3 +1,5 @@
+import type { EpochMs } from './units.js';
+
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 
@@ -118,6 +120,8 @@ export interface SliceMachines {
 export interface SlicesMachines extends SliceMachines {
   /** Machines of its other slices, in order. Absent: the request is for one slice. */
   readonly others?: readonly SliceMachines[];
+  /** Of machines that the provider sells for a time: from then on it may delete them. Absent: they have no such end. */
+  readonly endsAt?: EpochMs;
 }
 
 /** The machines of each slice of a request. */

@@ -9,11 +9,13 @@ import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
+import { bucketPlace } from '../cloud/store/bucket-place.js';
 import { openStore } from '../cloud/store/open-store.js';
 import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
 import { fileErrorWords } from '../domain/error-words.js';
 import { ownerObject } from '../domain/store-layout.js';
+import { isGoogleBucket } from '../domain/store-place.js';
 import { Gate } from './access/gate.js';
 import { JobFactsSource } from './access/job-facts.js';
 import { PoolRules } from './access/pool-rules.js';
@@ -107,6 +109,10 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
     jobKeys,
     dear: new DearWork(),
     uploads: new DirectUploads(store),
+    placeOf: isGoogleBucket(place.bucket)
+      ? (bucket, as) =>
+          bucketPlace(bucket, { ...as, ...(place.endpoint !== undefined && { endpoint: place.endpoint }) })
+      : undefined,
     feeds: new LogFeeds(client, store, {
       perSubject: config.limits.followedLogs,
       changed: (count) => metrics.followers(count),

@@ -8,6 +8,7 @@ import type { StandingRights } from './access/standing-rights.js';
 import type { AuditLog } from './audit/audit-log.js';
 import type { DearWork } from './dear-work.js';
 import type { DirectUploads } from './direct-uploads.js';
+import type { PublicPlaces } from './far-buckets.js';
 import type { TokenVerifier } from './identity/verifier.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { LogFeeds } from './log-feeds.js';
@@ -35,6 +36,8 @@ export interface Services {
   readonly dear: DearWork;
   readonly feeds: LogFeeds;
   readonly uploads: DirectUploads;
+  /** Undefined: the store is not Google's. */
+  readonly placeOf: PublicPlaces | undefined;
   readonly metrics: ServerMetrics;
   /** Returns the reason why the server is not ready, or undefined if it is. */
   readonly notReady: () => Promise<string | undefined>;

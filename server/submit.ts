@@ -11,6 +11,7 @@ import { maySubmitFor } from '../quota/access-roles.js';
 import { resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
 import type { PoolAccess } from './access/pool-rules.js';
+import { warningsOf } from './far-buckets.js';
 import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
@@ -29,7 +30,7 @@ export async function submitFor(
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
-  await specOf(services, call, body, files.defaults);
+  const complete = await specOf(services, call, body, files.defaults);
   const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
   const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
     refuseForOthers(call, user, files);
@@ -39,6 +40,8 @@ export async function submitFor(
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
+  // Beside the submit: nobody waits for a bucket before the job is there.
+  const warnings = warningsOf(complete, services);
   const service = user === call.caller.id ? {} : { service: call.caller.id };
   const submitted = await client.submit({
     ...body,
@@ -50,7 +53,7 @@ export async function submitFor(
     authorize: (job, input) => signer.sign({ job, pool: spec.pool, project, user, ...service }, input, Date.now()),
   } as Parameters<typeof client.submit>[0]);
   if (!submitted.isNew && (await client.row(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);
-  return submitted;
+  return { ...submitted, warnings: await warnings };
 }
 
 /**

@@ -256,8 +256,9 @@ class SliceOwner {
   async #onSeen(seen: Condition): Promise<void> {
     switch (seen.kind) {
       case 'ready': {
-        const { uid, hosts, others } = seen;
-        const ready = { kind: 'ready', uid, hosts, ...(others && { others }) } as const;
+        const { uid, hosts, others, endsAt } = seen;
+        const more = { ...(others && { others }), ...(endsAt !== undefined && { endsAt }) };
+        const ready = { kind: 'ready', uid, hosts, ...more } as const;
         this.#show(ready);
         return this.#mail.report(ready);
       }

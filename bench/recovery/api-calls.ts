@@ -98,7 +98,7 @@ function watch(machines: Machines<'cloud-tpu'>, index: number, signal: AbortSign
   });
 }
 
-function endpointOf(address: string) {
+export function endpointOf(address: string) {
   const [host = '', port] = address.split(':');
   return { host, port: Number(port), insecure: true } as const;
 }

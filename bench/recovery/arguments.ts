@@ -7,28 +7,30 @@ export interface RecoveryArguments {
   /** Preempted side by side. */
   readonly jobs: number;
   readonly kinds: readonly Kind[];
-  readonly withApi: boolean;
+  readonly parts: readonly ApiPart[];
 }
 
-const API = 'api';
+/** What the API is called: by jobs that run, that wait, and by deletions. */
+const API_PARTS = ['api', 'waiting', 'deletions'] as const;
+export type ApiPart = (typeof API_PARTS)[number];
 
 /** @throws TypeError for an unknown flag; RangeError for a number that is none, or a part that there is not. */
 export function recoveryArguments(args: readonly string[]): RecoveryArguments {
   const options = {
     samples: { type: 'string', default: '200' },
     jobs: { type: 'string', default: '6' },
-    only: { type: 'string', default: [...KINDS.map(({ name }) => name), API].join(',') },
+    only: { type: 'string', default: [...KINDS.map(({ name }) => name), ...API_PARTS].join(',') },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
   const wanted = values.only.split(',');
-  const known = [...KINDS.map(({ name }): string => name), API];
+  const known = [...KINDS.map(({ name }): string => name), ...API_PARTS];
   const stranger = wanted.find((name) => !known.includes(name));
   if (stranger !== undefined) throw new RangeError(`--only ${stranger}: there are ${known.join(', ')}`);
   return {
     samples: count('samples', values.samples, 10_000),
     jobs: count('jobs', values.jobs, MOST_JOBS),
     kinds: KINDS.filter(({ name }) => wanted.includes(name)),
-    withApi: wanted.includes(API),
+    parts: API_PARTS.filter((part) => wanted.includes(part)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { percentile } from '../start/statistics.js';
 import type { ApiFigures } from './api-calls.js';
+import type { Calls, DeletionFigures, WaitingFigures } from './asked-together.js';
 import type { KindFigures } from './measure.js';
 import { type Stage, STAGES } from './stages.js';
 
@@ -40,3 +41,27 @@ export function printApi(figures: readonly ApiFigures[], print: (text: string) =
     line(print, String(jobs), String(all), `  ${hourly.map(([method, count]) => `${method} ${count}`).join(', ')}`);
   }
 }
+
+/** Of jobs that wait, by how many there are: an hour of waiting, and what one move of one job costs. */
+export function printWaiting(figures: readonly WaitingFigures[], print: (text: string) => void): void {
+  print('API calls while all jobs wait, each in two of three zones');
+  for (const { jobs, seconds: over, calls, moving } of figures) {
+    const hourly = new Map([...calls].map(([method, count]) => [method, (count * 3600) / over]));
+    line(print, `${jobs} jobs: an hour`, sumOf(hourly), `  ${byMethod(hourly, 0)}`);
+    const perMove = new Map([...moving].map(([method, count]) => [method, count / jobs]));
+    line(print, `${jobs} jobs: each move of a job`, sumOf(perMove), `  ${byMethod(perMove, 1)}`);
+  }
+}
+
+export function printDeletions(figures: readonly DeletionFigures[], print: (text: string) => void): void {
+  print('API calls of deletions at once, all in one zone');
+  for (const { slices, seconds: over, calls } of figures)
+    line(print, `${slices} slices, gone within ${over.toFixed(0)} s`, sumOf(calls), `  ${byMethod(calls, 0)}`);
+}
+
+const sumOf = (calls: Calls): string => [...calls.values()].reduce((sum, count) => sum + count, 0).toFixed(0);
+const byMethod = (calls: Calls, digits: number): string =>
+  [...calls]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([method, count]) => `${method} ${count.toFixed(digits)}`)
+    .join(', ');

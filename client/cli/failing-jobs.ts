@@ -23,7 +23,13 @@ export async function withFailingTasks(
   client: Pick<JobClient, 'row'>,
 ): Promise<readonly JobRow[]> {
   const asked = rows.filter(({ id, endedAt }) => endedAt === undefined && known.has(id));
-  const failing = await Promise.all(asked.map(async ({ id }) => [id, (await client.row(id)).failingTask] as const));
+  // One that cannot be asked, such as a job that was deleted meanwhile, keeps no other from the list.
+  const task = (id: string): Promise<JobRow['failingTask']> =>
+    client.row(id).then(
+      ({ failingTask }) => failingTask,
+      () => undefined,
+    );
+  const failing = await Promise.all(asked.map(async ({ id }) => [id, await task(id)] as const));
   const byId = new Map(failing);
   return rows.map((row) => {
     const failingTask = byId.get(row.id);

@@ -1,6 +1,6 @@
 import { listEveryVm } from '../../cloud/machines/compute-engine/audit.js';
 import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
-import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
+import type { AuditedResource, OnUnread } from '../../cloud/machines/audited-resource.js';
 import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
 import type { CliContext } from './context.js';
 import type { Environment } from './dev/home.js';
@@ -15,12 +15,12 @@ import { kubernetesLibrary } from './kubernetes-cluster.js';
 /** Operations of the command line at the provider itself, without a worker. One member for each kind of machines. */
 export interface CliKind {
   /**
-   * Everything that an account holds, regardless of its owner. The auditor has a separate reader, which shares no code with the
-   * adapter that it judges.
-   * @throws CloudUnavailable also if only a part could be read
+   * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
+   * @param onUnread hears each part that could not be read
+   * @throws CloudRefused, CloudUnavailable if nothing could be asked
    */
-  readonly audit: (account: string, context: CliContext) => Promise<readonly AuditedResource[]>;
-  /** Absent: another kind's check covers the same provider. */
+  readonly audit: (account: string, context: CliContext, onUnread: OnUnread) => Promise<readonly AuditedResource[]>;
+  /** Absent: another kind's looks at the same provider. */
   readonly doctor?: {
     /** The flag of `jobctl doctor` that requests it, and the object of the check. */
     readonly flag: 'gcp' | 'kubernetes' | 'server';
@@ -31,9 +31,9 @@ export interface CliKind {
 
 /** Audits the namespaces in which jobs of this kind ran. */
 function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'] {
-  return async (account, { kubeconfig }) => {
+  return async (account, { kubeconfig }, onUnread) => {
     const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
-    return listNamespaceForAudit(await kubernetesLibrary(), account, machines, kubeconfig);
+    return listNamespaceForAudit(await kubernetesLibrary(), account, machines, kubeconfig, onUnread);
   };
 }
 
@@ -47,7 +47,7 @@ function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) 
 
 const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   'cloud-tpu': {
-    audit: (googleProject, context) => listEverything({ googleProject, ...restOf(context) }),
+    audit: (googleProject, context, onUnread) => listEverything({ googleProject, ...restOf(context) }, onUnread),
     doctor: {
       flag: 'gcp',
       looksAt: 'a Google project, its rights, limits and network',
@@ -69,7 +69,7 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   // The same cluster: `jobctl doctor --kubernetes` also checks for KubeRay.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
   'compute-engine': {
-    audit: (googleProject, context) => listEveryVm({ googleProject, ...restOf(context) }),
+    audit: (googleProject, context, onUnread) => listEveryVm({ googleProject, ...restOf(context) }, onUnread),
   },
 };
 

@@ -69,7 +69,7 @@ export class HttpJobs implements JobPort {
       ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
       ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
-    const { id, isNew, spec } = await this.#calls.json<z.infer<typeof submittedSchema>>({
+    const { id, isNew, spec, warnings } = await this.#calls.json<z.infer<typeof submittedSchema>>({
       ...{ method: 'POST', path: 'v1/jobs', body, isRepeatable: true },
       ...(name === undefined && { headers: { 'idempotency-key': randomUUID() } }),
       meanings: {
@@ -78,8 +78,9 @@ export class HttpJobs implements JobPort {
         'name-taken': () => new JobNameTaken(name ?? ''),
       },
     });
-    // If an answer was lost, the next one says that the job exists.
-    return { id, spec: spec as unknown as JobSpec, isNew: isNew || name === undefined };
+    // Where an answer was lost, the one that came says that the job was there.
+    const told = warnings === undefined ? {} : { warnings };
+    return { id, spec: spec as unknown as JobSpec, isNew: isNew || name === undefined, ...told };
   }
 
   async list(filter: JobFilter, limit: number): Promise<JobPage> {

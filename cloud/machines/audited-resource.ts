@@ -17,3 +17,24 @@ export interface AuditedResource {
   /** RFC 3339. */
   readonly createTime?: string;
 }
+
+/** Hears each part of an account that could not be read, such as `nodes in us-central1-a`, and the answer. */
+export type OnUnread = (part: string, error: Error) => void;
+
+/** For who needs all of it: a part of the truth must not pass for the whole. */
+export const refuseUnread: OnUnread = (_part, error) => {
+  throw error;
+};
+
+/** Reads parts beside one another, each whatever the others answer. What was taken of a part before it failed counts. */
+export async function readParts<Item>(
+  parts: readonly (readonly [name: string, read: (take: (item: Item) => void) => Promise<void>])[],
+  onUnread: OnUnread,
+): Promise<readonly Item[]> {
+  const found = parts.map(async ([name, read]) => {
+    const items: Item[] = [];
+    await read((item) => items.push(item)).catch((error: Error) => onUnread(name, error));
+    return items;
+  });
+  return (await Promise.all(found)).flat();
+}

@@ -5,15 +5,19 @@ import { accessTokens } from '../access-token.js';
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
- * Finds a bucket's location by `storageLayout`, the only such request that needs just the right to list objects (asking for the
- * bucket itself needs another right). Undefined if the store does not say. Rejects if the store does not answer or there is no
- * login.
+ * Where a bucket is, by the one request that whoever may list its objects may make (`storageLayout`; that for the bucket itself
+ * wants a right of its own). Undefined: the store does not say. Rejects where it does not answer, or nobody is logged in.
+ * @param login `none`: as anybody may ask
  */
 export async function bucketPlace(
   bucket: string,
-  { endpoint = GOOGLE, signal }: { readonly endpoint?: string; readonly signal: AbortSignal },
+  {
+    endpoint = GOOGLE,
+    signal,
+    login = 'own',
+  }: { readonly endpoint?: string; readonly signal: AbortSignal; readonly login?: 'own' | 'none' },
 ): Promise<BucketPlace | undefined> {
-  const token = await accessTokens(endpoint)();
+  const token = login === 'none' ? undefined : await accessTokens(endpoint)();
   const url = `${endpoint.replace(/\/$/, '')}/storage/v1/b/${encodeURIComponent(bucket)}/storageLayout`;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { headers, signal });

@@ -2,6 +2,7 @@ import type { Unreachable } from './why-unreachable.js';
 
 /** The gRPC codes that a Temporal server answers with. */
 const Code = {
+  Cancelled: 1,
   InvalidArgument: 3,
   DeadlineExceeded: 4,
   NotFound: 5,
@@ -34,6 +35,8 @@ export function explainRefusal(error: unknown, namespace: string): Refusal | und
     case Code.Unauthenticated:
     case Code.PermissionDenied:
       return { kind: 'refused', why: `it does not let this client in: ${text}`, remedy: credentialsRemedy(namespace) };
+    // No call of ours is taken back: it is what a server says that is killed in the middle of one.
+    case Code.Cancelled:
     case Code.Unavailable:
     case Code.DeadlineExceeded:
       return { kind: 'unreachable', why: text, remedy: 'is it up? try again' };

@@ -55,6 +55,7 @@ export const submittedSchema = z
     id: jobId,
     isNew: z.boolean().describe('False: the very same job was submitted before.'),
     spec: z.looseObject({ name: z.string(), pool: z.string() }).describe('The job file with defaults and checks done.'),
+    warnings: z.array(z.string()).optional().describe('Sentences for people. Absent: none.'),
   })
   .meta({ id: 'Submitted' });
 

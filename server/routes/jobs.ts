@@ -46,8 +46,9 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
     const { 'idempotency-key': key } = request.headers;
     if (key !== undefined && request.body.name !== undefined)
       throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');
-    const { id, isNew, spec } = await submitFor(services, callOf(request), request.body, key);
-    return reply.status(isNew ? 201 : 200).send({ id, isNew, spec: { ...spec } });
+    const { id, isNew, spec, warnings = [] } = await submitFor(services, callOf(request), request.body, key);
+    const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
+    return reply.status(isNew ? 201 : 200).send({ id, isNew, spec: { ...spec }, ...told });
   });
 
   const list = {

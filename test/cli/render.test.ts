@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
+import { clockTime, formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
 import { jobHeader } from '../../client/cli/render/job-header.js';
 import { renderJobStatus } from '../../client/cli/render/job-status.js';
+import { endsSentence } from '../../client/cli/render/slice-ends.js';
 import { renderWhy } from '../../client/cli/render/why.js';
 import { jobEssentials } from '../../client/cli/verbs/validate.js';
 import { lookOf } from '../../client/cli/render/look.js';
@@ -242,6 +243,24 @@ describe('whom a job waits for, and when its provider ends what it has', () => {
       ];
       assert.deepEqual(renderWhy(row(), view, T0).slice(1), want);
     });
+  it('of slices that are there, the first time from which on one may end', () => {
+    const hour = 3_600_000;
+    const ready = { state: 'ready', hosts: [], generation: 1, ref: { name: 'jc-a-g1', zone: 'us-east5-a' } };
+    const slices = [
+      { ...ready, endsAt: T0 + 3 * hour },
+      { ...ready, endsAt: T0 + 2 * hour },
+      { ...ready, state: 'starting' },
+    ];
+    const file = { tpu: { ...tpu, pricing: 'flex-start', run_duration: '24h' } };
+    const shown = (of: readonly object[], phase = 'running') =>
+      endsSentence({ spec: spec(file), phase, slices: of } as unknown as JobView, T0);
+    const rule = 'Google ends a slice 24h after its start';
+    const at = clockTime(T0 + 2 * hour, T0);
+    assert.equal(shown(slices), `${rule}; its first slice may end from ${at} on, in 2h 00m`);
+    assert.equal(shown(slices.slice(1)), `${rule}; its slice may end from ${at} on, in 2h 00m`);
+    assert.equal(shown(slices.slice(2)), rule);
+    assert.equal(shown(slices, 'succeeded'), rule);
+  });
   it('why says nothing of it when the job is over, and of hosts before they run', () => {
     const view = (phase: string): JobView =>
       ({ spec: spec({ command: { run: 'x', success: 'any' } }), phase, slices: [] }) as unknown as JobView;

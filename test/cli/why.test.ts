@@ -169,17 +169,20 @@ describe('jobctl why of a job whose workflow stands still', () => {
     const client = {
       row: async (id: string) => {
         asked.push(id);
+        if (id === 'deleted') throw new Error('no such job');
         return row(id === 'mended' ? { id } : { id, failingTask: { attempt: 4 } });
       },
     };
-    const rows = [row(), row({ id: 'wedged' }), row({ id: 'mended' }), row({ id: 'ended', endedAt: T0 })];
-    const known = new Set(['wedged', 'mended', 'ended', 'of-another-page']);
+    const open = ['deleted', 'wedged', 'mended'].map((id) => row({ id }));
+    const rows = [row(), ...open, row({ id: 'ended', endedAt: T0 })];
+    const known = new Set(['deleted', 'wedged', 'mended', 'ended', 'of-another-page']);
     const after = await withFailingTasks(rows, known, client);
-    assert.deepEqual(asked, ['wedged', 'mended']);
+    assert.deepEqual(asked, ['deleted', 'wedged', 'mended']);
     assert.deepEqual(
       after.map(({ id, failingTask }) => [id, failingTask?.attempt]),
       [
         ['train-7f3k', undefined],
+        ['deleted', undefined],
         ['wedged', 4],
         ['mended', undefined],
         ['ended', undefined],

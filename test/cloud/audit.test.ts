@@ -74,6 +74,41 @@ describe('the audit', () => {
     );
   });
 
+  it('names each part that it could not read, and tells all of the others', async () => {
+    const node = { name: path('nodes', 'a'), state: 'READY' };
+    const cases: Record<string, [Record<string, Answer>, string[], string[]]> = {
+      'a zone': [
+        { nodes: { body: { nodes: [node], unreachable: ['projects/p/locations/z9'] } } },
+        ['a'],
+        ['nodes in z9'],
+      ],
+      'a kind': [
+        { queuedResources: { status: 403, body: {} }, nodes: { body: { nodes: [node] } } },
+        ['a'],
+        ['queuedResources'],
+      ],
+      'a later page': [
+        { 'nodes t1': { status: 503, body: {} }, nodes: { body: { nodes: [node], nextPageToken: 't1' } } },
+        ['a'],
+        ['nodes'],
+      ],
+      everything: [
+        { queuedResources: { status: 403, body: {} }, nodes: { status: 403, body: {} } },
+        [],
+        ['nodes', 'queuedResources'],
+      ],
+    };
+    for (const [name, [answers, wantFound, wantUnread]] of Object.entries(cases))
+      await withServer(
+        (kind, token) => answers[`${kind} ${token}`.trim()] ?? { body: {} },
+        async (restEndpoint) => {
+          const unread: string[] = [];
+          const found = await listEverything({ restEndpoint, googleProject: 'p' }, (part) => void unread.push(part));
+          assert.deepEqual([found.map((each) => each.name), unread.toSorted()], [wantFound, wantUnread], name);
+        },
+      );
+  });
+
   it('sends the token that it was given, and none of its own over http', async () => {
     const seen: (string | undefined)[] = [];
     await withServer(

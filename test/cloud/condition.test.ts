@@ -240,6 +240,18 @@ describe('what the observations of a request for several slices are evidence of'
         warning: 'UNHEALTHY_MAINTENANCE',
       },
     },
+    'both READY, of a flex-start request: it ends when the run of the first that was made is over': {
+      observed: both(
+        request('ACTIVE', { runSeconds: 60 }),
+        node('READY', { createdAt: 5_000 }),
+        node('READY', { nodeId: '8', createdAt: 4_000 }),
+      ),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS, others: [{ uid: '8', hosts: HOSTS }], endsAt: 64_000 },
+    },
+    'both READY, of another request': {
+      observed: both(request('ACTIVE'), node('READY', { createdAt: 5_000 }), node('READY', { nodeId: '8' })),
+      want: { kind: 'ready', uid: '7', hosts: HOSTS, others: [{ uid: '8', hosts: HOSTS }] },
+    },
     'both READY and well': {
       observed: both(request('ACTIVE'), READY, node('READY', { nodeId: '8' })),
       want: { kind: 'ready', uid: '7', hosts: HOSTS, others: [{ uid: '8', hosts: HOSTS }] },

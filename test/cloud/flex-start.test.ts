@@ -41,6 +41,12 @@ describe('flex-start and deadlines, over the wire', function () {
   it('a slice is asked for by v2alpha1, becomes ready, and says how long it lives', async () => {
     const plan = flex('flex-life');
     await makeReady(under, plan);
+    const seen = await observed(under, plan);
+    const { createTime } = (await (await fetch(`${cloud.restEndpoint}/v2/${PARENT}/nodes/flex-life`)).json()) as {
+      readonly createTime: string;
+    };
+    const made = Math.floor(Date.parse(createTime) / 1000) * 1000;
+    assert.equal(seen.kind === 'ready' && seen.endsAt, made + 7_200_000);
     const answer = await fetch(`${cloud.restEndpoint}/v2alpha1/${PARENT}/queuedResources/flex-life`);
     const { provisioningModel, runDuration, spot } = (await answer.json()) as Record<string, unknown>;
     assert.deepEqual([provisioningModel, runDuration, spot], ['FLEX_START', { maxRunDuration: '7200s' }, undefined]);

@@ -10,6 +10,15 @@ import type { TestStack } from './test-stack.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
 
+/** Where a test's stack is, for the command line. */
+export const cliEnvironment = (stack: TestStack): Readonly<Record<string, string>> => ({
+  TEMPORAL_ADDRESS: stack.server.address,
+  TEMPORAL_NAMESPACE: stack.server.namespace,
+  JOBCTL_TASK_QUEUE: stack.taskQueue,
+  JOBCTL_BUCKET: stack.store.bucket,
+  JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
+});
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -36,11 +45,7 @@ export class JobctlUser {
   /** Of a test's stack. @param env beside where the stack is */
   static of(stack: TestStack, env: Readonly<Record<string, string>> = {}): JobctlUser {
     return new JobctlUser({
-      TEMPORAL_ADDRESS: stack.server.address,
-      TEMPORAL_NAMESPACE: stack.server.namespace,
-      JOBCTL_TASK_QUEUE: stack.taskQueue,
-      JOBCTL_BUCKET: stack.store.bucket,
-      JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
+      ...cliEnvironment(stack),
       JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
       LANG: 'C.UTF-8',
       ...env,

@@ -177,8 +177,44 @@ describe('the pool file', function () {
     await admin.post('hold', { state: 'DELETING' });
     for (const workflow of [`quota/${POOL}`, id, `slice/${slice?.ref.name}`])
       await stack.client.workflow.getHandle(workflow).terminate('test');
-    const audit = await auditLeaks();
-    assert.match(audit, new RegExp(`node +${slice?.ref.name} +far-project +us-east5-a`), audit);
+    const leak = new RegExp(`node +${slice?.ref.name} +far-project +us-east5-a`);
+    const { code, stdout } = await auditLeaks();
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, leak);
+    const no = { code: 'PERMISSION_DENIED', message: 'no' };
+    const parts: Record<string, [() => Promise<unknown>, RegExp]> = {
+      'a zone': [
+        () => admin.post('configure', { unreachableZones: ['us-central2-b'] }),
+        /not looked at: Cloud TPU of project far-project: nodes in us-central2-b: .*did not reach it; ask again/,
+      ],
+      'a project': [
+        () => admin.post('refuse', { method: 'List*', ...no, nameMatches: 'rehearsal' }),
+        /not looked at: Cloud TPU of project rehearsal: nodes: .*no; may this login list it\? .jobctl doctor --gcp/,
+      ],
+      'one of two listings of the very project': [
+        () => admin.post('refuse', { method: 'ListQueuedResources', ...no }),
+        /not looked at: Cloud TPU of project far-project: queuedResources: .*no; may this login/,
+      ],
+      'a pool that does not answer': [
+        () =>
+          stack.client.workflow.start('quota', {
+            workflowId: 'quota/mute',
+            taskQueue: 'nobody',
+            args: [{ v: 1, pool: 'mute' }],
+          }),
+        /not looked at: the leases of quota\/mute: .*; is a worker up\?/,
+      ],
+    };
+    for (const [part, [takeAway, named]] of Object.entries(parts)) {
+      await takeAway();
+      const incomplete = await auditLeaks();
+      assert.equal(incomplete.code, 5, `${part}: ${incomplete.stdout}`);
+      assert.match(incomplete.stdout, leak, part);
+      assert.match(incomplete.stdout, named, part);
+      await admin.stopRefusing();
+      await admin.post('configure', { unreachableZones: [] });
+    }
+    await stack.client.workflow.getHandle('quota/mute').terminate('test');
     // A zone that Google does not reach keeps nobody from what is found in the others.
     await admin.post('configure', { unreachableZones: ['us-central2-b'] });
     const report = await sweep();
@@ -190,10 +226,23 @@ describe('the pool file', function () {
   });
 
   it('a Google project that refuses to be listed stops neither the janitor nor the others, and is named', async () => {
-    const refusal = { method: 'ListNodes', code: 'PERMISSION_DENIED', message: 'no', nameMatches: 'far-project' };
-    await admin.post('refuse', refusal);
-    const { unlisted, resources } = await sweep();
-    assert.deepEqual([unlisted, resources], [['far-project'], 0]);
+    for (const code of ['PERMISSION_DENIED', 'UNAVAILABLE']) {
+      await admin.post('refuse', { method: 'ListNodes', code, message: 'no', nameMatches: 'far-project' });
+      const { unlisted, resources } = await sweep();
+      assert.deepEqual([unlisted, resources], [['far-project'], 0], code);
+      await admin.stopRefusing();
+    }
+    assert.deepEqual((await sweep()).unlisted, []);
+  });
+
+  it('a janitor that does not see its own project fails, as an alert tells, and has swept the others before', async () => {
+    const id = await submit(job('sleep 60', { project: 'far-project' }));
+    const [slice] = (await running(id)).slices;
+    for (const workflow of [id, `slice/${slice?.ref.name}`])
+      await stack.client.workflow.getHandle(workflow).terminate('test');
+    await admin.post('refuse', { method: 'List*', code: 'PERMISSION_DENIED', message: 'no', nameMatches: 'rehearsal' });
+    await assert.rejects(sweep());
+    await nothingLeft();
     await admin.stopRefusing();
     assert.deepEqual((await sweep()).unlisted, []);
   });
@@ -231,7 +280,7 @@ describe('the pool file', function () {
       args: [{ v: 1 }],
     });
 
-  async function auditLeaks(): Promise<string> {
+  async function auditLeaks(): Promise<{ readonly code: number; readonly stdout: string }> {
     const { address, namespace } = stack.server;
     const { rest, store } = stack.rehearsal.endpoints;
     const flags = {
@@ -245,11 +294,11 @@ describe('the pool file', function () {
     const args = [...programArguments('client/cli/main'), 'audit', 'leaks', ...Object.entries(flags).flat()];
     const env = { ...process.env, JOBCTL_GOOGLE_PROJECT: 'rehearsal' };
     return promisify(execFile)(process.execPath, args, { env }).then(
-      () => 'no leak was found',
-      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
-        assert.equal(code, 1, stderr);
-        return stdout;
-      },
+      ({ stdout }) => ({ code: 0, stdout }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+        code,
+        stdout: stdout + stderr,
+      }),
     );
   }
 });

@@ -93,6 +93,12 @@ export interface CloudEvent {
     readonly chips?: number;
     readonly method?: string;
     readonly code?: string;
+    /** Of a call that was refused. */
+    readonly message?: string;
+    /** Of an operation that failed. */
+    readonly error?: { readonly message?: string };
+    /** As the state was entered. */
+    readonly resource?: { readonly spot?: object };
   };
 }
 

@@ -8,6 +8,8 @@ import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { JobNotFound } from '../../client/errors.js';
 import type { JobRow } from '../../client/job-rows.js';
+import type { Submission } from '../../client/submissions.js';
+import { bucketPlace } from '../../cloud/store/bucket-place.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { splitStore } from '../../cloud/store/split-store.js';
@@ -47,7 +49,7 @@ export interface GatedAppOptions {
 
 /**
  * All of `jobctl serve` but Temporal: issuer, tokens, gate, pool files, audit log and store are real. Of jobs it knows those of
- * `rows`; what asks Temporal for more fails.
+ * `rows`, and starts none; what asks Temporal for more fails.
  */
 export class GatedApp {
   readonly issuer: TestIssuer;
@@ -119,6 +121,10 @@ export class GatedApp {
     this.urls.push(await app.listen({ host: '127.0.0.1', port: 0 }));
   }
 
+  get storeEndpoint(): string {
+    return this.#cloud.storeEndpoint;
+  }
+
   /** The store, with its readings counted. */
   #counted(): StorePort {
     const { store, reads } = this;
@@ -151,6 +157,7 @@ export class GatedApp {
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
       openSlices: async () => [],
       deletions: async () => [],
+      submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),
       polls: async (taskQueue = 'jobctl') => ({ taskQueue }),
     } as unknown as Services['client'];
     const facts = new JobFactsSource(client, store);
@@ -170,6 +177,7 @@ export class GatedApp {
       }),
       dear: this.#dear,
       uploads: new DirectUploads(store),
+      placeOf: (bucket, as) => bucketPlace(bucket, { ...as, endpoint: this.#cloud.storeEndpoint }),
       notReady: async () => undefined,
     };
   }

@@ -51,6 +51,16 @@ describe('the slices of an atomic job', () => {
     );
   });
 
+  it('end together, where they are sold for a time', () => {
+    const slices = new Slices(SPEC);
+    slices.starting(0, 1, plan('x-g1', 3));
+    slices.hear('x-g1', { ...READY, endsAt: 7 });
+    assert.deepEqual(
+      slices.views.map(({ endsAt }) => endsAt),
+      [7, 7, 7],
+    );
+  });
+
   it('go together, whichever of them is lost', () => {
     for (const index of [0, 1, 2]) {
       const slices = readyGang();

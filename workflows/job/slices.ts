@@ -3,13 +3,7 @@ import type { SliceView } from '../../contract/job.js';
 import type { SliceLossReason, SliceNews } from '../../contract/slice.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { type MachinePlan, type MachineRef, requestCount, slicesOfRequest } from '../../domain/machines.js';
-import {
-  machinesOfSlices,
-  type Ownership,
-  type SliceHost,
-  type SliceMachines,
-  type SlicesMachines,
-} from '../../domain/slice.js';
+import { machinesOfSlices, type Ownership, type SliceHost, type SliceMachines } from '../../domain/slice.js';
 import { durationText } from '../markdown.js';
 
 /** `late`: nothing happened to the slice; `timeouts.provision` is over. */
@@ -239,12 +233,14 @@ export class Slices {
       case 'progress':
         if (member.state === 'starting') say(member, news.detail);
         return;
-      case 'ready':
+      case 'ready': {
         if (member.state !== 'starting') return;
         if (machinesOfSlices(news).length !== (member.ref.slices ?? 1)) return this.hear(name, OLDER_WORKER);
-        Object.assign(member, { ...machinesIn(news), state: 'ready' });
+        const { kind: _, ...machines } = news;
+        Object.assign(member, { ...machines, state: 'ready' });
         say(member, 'ready');
         return;
+      }
       case 'lost': {
         const { kind: _, ...reason } = news;
         Object.assign(member, { state: 'lost', loss: { index: member.index, ...reason } });
@@ -342,9 +338,3 @@ function slicesOf({
   const machines = uid === undefined ? [] : machinesOfSlices({ uid, hosts, ...(others && { others }) });
   return slicesOfRequest(ref).map((slice, at) => ({ index: index + at, ref: slice, hosts: [], ...machines[at] }));
 }
-
-const machinesIn = ({ uid, hosts, others }: SlicesMachines): SlicesMachines => ({
-  uid,
-  hosts,
-  ...(others && { others }),
-});

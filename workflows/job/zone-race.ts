@@ -49,8 +49,16 @@ export class ZoneRace {
   get where(): string {
     const { spec } = this.#parts.file;
     const zones = this.#askedZones;
-    if (zones.length > 1) return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first`;
-    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}`;
+    const tier = this.#tierText();
+    if (zones.length > 1) return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first${tier}`;
+    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}${tier}`;
+  }
+
+  /** Of a job that could be served in other tiers too. */
+  #tierText(): string {
+    const { granted, otherTiers } = this.#parts.lease;
+    if (granted === undefined || otherTiers.length === 0) return '';
+    return `, in tier ${granted.tier + 1} of its pool${granted.pricing === undefined ? '' : ` (${granted.pricing})`}`;
   }
 
   /** Updates the job's reason, if it waits for its slices. */

@@ -3,11 +3,12 @@ import { OWN_LABEL_PREFIX, ownershipFrom } from '../../../domain/identity.js';
 import type { LeaseId } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
 
-/** What Temporal says of a job, by id and first run. `unknown`: there is no such job (any more). */
+/** What Temporal says of a job, by id and first run. `unknown`: there is no such job (any more). `unanswered`: it did not say. */
 export type JobFate =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: EpochMs }
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unanswered' };
 
 export interface HeldLease {
   readonly lease: LeaseId;
@@ -83,7 +84,7 @@ export function leakedLeases(
 }
 
 function leakReason(fate: JobFate, now: EpochMs, graceMs: number): string | undefined {
-  if (fate.kind === 'open') return undefined;
+  if (fate.kind === 'open' || fate.kind === 'unanswered') return undefined;
   if (fate.kind === 'unknown') return 'Temporal knows no such job';
   const closedFor = now - fate.at;
   return closedFor <= graceMs ? undefined : `its job closed ${Math.floor(closedFor / 1000)} s ago`;

@@ -1,33 +1,31 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { OnUnread } from '../../../cloud/machines/audited-resource.js';
+import { eachOf } from '../../../domain/each-of.js';
 import { readPages } from '../../../quota/published-state.js';
 import type { Holder } from '../../../contract/quota.js';
 import { holdersQuery } from '../../../contract/quota.js';
 import { WorkflowType } from '../../../contract/workflow-ids.js';
 import type { HeldLease, JobFate } from './leaks.js';
 
-/** A lookup of many jobs is bounded: the server limits calls a second. */
+/** Lookups of many jobs or pools are bounded: the server limits calls a second. */
 const LOOKUPS_AT_A_TIME = 8;
 
 /** What Temporal says of these chains of runs, by `jobKey`. */
 export async function jobFates(
   temporal: Client,
   jobs: ReadonlyMap<string, { readonly job: string; readonly run: string }>,
+  onUnread: OnUnread,
 ): Promise<ReadonlyMap<string, JobFate>> {
   const { WorkflowNotFoundError } = await import('@temporalio/common');
   const fates = new Map<string, JobFate>();
-  const queue = [...jobs];
-  const lane = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [key, { job, run }] = next;
-      try {
-        fates.set(key, await fateOf(temporal, job, run));
-      } catch (error) {
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-        fates.set(key, { kind: 'unknown' });
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: LOOKUPS_AT_A_TIME }, lane));
+  await eachOf([...jobs], LOOKUPS_AT_A_TIME, async ([key, { job, run }]) => {
+    const failed = (error: Error): JobFate => {
+      if (error instanceof WorkflowNotFoundError) return { kind: 'unknown' };
+      onUnread(`job ${job} in Temporal`, error);
+      return { kind: 'unanswered' };
+    };
+    fates.set(key, await fateOf(temporal, job, run).catch(failed));
+  });
   return fates;
 }
 
@@ -44,12 +42,23 @@ function fate({ status, closeTime }: WorkflowExecutionDescription): JobFate {
   return { kind: 'closed', at: closeTime?.getTime() ?? 0 };
 }
 
-/** The leases of all pools, as their quota workflows count them. Rejects where no worker answers. */
-export async function heldLeases(temporal: Client): Promise<readonly HeldLease[]> {
+/** The leases of all pools whose quota workflows answer, as they count them. */
+export async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonly HeldLease[]> {
+  const pools: string[] = [];
   const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
+  try {
+    for await (const { workflowId } of temporal.workflow.list({ query })) pools.push(workflowId);
+  } catch (error) {
+    onUnread('the list of pools', error as Error);
+  }
   const leases: HeldLease[] = [];
-  for await (const { workflowId } of temporal.workflow.list({ query }))
-    for (const one of await leasesOf(temporal, workflowId)) leases.push(one);
+  await eachOf(pools, LOOKUPS_AT_A_TIME, async (pool) => {
+    try {
+      for (const lease of await leasesOf(temporal, pool)) leases.push(lease);
+    } catch (error) {
+      onUnread(`the leases of ${pool}`, error as Error);
+    }
+  });
   return leases;
 }
 

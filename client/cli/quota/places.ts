@@ -18,17 +18,23 @@ export interface PublishedLines {
   readonly missing?: string;
 }
 
-/** Reads one object per pool. Never throws, because a list without positions is better than none. */
-export async function publishedLines(pools: readonly string[], { store }: CliContext): Promise<PublishedLines> {
+/** One read for each pool. It never throws: a list without some positions is better than none. */
+export async function publishedLines(
+  pools: readonly string[],
+  { store }: Pick<CliContext, 'store'>,
+): Promise<PublishedLines> {
   if (pools.length === 0 || store === undefined) return { lines: [] };
   const { readWaitingLine } = await import('../../pool-state.js');
-  try {
-    const reader = await openReader(store);
-    const lines = await Promise.all(pools.map((pool) => readWaitingLine(reader, pool)));
-    return { lines: lines.filter((line) => line !== undefined) };
-  } catch (error) {
-    return { lines: [], missing: (error as Error).message };
-  }
+  const missing = new Map<string, string[]>();
+  const missed = (pool: string, { message }: Error): [] => {
+    missing.set(message, [...(missing.get(message) ?? []), pool]);
+    return [];
+  };
+  const read = async (pool: string): Promise<readonly WaitingLine[]> =>
+    [(await readWaitingLine(await openReader(store), pool)) ?? []].flat();
+  const lines = await Promise.all(pools.map((pool) => read(pool).catch((error: Error) => missed(pool, error))));
+  const texts = [...missing].map(([message, of]) => `of ${of.join(', ')}: ${message}`);
+  return { lines: lines.flat(), ...(texts.length > 0 && { missing: texts.join('; ') }) };
 }
 
 /** The places of those jobs that are queued. */
@@ -38,16 +44,17 @@ export async function placesIn(
 ): Promise<Places> {
   const { placesInLine } = await import('../../../quota/waiting-line.js');
   const queued = rows.filter(({ phase }) => phase === JobPhase.Queued);
-  const unknown = missing === undefined ? {} : { missing };
-  try {
-    const entries = lines.flatMap((line) => {
-      const jobs = queued.filter(({ pool }) => pool === line.pool).map(({ id }) => id);
+  const unknown = missing === undefined ? [] : [missing];
+  const entries = lines.flatMap((line) => {
+    const jobs = queued.filter(({ pool }) => pool === line.pool).map(({ id }) => id);
+    try {
       return [...placesInLine(line, jobs, (at) => clockTime(at))];
-    });
-    return { byJob: new Map(entries), ...unknown };
-  } catch (error) {
-    return { byJob: new Map(), missing: (error as Error).message };
-  }
+    } catch (error) {
+      unknown.push((error as Error).message);
+      return [];
+    }
+  });
+  return { byJob: new Map(entries), ...(unknown.length > 0 && { missing: unknown.join('; ') }) };
 }
 
 /** Reads the places now; empty if no job is queued. */

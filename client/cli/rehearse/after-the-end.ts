@@ -95,8 +95,10 @@ export async function leaksLeft(
   signal: AbortSignal,
 ): Promise<Pick<AuditReport, 'leaks' | 'leases'>> {
   for (const deadline = Date.now() + CLEAN_UP_MS; ; await pause(LOOK_MS, signal)) {
-    const { leaks, leases, unlisted = [] } = (await audit(context, { grace: 0 })).report;
-    if (unlisted.length > 0) throw new Error(`nobody knows what is left: ${unlisted.join('; ')}`);
-    if (leaks.length + leases.length === 0 || Date.now() > deadline || signal.aborted) return { leaks, leases };
+    const { leaks, leases, unread = [] } = (await audit(context, { grace: 0 })).report;
+    const isOver = Date.now() > deadline || signal.aborted;
+    const texts = unread.map(({ part, answer }) => `${part}: ${answer}`);
+    if (texts.length > 0 && isOver) throw new Error(`nobody knows what is left: ${texts.join('; ')}`);
+    if (leaks.length + leases.length + texts.length === 0 || isOver) return { leaks, leases };
   }
 }

@@ -1,5 +1,6 @@
 import { count } from '../../../domain/units.js';
 import type { LeakedLease, LeakedResource } from '../audit/leaks.js';
+import type { UnreadPart } from '../audit/unread.js';
 import { formatDuration } from './quantities.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
 import { asTyped } from '../typed-command.js';
@@ -8,11 +9,9 @@ import { renderTable } from './columns.js';
 export interface AuditReport {
   readonly leaks: readonly LeakedResource[];
   readonly leases: readonly LeakedLease[];
-  /** The reason why the leases could not be read. */
-  readonly leasesUnknown?: string;
-  /** Accounts that could not be listed, with the reason. Absent: all were listed. */
-  readonly unlisted?: readonly string[];
-  /** Number of resources that carry our owner label, and of all resources. */
+  /** What was not looked at, and why. Absent: everything was. */
+  readonly unread?: readonly UnreadPart[];
+  /** Resources that carry our owner label; all that there are. */
   readonly ours: number;
   readonly all: number;
 }
@@ -20,7 +19,7 @@ export interface AuditReport {
 const TITLES = ['KIND', 'NAME', 'ACCOUNT', 'ZONE', 'ACCELERATOR', 'STATE', 'AGE', 'JOB', 'WHY'];
 
 export function renderAudit(report: AuditReport, accounts: readonly string[], width?: number): readonly string[] {
-  const { leaks, leases, leasesUnknown, ours, all } = report;
+  const { leaks, leases, unread = [], ours, all } = report;
   const rows = leaks.map(({ kind, name, account, zone, accelerator, state, ageMs, job, why }) => [
     kind,
     name,
@@ -42,14 +41,29 @@ export function renderAudit(report: AuditReport, accounts: readonly string[], wi
     ...(rows.length > 0 ? renderTable([TITLES, ...rows], width) : []),
     ...(leaseRows.length > 0 ? renderTable([['LEASE', 'STATE', 'SLICES', 'WHY'], ...leaseRows], width) : []),
     ...remediesOf(report),
-    ...(report.unlisted ?? []).map((text) => `not listed, so what is there is not known: ${text}`),
-    ...(leasesUnknown === undefined ? [] : [`the leases could not be checked: ${leasesUnknown}`]),
-    `${count(leaks.length, 'leak')}, ${count(leases.length, 'lease')} without a job: ` +
+    ...unreadLines(unread),
+    `${unread.length === 0 ? '' : 'NOT COMPLETE; so far '}${count(leaks.length, 'leak')}, ` +
+      `${count(leases.length, 'lease')} without a job: ` +
       `${ours} of ${count(all, 'resource')} in ${accounts.join(', ')} are ours`,
   ];
 }
 
-/** Remedies for each kind of row. Slices still in deletion are no leak yet: the lease says why it waits. */
+/** Parts with one answer stand together: a Temporal that does not answer says so of each job. */
+function unreadLines(unread: readonly UnreadPart[]): readonly string[] {
+  const byAnswer = new Map<string, string[]>();
+  for (const { part, answer, remedy } of unread) {
+    const said = [answer, remedy ?? []].flat().join('; ');
+    byAnswer.set(said, [...(byAnswer.get(said) ?? []), part]);
+  }
+  return [...byAnswer].map(([said, parts]) => {
+    const more = parts.length > MOST_NAMED ? `, and ${parts.length - MOST_NAMED} more` : '';
+    return `not looked at: ${parts.slice(0, MOST_NAMED).join(', ')}${more}: ${asTyped(said)}`;
+  });
+}
+
+const MOST_NAMED = 5;
+
+/** What to do about each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
 function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
   const draining = leases.filter(({ state }) => state === 'draining');
   const held = leases.length - draining.length;

@@ -1,4 +1,5 @@
 import type { JobRow } from '../../job-rows.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Granted, JobView, SliceView } from '../../../contract/job.js';
@@ -13,6 +14,8 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
+import { endsSentence } from './slice-ends.js';
+import { tierSentences } from './tier-turns.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
 import { placeOfObject } from '../../../domain/store-place.js';
@@ -31,13 +34,19 @@ const SHOWN_EVENTS = 12;
  */
 export function renderJobStatus(
   row: JobRow & Partial<PlaceInLine>,
-  detail: { readonly view: JobView } | { readonly missing: string },
+  detail: { readonly view: JobView; readonly tiers?: TierTurns } | { readonly missing: string },
   place: StatusPlace,
   now: EpochMs,
   width?: number,
 ): readonly string[] {
   const view = 'view' in detail ? detail.view : undefined;
-  const facts = [...rowFacts(row, now), ...(view ? viewFacts(view) : []), ...placeFacts(row, place)];
+  const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
+  const facts = [
+    ...rowFacts(row, now),
+    ...(view ? viewFacts(view, now) : []),
+    ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
+    ...placeFacts(row, place),
+  ];
   return [
     oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
     ...renderTable(
@@ -94,18 +103,11 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, done
   ];
 }
 
-function viewFacts({
-  spec,
-  image,
-  granted,
-  preemptions,
-  quotaPreemptions,
-  requestedRestarts,
-  attempt,
-}: JobView): Fact[] {
+function viewFacts(view: JobView, now: EpochMs): Fact[] {
+  const { spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt } = view;
   const { modules } = spec;
   const kind = machineKind(kindOfJob(spec));
-  const ends = kind.endsText?.(spec);
+  const ends = endsSentence(view, now);
   return [
     ['pricing', kind.requestText(spec)],
     ...(ends === undefined ? [] : [['ends', ends] as const]),

@@ -1,6 +1,6 @@
 import { hookText } from '../../../domain/hooks.js';
 import { isDone } from '../../../domain/job-state.js';
-import { askedMachines, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { askedMachines } from '../../../domain/machines.js';
 import { awaitedHost } from '../../../domain/modules/command.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -16,6 +16,7 @@ import {
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
@@ -27,6 +28,8 @@ import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
+import { endsSentence } from './slice-ends.js';
+import { tierSentences } from './tier-turns.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
 /** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
@@ -150,14 +153,15 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
       .filter(isUnsettled)
       .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
     ...wrapped(nextZoneText(view, now), width, ''),
-    ...(view === undefined ? [] : awaited(view)).flatMap((line) => wrapped(line, width, '')),
+    ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
   ];
 }
 
-/** The hosts whose success ends the job, and the time when its provider ends its machines, if its file says so. */
-function awaited({ phase, spec }: JobView): readonly string[] {
+/** By which of its hosts the job ends, and when its provider ends what it has, if its file says so. */
+function awaited(view: JobView, now: EpochMs): readonly string[] {
+  const { phase, spec } = view;
   const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
-  const ends = isDone(phase) ? undefined : machineKind(kindOfJob(spec)).endsText?.(spec);
+  const ends = isDone(phase) ? undefined : endsSentence(view, now);
   return [
     ...(host === undefined ? [] : [`It waits for the success of ${host} (command.success).`]),
     ...(ends === undefined ? [] : [`${ends}.`]),
@@ -201,6 +205,9 @@ function nextZoneText(view: JobView | undefined, now: EpochMs): string {
   const when = at > now ? `in ${formatDuration(at - now)}` : 'now';
   return `If nothing comes before, ${zone} is asked ${when}.`;
 }
+
+export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>
+  tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
 
 /**
  * Zones where the pool's jobs recently got the same type, for a job that waits for chips. This is history and no promise; zones

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
-import type { AuditedResource } from '../../../cloud/machines/audited-resource.js';
+import type { AuditedResource, OnUnread } from '../../../cloud/machines/audited-resource.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { MACHINE_KINDS, machineKind, type MachineKindName } from '../../../domain/machines.js';
 import { accountOfObject, ownerObject } from '../../../domain/store-layout.js';
 import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/leaks.js';
-import type { HeldLease } from '../audit/leaks.js';
+import { type UnreadPart, unreadPart } from '../audit/unread.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withTemporal } from '../connect.js';
 import { bucketOf, resolveContext } from '../context.js';
@@ -16,6 +16,7 @@ import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
 import { terminalWidth } from '../render/columns.js';
 import { printOut } from '../print.js';
+import { asTyped } from '../typed-command.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -26,8 +27,13 @@ export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const { report, accounts } = await audit(resolveContext(flags), flags);
   if (flags.output === 'json') printOut(`${JSON.stringify(report, null, 2)}\n`);
   else printOut(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
-  const found = report.leaks.length + report.leases.length + (report.unlisted?.length ?? 0);
-  return found > 0 ? ExitCode.Failed : ExitCode.Done;
+  return exitCodeOf(report);
+}
+
+/** What nobody looked at may be worse than what was found. */
+export function exitCodeOf({ leaks, leases, unread }: AuditReport): ExitCode {
+  if (unread !== undefined) return ExitCode.Unavailable;
+  return leaks.length + leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 
 export interface Audited {
@@ -35,42 +41,52 @@ export interface Audited {
   readonly accounts: readonly string[];
 }
 
-/** Lists independently the cloud resources of this installation, and finds those without an open job. */
+/**
+ * An independent listing of what the cloud holds of this installation, and of what has no open job. What cannot be looked at keeps
+ * nothing else from it, and is named: a part of the truth must not pass for all of it.
+ */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
   const store = await openReader(bucketOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
   const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {
-    // The cloud is listed first: a resource created meanwhile belongs to a job that Temporal is asked about afterwards.
-    const { everything, unlisted } = await listAll(accounts, context);
-    const judged = await judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
-    return unlisted.length === 0 ? judged : { ...judged, unlisted };
+    const unread = new Map<string, UnreadPart>();
+    const keep = (one: UnreadPart): void => void unread.set(one.part, one);
+    // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
+    const everything = await listAll(accounts, context, keep);
+    const judged = await judge(temporal, everything, { owner, graceMs: flags.grace, keep });
+    return unread.size === 0 ? judged : { ...judged, unread: [...unread.values()] };
   });
   return { report, accounts: accounts.map(({ account }) => account) };
 }
 
 async function judge(
   temporal: Client,
-  own: ReturnType<typeof ownResources>,
-  graceMs: number,
-  total: number,
+  everything: readonly AuditedResource[],
+  { owner, graceMs, keep }: { readonly owner: string; readonly graceMs: number; readonly keep: Keep },
 ): Promise<AuditReport> {
   const { heldLeases, jobFates } = await import('../audit/temporal-facts.js');
-  const held: readonly HeldLease[] | Error = await heldLeases(temporal).catch((error: unknown) => error as Error);
-  const leases = held instanceof Error ? [] : held;
+  const own = ownResources(everything, owner);
+  const leases = await heldLeases(temporal, (part, error) => keep(unreadPart(part, error, IS_A_WORKER_UP)));
   const owners = [...own.flatMap(({ labels }) => ownershipFrom(labels) ?? []), ...leases.map(({ lease }) => lease)];
-  const fates = await jobFates(temporal, new Map(owners.map((each) => [jobKey(each), each])));
+  const fates = await jobFates(temporal, new Map(owners.map((each) => [jobKey(each), each])), (part, error) =>
+    keep(unreadPart(part, error, LATER)),
+  );
   const now = Date.now();
   return {
     leaks: leakedResources(own, fates, now, graceMs),
     leases: leakedLeases(leases, fates, now, graceMs),
-    ...(held instanceof Error ? { leasesUnknown: held.message } : {}),
     ours: own.length,
-    all: total,
+    all: everything.length,
   };
 }
 
-/** The owner id that marks our resources. It is in the store, not in Temporal: the audit must not depend on what it checks. */
+type Keep = (part: UnreadPart) => void;
+
+const LATER = 'ask again: it may answer then';
+const IS_A_WORKER_UP = asTyped('is a worker up? `jobctl doctor --server` looks; then ask again');
+
+/** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
 async function ownerOf(store: StoreReader): Promise<string> {
   const owner = (await store.read(ownerObject))?.toString('utf8').trim();
   if (owner) return owner;
@@ -107,29 +123,38 @@ async function accountsOf(
   return all;
 }
 
-/**
- * Lists all accounts. One that cannot be listed fails the audit, because a partial result would pass for a complete one. The
- * others are reported all the same: an account that is gone for good must not hide them. If none can be listed, nothing is known.
- */
+/** What the accounts hold, of those that can be listed. */
 async function listAll(
   accounts: readonly Account[],
   context: CliContext,
-): Promise<{ readonly everything: readonly AuditedResource[]; readonly unlisted: readonly string[] }> {
-  const listings = await Promise.allSettled(
-    accounts.map(async ({ kind, account }) => cliKind(kind).audit(account, context)),
-  );
-  const failed = listings.flatMap((listing, index) => {
-    const { kind, account } = accounts[index] ?? {};
-    if (listing.status === 'fulfilled' || kind === undefined || account === undefined) return [];
-    return [{ error: listing.reason as Error, text: machineKind(kind).accountText(account) }];
+  keep: Keep,
+): Promise<readonly AuditedResource[]> {
+  const listings = accounts.map(async ({ kind, account }) => {
+    const text = machineKind(kind).accountText(account);
+    const missed = (part: string, error: Error): void =>
+      keep(unreadPart(part, error, error.name.endsWith('Refused') ? refusedRemedy(kind) : LATER));
+    const onUnread: OnUnread = (part, error) => missed(`${text}: ${part}`, error);
+    return cliKind(kind)
+      .audit(account, context, onUnread)
+      .catch((error: Error) => {
+        missed(text, error);
+        return [];
+      });
   });
-  const [first] = failed;
-  if (first !== undefined && failed.length === accounts.length) throw first.error;
-  return {
-    everything: listings.flatMap((listing) => (listing.status === 'fulfilled' ? listing.value : [])),
-    unlisted: failed.map(({ error, text }) => `${text}: ${error.message}`),
-  };
+  return (await Promise.all(listings)).flat();
 }
+
+const DOCTORS: Readonly<Record<MachineKindName, string>> = {
+  'cloud-tpu': 'doctor --gcp',
+  'compute-engine': 'doctor --gcp',
+  kubernetes: 'doctor --kubernetes',
+  'ray-cluster': 'doctor --kubernetes',
+  machines: 'doctor --server',
+};
+
+/** An account that is gone for good is asked for as long as the store remembers it. */
+const refusedRemedy = (kind: MachineKindName): string =>
+  `may this login list it? \`jobctl ${DOCTORS[kind]}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`;
 
 function noProject(): CliError {
   return new CliError(

@@ -2,6 +2,7 @@ import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
@@ -13,8 +14,9 @@ import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
 import { noWorkerText } from '../render/no-worker.js';
+import { turnsOf } from '../render/tier-turns.js';
 import { withSetUp } from '../set-up-reason.js';
-import { unattended } from './why.js';
+import { stateOf, unattended } from './why.js';
 import { terminalWidth } from '../render/columns.js';
 
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
@@ -72,19 +74,27 @@ async function shown(
     found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
   const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
   const standing = places.byJob.get(id);
+  const tiers = 'view' in view ? await tiersOf(view.view, row, context) : undefined;
   if (output === 'json') {
     const known =
       'view' in view
-        ? { view: view.view, hostKeys: await shownHostKeys(view.view, context) }
+        ? { view: view.view, ...(tiers && { tiers }), hostKeys: await shownHostKeys(view.view, context) }
         : { missing: view.missing };
     return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
   }
   const place = { bucket: context.bucket?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
-  const lines = renderJobStatus({ ...row, ...standing }, view, place, Date.now(), terminalWidth(process.stdout));
+  const known = 'view' in view && tiers ? { ...view, tiers } : view;
+  const lines = renderJobStatus({ ...row, ...standing }, known, place, Date.now(), terminalWidth(process.stdout));
   return { text: lines.join('\n'), json: {} };
 }
 
-/** Data that only the job's workflow has, or the reason why it is missing. */
+/** Only a job that waits for chips in a tier that its grant named has a reason to read its whole pool. */
+async function tiersOf(view: JobView, row: JobRow, context: CliContext): Promise<TierTurns | undefined> {
+  if (view.phase !== 'provisioning' || view.granted === undefined) return undefined;
+  return turnsOf(view, await stateOf(context, row));
+}
+
+/** What only the job's workflow knows, or why it cannot be had. */
 export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
 
 /** A job without a polling worker is not queried: the query would take the whole timeout. */

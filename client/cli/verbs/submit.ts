@@ -193,7 +193,8 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     .finally(() => job.uploading.end());
   // No archive is kept here while the job is waited for.
   removeScratchFolder();
-  tellWarnings(job.file, await job.farAway);
+  // A server and this computer's own login may say the same.
+  tellWarnings(job.file, [...new Set([...(await job.farAway), ...(submission.warnings ?? [])])]);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
   const isJson = output === 'json';
   if (wait !== true && !verdict) {

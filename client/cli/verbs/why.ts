@@ -23,11 +23,13 @@ import {
   renderRebuilding,
   renderSeen,
   renderStuck,
+  renderTiers,
   renderUnattended,
   renderWaiting,
   renderWhy,
 } from '../render/why.js';
 import { terminalWidth } from '../render/columns.js';
+import { turnsOf } from '../render/tier-turns.js';
 import { printOut } from '../print.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;
@@ -53,15 +55,21 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     const view = isAsked ? await viewOf(client, id) : undefined;
     const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
     const stuck = waiting || !pool ? [] : stuckOf(pool, id);
+    const turns = turnsOf(view, pool);
     const lines = [
       ...idleLines,
       ...why,
+      ...renderTiers(turns, now, width),
       ...renderSeen(view, pool?.capacity ?? [], now, width),
       ...renderStuck(stuck, row.pool, now, width),
       ...renderFailing(row, now, width),
     ];
     const asking = askingOf(view, pool?.capacity ?? [], now);
-    const more = { ...(asking && { asking }), ...(stuck.length > 0 && { stuck }), ...(idle && { noWorker: idle }) };
+    const more = {
+      ...(asking && { asking: { ...asking, ...(turns && { tiers: turns }) } }),
+      ...(stuck.length > 0 && { stuck }),
+      ...(idle && { noWorker: idle }),
+    };
     const json = { ...asJson(row, waiting, now), ...more };
     const text = flags.output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n');
     printOut(`${text}\n`);
@@ -76,8 +84,8 @@ async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: stri
   return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
-/** The pool's state. For a job that does not wait for its pool, it only adds facts about slices, so errors are ignored. */
-async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
+/** Of a job that does not wait for its pool, what the pool says of its slices is worth having, and no more. */
+export async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
   if (store === undefined) return undefined;
   const read = openReader(store).then((reader) => readPoolState(reader, pool));
   return phase === 'queued' ? read : read.catch(() => undefined);

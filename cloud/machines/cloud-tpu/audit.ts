@@ -3,7 +3,7 @@ import { findAccelerator } from '../../../domain/accelerators.js';
 import { accessTokens } from '../../access-token.js';
 import { isOutage, restErrorOf } from '../../google-project/rest-error.js';
 import { googleRefusal, inOneLine } from '../../google-refusal.js';
-import type { AuditedResource } from '../audited-resource.js';
+import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
 export interface AuditOptions {
@@ -21,35 +21,41 @@ const PAGE_SIZE = 200;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
- * Lists every node and queued resource of a Google project, in all zones and of all owners. It is the auditor's own reader with
- * its own REST calls, paging and reading of the answers, so that a fault of the adapter cannot hide from the audit.
- * @throws CloudUnavailable also if a zone could not be reached: a part of the list must not pass for all of it
+ * Every node and queued resource of a Google project, in all zones, anybody's. The auditor's own reader: REST, its own
+ * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit behind itself.
+ * @throws CloudUnavailable without `onUnread` also if a zone could not be reached
  */
-export async function listEverything(options: AuditOptions): Promise<readonly AuditedResource[]> {
+export async function listEverything(
+  options: AuditOptions,
+  onUnread: OnUnread = refuseUnread,
+): Promise<readonly AuditedResource[]> {
   const read = reader(options);
-  const [queued, nodes] = await Promise.all([
-    readAll<RestQueuedResource>(read, 'queuedResources'),
-    readAll<RestNode>(read, 'nodes'),
-  ]);
-  return [...queued.map(auditedQueuedResource), ...nodes.map(auditedNode)];
+  const readAll = (kind: ListedKind) => async (take: (resource: AuditedResource) => void) => {
+    for (let pageToken: unknown = ''; typeof pageToken === 'string';) {
+      const query = new URLSearchParams({ pageSize: String(PAGE_SIZE) });
+      if (pageToken !== '') query.set('pageToken', pageToken);
+      const page = await read(kind, query);
+      for (const one of (page[kind] ?? []) as readonly object[]) take(LISTED[kind](one));
+      for (const place of (page['unreachable'] ?? []) as readonly string[])
+        onUnread(`${kind} in ${zoneIn(place)}`, unreached(kind, place));
+      pageToken = page['nextPageToken'] || undefined;
+    }
+  };
+  const kinds: readonly ListedKind[] = ['queuedResources', 'nodes'];
+  return readParts(
+    kinds.map((kind) => [kind, readAll(kind)]),
+    onUnread,
+  );
 }
 
-type Read = (kind: string, query: URLSearchParams) => Promise<Record<string, unknown>>;
+const LISTED = { queuedResources: auditedQueuedResource, nodes: auditedNode } as const;
+type ListedKind = keyof typeof LISTED;
 
-async function readAll<T>(read: Read, kind: 'nodes' | 'queuedResources'): Promise<readonly T[]> {
-  const all: T[] = [];
-  for (let pageToken: unknown = ''; typeof pageToken === 'string';) {
-    const query = new URLSearchParams({ pageSize: String(PAGE_SIZE) });
-    if (pageToken !== '') query.set('pageToken', pageToken);
-    const page = await read(kind, query);
-    const unreachable = (page['unreachable'] ?? []) as readonly string[];
-    if (unreachable.length > 0)
-      throw new CloudUnavailable(`audit: ${kind} of ${unreachable.join(', ')} could not be read`);
-    for (const one of (page[kind] ?? []) as readonly T[]) all.push(one);
-    pageToken = page['nextPageToken'] || undefined;
-  }
-  return all;
-}
+const zoneIn = (place: string): string => place.slice(place.lastIndexOf('/') + 1);
+const unreached = (kind: ListedKind, place: string): CloudUnavailable =>
+  new CloudUnavailable(`audit: ${kind} of ${place} could not be read: Google did not reach it`);
+
+type Read = (kind: ListedKind, query: URLSearchParams) => Promise<Record<string, unknown>>;
 
 function reader({ restEndpoint = GOOGLE, googleProject, accessTokenFile, token }: AuditOptions): Read {
   const tokens = token === undefined ? accessTokens(restEndpoint, accessTokenFile) : async () => token;

@@ -70,6 +70,7 @@ export interface Observation {
         /** The number of hosts of its type. Absent: the type is not in our table. */
         readonly hostCount?: number;
         readonly ownership?: Ownership;
+        readonly createdAt?: EpochMs;
       };
   /**
    * The create operation, if it was asked about and its resource does not exist: tells why an accepted create failed. Also absent
@@ -106,7 +107,9 @@ function readyOf([first, ...rest]: readonly ReadyCondition[]): Condition {
   const { uid, hosts } = first as ReadyCondition;
   const warning = [first, ...rest].find((slice) => slice?.warning !== undefined)?.warning;
   const others = rest.map((slice) => ({ uid: slice.uid, hosts: slice.hosts }));
-  return { kind: 'ready', uid, hosts, others, ...(warning !== undefined && { warning }) };
+  const ends = [first, ...rest].flatMap((slice) => slice?.endsAt ?? []);
+  const endsAt = ends.length === 0 ? {} : { endsAt: Math.min(...ends) };
+  return { kind: 'ready', uid, hosts, others, ...endsAt, ...(warning !== undefined && { warning }) };
 }
 
 /**
@@ -223,5 +226,15 @@ function present({ queuedResource, node }: Observation, which: string): Conditio
     return { kind: 'waiting', detail, isIncomplete: true };
   }
   const warning = node.health === 'HEALTHY' || node.health === '' ? {} : { warning: node.health };
-  return { kind: 'ready', uid: node.nodeId, hosts: node.hosts, ...warning };
+  return { kind: 'ready', uid: node.nodeId, hosts: node.hosts, ...endOf({ queuedResource, node }), ...warning };
+}
+
+/**
+ * Of flex-start. Google does not say from which moment on it counts the run duration: not before it made the node.
+ * request-using-flex-start (2025-09-04): "provisions the TPU VMs to run for the duration that you specified".
+ */
+function endOf({ queuedResource, node }: Pick<Observation, 'queuedResource' | 'node'>): Pick<ReadyCondition, 'endsAt'> {
+  const { runSeconds } = typeof queuedResource === 'object' ? queuedResource : {};
+  const { createdAt } = typeof node === 'object' ? node : {};
+  return runSeconds === undefined || createdAt === undefined ? {} : { endsAt: createdAt + runSeconds * 1000 };
 }

@@ -37,6 +37,7 @@ export function observedNode(node: ApiNode): ObservedNode {
     hosts: hostsOf(node),
     ...(accelerator && { hostCount: accelerator.hosts }),
     ...(ownership && { ownership }),
+    ...(node.createTime?.seconds && { createdAt: Number(node.createTime.seconds) * 1000 }),
   };
 }
 

@@ -2,7 +2,7 @@ import { machineTypeOf } from '../../../domain/machine-kinds/compute-engine/mach
 import { GoogleCallFailed } from '../../google-project/port.js';
 import { isOutage } from '../../google-project/rest-error.js';
 import { GoogleRest } from '../../google-project/rest.js';
-import type { AuditedResource } from '../audited-resource.js';
+import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
 export interface AuditOptions {
@@ -31,30 +31,39 @@ interface Page {
 }
 
 /**
- * Lists every VM of a Google project, in all zones and of all owners. It is the auditor's own reader with no filter, its own
- * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit.
- * @throws CloudUnavailable also if a zone could not be reached: a part of the list must not pass for all of it
+ * Every VM of a Google project, in all zones, anybody's. The auditor's own reader: no filter, its own paging and its own reading of
+ * the answers, so that a fault of the adapter cannot hide from the audit behind itself.
+ * @throws CloudUnavailable without `onUnread` also if a zone could not be reached
  */
-export async function listEveryVm({ restEndpoint, ...options }: AuditOptions): Promise<readonly AuditedResource[]> {
+export async function listEveryVm(
+  { restEndpoint, ...options }: AuditOptions,
+  onUnread: OnUnread = refuseUnread,
+): Promise<readonly AuditedResource[]> {
   const { googleProject } = options;
   const rest = new GoogleRest({ ...options, ...(restEndpoint !== undefined && { apiEndpoint: restEndpoint }) });
   const path = `/compute/v1/projects/${encodeURIComponent(googleProject)}/aggregated/instances`;
-  const all: AuditedResource[] = [];
-  for (let token: string | undefined = ''; token !== undefined;) {
-    const query = new URLSearchParams({ maxResults: '200', ...(token !== '' && { pageToken: token }) });
-    const page: Page = await rest.get<Page>('compute', `${path}?${query}`).catch(throwPortError);
-    const unread = [
-      ...(page.unreachables ?? []),
-      ...Object.entries(page.items ?? {}).flatMap(([place, { warning }]) =>
-        warning?.code === 'UNREACHABLE' ? [place] : [],
-      ),
-    ];
-    if (unread.length > 0) throw new CloudUnavailable(`audit: VMs of ${unread.join(', ')} could not be read`);
-    for (const { instances = [] } of Object.values(page.items ?? {}))
-      for (const one of instances.map((instance) => auditedVm(instance, googleProject))) all.push(one);
-    token = page.nextPageToken || undefined;
-  }
-  return all;
+  const readAll = async (take: (vm: AuditedResource) => void): Promise<void> => {
+    for (let token: string | undefined = ''; token !== undefined;) {
+      const query = new URLSearchParams({ maxResults: '200', ...(token !== '' && { pageToken: token }) });
+      const page: Page = await rest.get<Page>('compute', `${path}?${query}`).catch(throwPortError);
+      for (const { instances = [] } of Object.values(page.items ?? {}))
+        for (const instance of instances) take(auditedVm(instance, googleProject));
+      for (const place of unreachedIn(page))
+        onUnread(
+          `VMs in ${lastOf(place)}`,
+          new CloudUnavailable(`audit: VMs of ${place} could not be read: Google did not reach it`),
+        );
+      token = page.nextPageToken || undefined;
+    }
+  };
+  return readParts([['VMs', readAll]], onUnread);
+}
+
+function unreachedIn({ unreachables = [], items = {} }: Page): readonly string[] {
+  const warned = Object.entries(items).flatMap(([place, { warning }]) =>
+    warning?.code === 'UNREACHABLE' ? [place] : [],
+  );
+  return [...unreachables, ...warned];
 }
 
 function auditedVm(instance: RestInstance, account: string): AuditedResource {

@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { request as plainRequest } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { answerText } from '../../answer-text.js';
-import type { AuditedResource } from '../audited-resource.js';
+import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { KubernetesLibrary } from './cluster.js';
 
@@ -37,26 +37,32 @@ const TIMEOUT_MS = 30_000;
  * requests, paging and reading of the answers; with the adapter it shares only the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @param kubeconfig absent: this computer's
- * @throws CloudUnavailable also if only a part could be read
+ * @throws CloudUnavailable without `onUnread` also if only a part could be read
  */
 export async function listNamespaceForAudit(
   library: KubernetesLibrary,
   account: string,
   machines: keyof typeof OWNERS,
   kubeconfig?: string,
+  onUnread: OnUnread = refuseUnread,
 ): Promise<readonly AuditedResource[]> {
   const slash = account.lastIndexOf('/');
   const context = decodeURIComponent(account.slice(0, slash));
   const namespace = account.slice(slash + 1);
   const config = configFor(library, context, kubeconfig);
   const { owner, podLabel } = OWNERS[machines];
-  const lists = [owner, ...PARTS].map(async ({ kind, path, plural }: ResourceKind) => {
-    const items = await readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`);
-    return items
-      .filter(({ metadata }) => (metadata?.labels?.['jobctl-machines'] ?? 'kubernetes') === machines)
-      .map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }, podLabel));
-  });
-  return (await Promise.all(lists)).flat();
+  const zone = context || config.getCurrentContext();
+  const readOf =
+    ({ kind, path, plural }: ResourceKind) =>
+    (take: (resource: AuditedResource) => void): Promise<void> =>
+      readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`, (item) => {
+        if ((item.metadata?.labels?.['jobctl-machines'] ?? 'kubernetes') === machines)
+          take(audited(item, { kind, account, zone }, podLabel));
+      });
+  return readParts(
+    [owner, ...PARTS].map((each) => [each.plural, readOf(each)]),
+    onUnread,
+  );
 }
 
 function configFor({ KubeConfig: Config }: KubernetesLibrary, context: string, file?: string): KubeConfig {
@@ -92,15 +98,14 @@ interface Item {
   };
 }
 
-async function readAll(config: KubeConfig, path: string): Promise<readonly Item[]> {
-  const all: Item[] = [];
+async function readAll(config: KubeConfig, path: string, take: (item: Item) => void): Promise<void> {
   let next = '';
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(next && { continue: next }) });
     const page = await getJson(config, `${path}?${query}`);
-    for (const one of page.items ?? []) all.push(one);
+    for (const one of page.items ?? []) take(one);
     next = page.metadata?.continue ?? '';
-    if (next === '') return all;
+    if (next === '') return;
   }
   throw new CloudUnavailable(`audit: GET ${path}: no end after ${MOST_PAGES} pages`);
 }

@@ -35,6 +35,8 @@ class Submitted:
     is_new: bool
     # The job file with defaults and checks done.
     spec: Json
+    # Sentences for people.
+    warnings: Optional[Tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,87 @@
+import type { CloudEvent } from './rehearsal-admin.js';
+
+/** What the cloud itself knows of a job's requests at one moment, by its journal. */
+export interface CloudNow {
+  /** By name: requests and nodes that are there, with the states that they have been in; the last is the present one. */
+  readonly there: ReadonlyMap<string, { readonly zone: string; readonly states: readonly string[] }>;
+  /** What creates were answered with, by zone. */
+  readonly refused: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Zones in which a node of anybody's was READY. */
+  readonly gave: ReadonlySet<string>;
+  /** Zones of the job's create calls, in order. */
+  readonly asked: readonly string[];
+}
+
+/** Zones that a sentence names. */
+export const zonesIn = (line: string): readonly string[] => [...new Set(line.match(/\b[a-z]+-[a-z]+\d+-[a-z]\b/g))];
+
+const zoneIn = (subject: string): string => /\/locations\/([^/]+)/.exec(subject)?.[1] ?? '';
+
+export function cloudNow(events: readonly CloudEvent[], job: string): CloudNow {
+  const there = new Map<string, { zone: string; states: string[] }>();
+  const refused = new Map<string, Set<string>>();
+  const gave = new Set<string>();
+  const asked: string[] = [];
+  for (const { kind, subject, details } of events) {
+    const zone = zoneIn(subject);
+    const name = subject.slice(subject.lastIndexOf('/') + 1);
+    if (kind === 'node-state' && details.to === 'READY') gave.add(zone);
+    const isCreate = kind === 'api-call' && details.method?.startsWith('Create') === true;
+    if (isCreate && details.message !== undefined)
+      refused.set(zone, (refused.get(zone) ?? new Set()).add(details.message));
+    if (kind === 'operation' && details.error?.message !== undefined)
+      refused.set(zone, (refused.get(zone) ?? new Set()).add(details.error.message));
+    if (!name.startsWith(`jc-${job}-`)) continue;
+    if (isCreate) asked.push(zone);
+    if (kind !== 'queued-resource-state' && kind !== 'node-state') continue;
+    if (details.to === 'gone') there.delete(name);
+    else there.set(name, { zone, states: [...(there.get(name)?.states ?? []), details.to ?? ''] });
+  }
+  return { there, refused, gave, asked };
+}
+
+/** On its way out: nobody is asked by it any more. */
+const LEAVING = new Set(['SUSPENDING', 'SUSPENDED', 'DELETING']);
+
+/**
+ * The sentences of `jobctl why` of a job without chips that are not so, by the cloud's own word; a sentence that is not known here is
+ * none of them true.
+ * @param isNow false: what was so a moment ago is true too, as a listing that is some seconds old says it
+ */
+export function untrueSentences(text: string, cloud: CloudNow, isNow: boolean): readonly string[] {
+  return text.split('\n').filter((line) => line !== '' && !isTrue(line, cloud, isNow));
+}
+
+function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
+  const { there, refused, gave } = cloud;
+  const present = [...there.values()].filter(({ states }) => !LEAVING.has(states.at(-1) ?? ''));
+  const open = new Set(present.map(({ zone }) => zone));
+
+  const head = /^\S+ is provisioning(?:, attempt \d+)?, for [^:]+: (.*)\. REHEARSAL: not on real Cloud TPUs\.$/.exec(
+    line,
+  );
+  if (head) {
+    const zones = zonesIn(head[1] ?? '');
+    if (isNow && present.length > 0) return zones.length === open.size && zones.every((zone) => open.has(zone));
+    return zones.length > 0 && zones.every((zone) => cloud.asked.includes(zone));
+  }
+
+  const slice = /^ {2}(\S+) in (\S+): (starting|lost)(?:, (.*))?$/.exec(line);
+  if (slice) {
+    const [, name = '', zone = '', state, detail = ''] = slice;
+    const found = there.get(name);
+    if (state === 'lost') return cloud.asked.includes(zone) && (found === undefined || found.zone === zone);
+    const word = /\(([A-Z_]+)\)/.exec(detail)?.[1];
+    if (word !== undefined && found !== undefined)
+      return found.zone === zone && (isNow ? found.states.at(-1) === word : found.states.includes(word));
+    if ([...(refused.get(zone) ?? [])].some((message) => detail.includes(message))) return true;
+    return detail.startsWith(`asking ${zone}`) && (isNow ? found?.zone === zone : cloud.asked.includes(zone));
+  }
+
+  const next = /^If nothing comes before, (\S+) is asked (?:now|in .*)\.$/.exec(line);
+  if (next) return !isNow || !open.has(next[1] ?? '');
+
+  const seen =
+    /^Seen by this pool's jobs: (\S+) gave a \S+ \(\w+\) within .*? ago(, and has refused one since)?\.$/.exec(line);
+  return seen !== null && gave.has(seen[1] ?? '') && (seen[2] === undefined || refused.has(seen[1] ?? ''));
+}
