@@ -42,81 +42,82 @@ candidates cannot canreschedule capability capacity capacityrow capacityunits ca
 categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate certificates cgroup chain
 chance change changed changes channel channelrefused character characters charset chdir check checked checkpoint checks
 child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choices choose
-chosen chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker
-class classes classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
-clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs closers closes
-closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
-cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
-cmd cmdline cmp cn cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon
-cols column columndefinitions columns com come comes coming comm comma command commands commas comment commit common
-commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
-completedindexes completemultipartupload completemultipartuploadresult completeparts completion completionmode
-completions completionsreached completiontime component componentcount components compose compute compute_engine
-computemetadata computer computers computes conda condition conditional conditionnotmet conditionof conditions conf
-config config_entry config_file configentry configfile configmap configmaps configs configurable configuration
-configurations configure configured confinement confinementreason confirm conflict connect connected connecting
-connection connectionerror connectionlost connects connecttimeoutms consist consistent console const constant constraint
-consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics contact contained container
-containercannotrun containercreating containerimage containers containersnotready containersready containerstatuses
-containerstatusunknown contains content contentdisposition contentencoding contenthash contentid contentlanguage
-contents contenttype contenturl context contexts continuation continue continues contract contradictory control
-controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
-coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts covers
-cp cpu cpuplatform cpus crd create createbucket createbucketconfiguration createbuild createcontainerconfigerror created
-createdat createnode createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms
-creationtimestamp credential credentials credentialsfile critical crlsign cron cross crowded crt crypto csi csv ctr ctrl
-cuda curl curlrc curls current currently custom customer customresourcedefinition customresourcedefinitions customtime
-cut cutpower cwd daemon daemonless dash dashboard dashes data data_disks data_loss datadisks datastore date datetime day
-days dc dd dead deadline deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides
-decision decisions decisive declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime
-defaults defaultserviceaccount define defining definition definitions degraded delay delayms delays delete deletebuild
-deleted deletenode deleteobject deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone
-deleting deletingdata deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver
-delivered deliveries deliveroutputs demand demands denied deniedlocations deniedtext denies denominator denyall
-dependencies deprovisioning depth der dereference descendants describe description descriptor destination
-destroyonreturn detached detail details dev devconsole developer developers device devicename devices devstorage df did
-didn die died differ different diffie digest digit digitalsignature digits dimensions dir direction directly directory
-dirname dirs disable disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype
-disktypes disown display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed dk
-dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done dot dots
-dotted double doubled down download downloads downloadurl downs dpkg draft drain drained draining drainingsince
-drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate
-duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5 eat ec ecc
-ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit
-effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere
-email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled
-enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end ended endedat endedby
-endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime enetunreach enforce
-enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries
-entry enum enumerable enumerate enums env env_name env_type env_vars environ environment environmentof environments envs
-enxio eo eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error error_description
-error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag etc etimedout eu
-europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms everyseconds everything
-everywhere evicting eviction evictionbyevictionapi evidence exact exactly example exceeded exceeds except excess
-exchange exclude exe exec executable executionstatus exhausted exist existing exists exit exitcode exited exitrecord
-exits exp expect expected expiration expired expiredsignature expiredtoken expires expires_in expiresat explain
-explained explanation export expression expressions extensions external external_ips externalip externalips externalname
-extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail failed failed_precondition
-failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails failure failures
-failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue falseyes family far fast fastify fatal fault
-faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file
-file_cache_max_size_mb file_mounts filecachemaxsizemb filename files fill filldisk fills filter filters final finalizers
-finally find findbuild findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall
-firewalllist firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat
-flags flatnamespace flavor fleet flex flexstartrefused float flock flood floor flush folder folders follow followoutput
-followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
-foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
-formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
-frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
-ft fulfill fulfilled full fulldisk fully function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap
-garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
-gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity
-generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken getconf
-geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getobject getoperation getproject
-getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret
-gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving
-gke glob global globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
+chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms
+claimworker class classes classify cleanup_command clear clearafter clearafterms clearat client client_email client_id
+client_secret clientcertpair clientid clientoperationid clients clientsecret clk clock close closed closedat closedjobs
+closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
+cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster
+clusterfirst clusterip clusters cm cmd cmdline cmp cn cntrl code codec codeckeyerror codeckeyunknown codename codes
+collect collecting collections colon cols column columndefinitions columns com come comes coming comm comma command
+commands commas comment commit common commoninstancemetadata commonname compact compare compared comparison compile
+compiler complete completed completedindexes completemultipartupload completemultipartuploadresult completeparts
+completion completionmode completions completionsreached completiontime component componentcount components compose
+compute compute_engine computemetadata computer computers computes conda condition conditional conditionnotmet
+conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps configs
+configurable configuration configurations configure configured confinement confinementreason confirm conflict connect
+connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent console
+const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics
+contact contained container containercannotrun containercreating containerimage containers containersnotready
+containersready containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash
+contentid contentlanguage contents contenttype contenturl context contexts continuation continue continues contract
+contradictory control controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns
+coolinguntil coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter
+counts covers cp cpu cpuplatform cpus crd create createbucket createbucketconfiguration createbuild
+createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems createslice
+createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile critical crlsign
+cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
+customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dash dashboard dashes
+data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline deadline_exceeded
+deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive declare decodekeys
+decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount define defining
+definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteobject deleteoperation
+deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms deletion
+deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver delivered deliveries deliveroutputs demand
+demands denied deniedlocations deniedtext denies denominator denyall dependencies deprovisioning depth der dereference
+descendants describe description descriptor destination destroyonreturn detached detail details dev devconsole developer
+developers device devicename devices devstorage df did didn die died differ different diffie digest digit
+digitalsignature digits dimensions dir direction directly directory dirname dirs disable disabled disabledservices
+discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown display displayname
+disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy dnsservers do doc docker
+dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice dot dots dotted double doubled down
+download downloads downloadurl downs dpkg draft drain drained draining drainingsince drainingunits drains drawn dri
+driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms dump duplicate duplicate_key duration e2
+eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused
+econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effort
+egress ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere email email_verified emails emfile empty
+empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling
+enableparalleldownloads enableservicelinks enametoolong encode encodecommonattributes encoding encodingtype encountered
+encrypted encryptedwith encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders
+endpoints ends endsat endstext endtime enetunreach enforce enforced engine enoent enospc enotdir enotfound enotsup
+enough ensurepip enter entered entity entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type
+env_vars environ environment environmentof environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err
+errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errorinfometadata
+errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
+ever every everybody everyms everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact
+exactly example exceeded exceeds except excess exchange exclude exe exec executable executionstatus exhausted exist
+existing exists exit exitcode exited exitrecord exits exp expect expected expiration expired expiredsignature
+expiredtoken expires expires_in expiresat explain explained explanation export expression expressions extensions
+external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1
+face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling
+failing failjob fails failure failures failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue
+falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi field
+fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb filename files
+fill filldisk fills filter filters final finalizers finally find findbuild finddonetwice findmnt finds findstrays
+findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood floor flush folder folders follow followoutput followpollseconds follows
+followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
+foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
+forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
+fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype ft fulfill fulfilled full fulldisk fully
+function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave
+gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
+gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
+generationnotmatch generations get getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile
+getguestattributes getiampolicy getlocation getnode getobject getoperation getproject getqueuedresource
+getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github
+gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global
+globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
 google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
 googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
 granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater greatest grep group grouped groupname
@@ -147,14 +148,14 @@ instead insufficient int integer interface interleaved internal internaladdress 
 interpolation interrupt interrupted interruption interruptions interrupts into inturn inuse invalid invalid_argument
 invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
 invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood
-is isactive isadopted isafterblank isalive isalldenied isallowed isanyzone isapplied isarray isattended isbeingmade
-isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete iscooling isdeleting isdisabled isdone
-isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder isforanybody isforced isforit
-isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress
-isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral islosttail
-ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted isnew isolation isopaque isopen
-isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued
-isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced
+is isactive isadopted isafterblank isalive isall isalldenied isallowed isanyzone isapplied isarray isattended
+isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete iscooling isdeleting
+isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder isforanybody
+isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete
+isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isliteral
+islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted isnew isolation isopaque
+isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof
+isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrelease isreplaced
 isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent isstartassumed isstarting
 isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal isthere istogo istold
 istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole iswholeonly iswide isworkflowopen
