@@ -25,6 +25,12 @@ const SECRET_NAME = /(^|_)(TOKEN|(API)?KEY|SECRET|CREDENTIALS?|PAT|PASS)$|PASSWO
 const SECRET_VALUE = /^(?![/~.])(?!\d+$)\S{8,}$/;
 const ANY_VALUE = /PASSWORD|PASSWD|PASSPHRASE/i;
 
+/** Whether a variable is one for a secret, by its name alone. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
+
+/** Whether a variable's value looks like a secret. */
+export const isSecret = (name: string, value: string): boolean => secretIn(name, value) !== undefined;
+
 /** What a value looks like; undefined: no secret. */
 function secretIn(name: string | undefined, value: string): string | undefined {
   const known = KNOWN.find(([mark]) => mark.test(value))?.[1];
