@@ -45,6 +45,10 @@ describe('files of other tools in other shapes', () => {
           'tpu: {accelerator: v6e-4, zone: .., pricing: any}',
           'resources.accelerators tpu-v5p-8: a job has one type',
         ],
+        'accelerators: {tpu-v5-lite-podslice: 4}': [
+          'kubernetes: {image: .., tpu: {accelerator: tpu-v5-lite-podslice, topology: ..}} # 4 on a node',
+          '!zone',
+        ],
         'accelerators: tpu-v6e-8, image_id: docker:some/image': ['docker: {image: some/image}'],
       },
       task,
@@ -153,6 +157,20 @@ describe('files of other tools in other shapes', () => {
         '{A: "${{ secrets.a }}", MEGASCALE_X: 1}': ['env: {A: ..}', 'MEGASCALE_X: jobctl sets it by itself'],
       },
       (env) => `type: task\nenv: ${env}\nresources: {gpu: v6e-8}\ncommands: [a]\n`,
+    );
+  });
+
+  describe('commands', () => {
+    gives(
+      {
+        "python3 a.py 'dim=${model.heads}' ${A:-1} ${B%.*}": ["dim=$${model.heads}' ${A:-1} ${B%.*}"],
+        'export HF_TOKEN=hf_0123456789abcdef': [
+          'command: {run: ..} # the line of run, with a secret',
+          '!hf_0123456789',
+        ],
+        'cd ~/sky_workdir && echo $SKYPILOT_NUM_NODES': ['$SKYPILOT_NUM_NODES: $JOBCTL_NUM_HOSTS'],
+      },
+      (run) => `resources: {accelerators: tpu-v6e-8}\nrun: ${JSON.stringify(run)}\n`,
     );
   });
 

@@ -23,10 +23,8 @@ export const isTpu = (name: string): boolean => /^tpu/i.test(name) || accelerato
 export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'kubernetes' {
   const { accelerator, nodes, image, count = 1 } = asked;
   if (accelerator !== undefined && isTpu(accelerator)) {
-    putTpu(into, accelerator, asked);
     if (nodes > 1) into.set('slices', nodes);
-    if (image !== undefined) into.set('docker', { image });
-    return 'tpu';
+    return OF_GKE.test(accelerator) ? putGkeTpu(into, accelerator, asked) : putTpu(into, accelerator, asked);
   }
   const gpus = accelerator === undefined ? {} : { gpus: count, gpu_type: accelerator.toLowerCase() };
   const place = 'compute_engine is for VMs of Google Cloud, machines for your own';
@@ -35,10 +33,21 @@ export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'k
   return 'kubernetes';
 }
 
-function putTpu(into: Translation, name: string, { zones = [], region, pricing, tpu = {} }: AskedMachines): void {
+const OF_GKE = /^tpu-.*-(podslice|slice|device)$/;
+
+/** Of a node with so many chips the file does not say the topology. */
+function putGkeTpu(into: Translation, accelerator: string, { image = OPEN, count = 1 }: AskedMachines): 'kubernetes' {
+  into.set('kubernetes', { image, tpu: { accelerator, topology: OPEN } }, `${count} on a node`);
+  return 'kubernetes';
+}
+
+function putTpu(into: Translation, name: string, asked: AskedMachines): 'tpu' {
+  const { zones = [], region, pricing, tpu = {}, image } = asked;
   const accelerator = acceleratorNamed(name)?.type ?? name.replace(/^tpu-/i, '');
   const [zone = OPEN, ...more] = zones;
   const place = more.length === 0 ? { zone } : { zones };
   const remark = zones.length === 0 && region !== undefined ? `a zone of ${region}` : undefined;
   into.set('tpu', { accelerator, ...place, pricing, ...tpu }, remark);
+  if (image !== undefined) into.set('docker', { image });
+  return 'tpu';
 }

@@ -89,13 +89,17 @@ function putOwner(into: Translation, manifest: Mapping): void {
     into.lose('all pods of a job start together', `parallelism: ${parallelism}`);
   const namespace = textOf(valueAt(manifest, ['metadata', 'namespace']));
   if (namespace !== undefined && namespace !== 'default') into.set('kubernetes.namespace', namespace);
-  const queue = mappingOf(valueAt(manifest, ['metadata', 'labels']))['kueue.x-k8s.io/queue-name'];
+  into.lose('', ...keysBeside(KNOWN_OF_METADATA, mappingOf(manifest['metadata']), 'metadata.'));
+  const { [QUEUE]: queue, ...labels } = mappingOf(valueAt(manifest, ['metadata', 'labels']));
+  if (Object.keys(labels).length > 0) into.set('kubernetes.labels', labels);
   const byKueue = 'the quota of its pool queues it; a namespace that Kueue manages is refused';
-  if (queue !== undefined) into.lose(byKueue, `kueue.x-k8s.io/queue-name: ${shownOf(queue)}`);
+  if (queue !== undefined) into.lose(byKueue, `${QUEUE}: ${shownOf(queue)}`);
   into.lose('', ...(spec['schedule'] === undefined ? [] : ['schedule']));
   into.lose('', ...keysBeside(KNOWN_OF_OWNER, jobSet === undefined ? spec : { ...spec, ...job }));
 }
 
+const QUEUE = 'kueue.x-k8s.io/queue-name';
+const KNOWN_OF_METADATA = ['name', 'generateName', 'namespace', 'labels'];
 const KNOWN_OF_OWNER = [
   ...COUNTS,
   ...['template', 'replicatedJobs', 'backoffLimit', 'activeDeadlineSeconds', 'completionMode', 'suspend', 'containers'],

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { jobNameFrom } from '../../identity.js';
-import { isMapping, type Mapping } from '../plain-tree.js';
+import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
+import { holdsSecret } from '../secret-looks.js';
 
 /** In the place of a value that the file of the other tool does not say. */
 export const OPEN = '..';
@@ -32,8 +33,14 @@ export class Translation {
   /** A script of the user's. @param source the key that has it, which is named in the place of a long one */
   script(path: string, text: string, source: string): void {
     const lines = text.trim().split('\n');
-    if (lines.length > MOST_LINES) this.set(path, OPEN, `the ${lines.length} lines of ${source}, as they stand`);
-    else this.set(path, literal(lines.join('\n')));
+    const secret = holdsSecret(text) ? ', with a secret: `jobctl secret put NAME --from-file FILE` keeps it' : '';
+    if (lines.length > MOST_LINES || secret !== '')
+      this.set(
+        path,
+        OPEN,
+        `${lines.length === 1 ? 'the line' : `the ${lines.length} lines`} of ${source}${secret || ', as they stand'}`,
+      );
+    else this.set(path, lines.join('\n'));
   }
 
   /** Keys that have no place in the job file. @param why what to do instead; empty: jobctl has nothing like them */
@@ -51,7 +58,7 @@ export class Translation {
     );
     return [
       'in a job file it is:',
-      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, value)),
+      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, mapStrings(value, literal))),
       ...(lost.length === 0 ? [] : ['not carried over:', ...lost]),
       ...this.#notes,
     ];

@@ -129,7 +129,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'jobset-cpu-two-slices.yaml': {
     is: 'a manifest of Kubernetes (JobSet)',
     machines: '2 x cpu-1, 0 chips, 2 hosts',
-    lost: ['volume /data', 'securityContext'],
+    lost: ['volume /data', 'securityContext, metadata.annotations'],
   },
   'jobset-gpu-volumes.yaml': {
     is: 'a manifest of Kubernetes (JobSet)',
