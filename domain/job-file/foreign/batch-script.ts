@@ -2,60 +2,8 @@ import { ACCELERATOR_TYPES } from '../../accelerators.js';
 import { jobNameFrom } from '../../identity.js';
 import { shellQuote } from '../../shell-quote.js';
 import { count } from '../../units.js';
+import { type Directives, directivesOf, type Scheduler, SCHEDULERS } from './schedulers.js';
 import { countOf } from './translation.js';
-
-/** A script for a scheduler of batch jobs, with lines that say what it asks for. */
-interface Scheduler {
-  readonly what: string;
-  /** How such a line begins. */
-  readonly mark: RegExp;
-  /** Short options under the name of the long ones. */
-  readonly long: Readonly<Record<string, string>>;
-  /** Its variables begin so. */
-  readonly variables: string;
-  /** The one that says which job of an array this is. */
-  readonly index: string;
-}
-
-const SCHEDULERS: readonly Scheduler[] = [
-  {
-    what: 'a batch script of Slurm',
-    mark: /^#SBATCH[ \t]+/,
-    ...{ variables: 'SLURM_', index: 'SLURM_ARRAY_TASK_ID' },
-    long: {
-      ...{
-        J: 'job-name',
-        t: 'time',
-        N: 'nodes',
-        n: 'ntasks',
-        c: 'cpus-per-task',
-        p: 'partition',
-        A: 'account',
-        q: 'qos',
-      },
-      ...{ a: 'array', o: 'output', e: 'error', G: 'gpus', C: 'constraint', w: 'nodelist', x: 'exclude', D: 'chdir' },
-      ...{ d: 'dependency' },
-    },
-  },
-  {
-    what: 'a batch script of PBS',
-    mark: /^#PBS[ \t]+/,
-    ...{ variables: 'PBS_', index: 'PBS_ARRAY_INDEX' },
-    long: { N: 'job-name', o: 'output', e: 'error', J: 'array' },
-  },
-  {
-    what: 'a batch script of Grid Engine',
-    mark: /^#\$[ \t]+-/,
-    ...{ variables: 'SGE_', index: 'SGE_TASK_ID' },
-    long: { N: 'job-name', o: 'output', e: 'error', t: 'array' },
-  },
-  {
-    what: 'a batch script of LSF',
-    mark: /^#BSUB[ \t]+/,
-    ...{ variables: 'LSB_', index: 'LSB_JOBINDEX' },
-    long: { J: 'job-name', o: 'output', e: 'error' },
-  },
-];
 
 /**
  * What a script for a scheduler is, and what its user types; undefined for any other text.
@@ -77,39 +25,6 @@ export function batchScript(
     what: scheduler.what,
     instead: [...submitLines(asked, file), ...lostLines(asked, scheduler), ...bodyLines(script, scheduler)],
   };
-}
-
-type Directives = ReadonlyMap<string, string>;
-
-/** The scheduler reads them up to the first command. */
-function directivesOf(lines: readonly string[], { mark, long }: Scheduler): Directives {
-  const head = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('#'));
-  const asked = new Map<string, string>();
-  for (const line of head === -1 ? lines : lines.slice(0, head)) {
-    if (!mark.test(line)) continue;
-    const text = line
-      .replace(mark, (found) => (found.endsWith('-') ? '-' : ''))
-      .replace(/ #.*$/, '')
-      .trim();
-    const at = text.search(/[= \t]/);
-    const [word, value] = at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
-    const short = word.slice(1, 2);
-    const [option, own] = word.startsWith('--')
-      ? [word.slice(2), value]
-      : [long[short] ?? short, word.slice(2) + value];
-    const before = asked.get(option);
-    asked.set(option, before === undefined ? own : `${before},${own}`);
-  }
-  return resourcesOf(asked);
-}
-
-/** PBS has its resources in `-l a=1,b=2` and `-l select=1:ngpus=1`. */
-function resourcesOf(asked: Directives): Directives {
-  const resources = asked.get('l') ?? '';
-  const walltime = /\bwalltime=([\d:]+)/.exec(resources)?.[1];
-  if (walltime === undefined) return asked;
-  const others = resources.split(',').filter((one) => !one.startsWith('walltime='));
-  return new Map([...asked, ['l', others.join(',')], ['time', walltime]]);
 }
 
 const USUAL = 'v5litepod-8';
@@ -142,7 +57,7 @@ function typeOf(nodes: number): { readonly type: string; readonly slices: number
 }
 
 /** `90`, `90:00`, `1:30:00`, `2-12`, `2-12:30`, `2-12:30:00`: minutes, or days in front of hours. */
-export function secondsOf(time: string | undefined): number | undefined {
+function secondsOf(time: string | undefined): number | undefined {
   if (time === undefined || !/^(\d+-)?\d+(:\d+){0,3}$/.test(time)) return undefined;
   const [days, clock = ''] = time.includes('-') ? time.split('-') : [undefined, time];
   const parts = clock.split(':').map(Number);
@@ -190,15 +105,18 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   apptainer: 'docker: {image: ..} in a job file runs the command in an image',
   scontrol: 'JOBCTL_HOST_IPS has the hosts',
 };
+/** By the end of their names: the variables of jobctl that stand for them, without JOBCTL_. */
 const OWN: Readonly<Record<string, string>> = {
-  ...{
-    NNODES: 'NUM_HOSTS',
-    JOB_NUM_NODES: 'NUM_HOSTS',
-    NODEID: 'HOST_INDEX',
-    PROCID: 'HOST_INDEX',
-    NTASKS: 'NUM_TASKS',
-  },
-  ...{ JOB_ID: 'JOB_ID', JOBID: 'JOB_ID', NODELIST: 'HOST_IPS', JOB_NODELIST: 'HOST_IPS', O_WORKDIR: 'BUNDLE_DIR' },
+  NNODES: 'NUM_HOSTS',
+  JOB_NUM_NODES: 'NUM_HOSTS',
+  NODEID: 'HOST_INDEX',
+  PROCID: 'HOST_INDEX',
+  NTASKS: 'NUM_TASKS',
+  JOB_ID: 'JOB_ID',
+  JOBID: 'JOB_ID',
+  NODELIST: 'HOST_IPS',
+  JOB_NODELIST: 'HOST_IPS',
+  O_WORKDIR: 'BUNDLE_DIR',
 };
 
 /** What the script uses and a host does not have. */

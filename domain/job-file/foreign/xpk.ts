@@ -23,11 +23,8 @@ export function xpkLines([workload]: readonly Launch[]): readonly string[] {
   else into.script('command.run', command, '--command');
   if (/\$[A-Za-z_{]/.test(command ?? ''))
     into.note('`$NAME` of the command is what the script or its caller set: write the value');
-  into.lose(
-    'kubernetes.context is the name that kubectl has for the cluster',
-    ...given(workload, ['--cluster', '--project', '--zone']),
-  );
-  into.lose('the node pool has it', ...given(workload, ['--spot', '--on-demand', '--reservation', '--flex']));
+  into.lose('kubernetes.context is the name that kubectl has for the cluster', ...given(workload, OF_CLUSTER));
+  into.lose('the node pool has it', ...given(workload, OF_NODES));
   into.lose('priority: 1 (high) to 5', ...given(workload, ['--priority']));
   const unknown = [...workload.flags].filter(([flag, values]) => FOR_MACHINES.includes(flag) && !values.every(isKnown));
   into.lose('write the value that the script works out', ...unknown.map(([flag, [value = '']]) => `${flag}=${value}`));
@@ -37,31 +34,12 @@ export function xpkLines([workload]: readonly Launch[]): readonly string[] {
   return into.lines();
 }
 
-const KNOWN = [
-  ...[
-    '--workload',
-    '--num-slices',
-    '--num-nodes',
-    '--tpu-type',
-    '--device-type',
-    '--docker-image',
-    '--base-docker-image',
-  ],
-  ...[
-    '--command',
-    '--env',
-    '--max-restarts',
-    '--cluster',
-    '--project',
-    '--zone',
-    '--spot',
-    '--on-demand',
-    '--reservation',
-  ],
-  ...['--flex', '--priority'],
-];
-
 const FOR_MACHINES = ['--tpu-type', '--device-type', '--num-slices', '--num-nodes', '--docker-image'];
+const OF_CLUSTER = ['--cluster', '--project', '--zone'];
+const OF_NODES = ['--spot', '--on-demand', '--reservation', '--flex'];
+const OF_WORKLOAD = ['--workload', '--base-docker-image', '--command', '--env', '--max-restarts', '--priority'];
+const KNOWN = [...FOR_MACHINES, ...OF_CLUSTER, ...OF_NODES, ...OF_WORKLOAD];
+
 const given = ({ flags }: Launch, names: readonly string[]): readonly string[] =>
   names.filter((name) => flags.has(name));
 

@@ -35,7 +35,9 @@ describe('files of other tools, as public repositories have them', function () {
 
   for (const [name, wanted] of Object.entries(PUBLIC_FILES))
     it(`${name}: ${wanted.is}`, async () => {
-      const { exitCode, stderr } = await jobctl(['validate', join(folder, name)], { HOME: folder }, folder);
+      const by = (...verb: readonly string[]): ReturnType<typeof jobctl> =>
+        jobctl([...verb, join(folder, name)], { HOME: folder }, folder);
+      const { exitCode, stderr } = await by('validate');
       const said = stderr.replaceAll(`${folder}/`, '');
       assert.equal(exitCode, wanted.is === 'accepted' ? 0 : 2, said);
       if (wanted.is !== 'accepted') assert.ok(said.includes(wanted.is), said);
@@ -44,6 +46,7 @@ describe('files of other tools, as public repositories have them', function () {
       const job = jobOf(said) ?? (exitCode === 0 ? readFileSync(join(folder, name), 'utf8') : undefined);
       assert.deepEqual(job === undefined ? undefined : machinesOf(job, wanted.filled), wanted.machines, said);
       assert.deepEqual(lostOf(said), wanted.lost ?? [], said);
+      if (exitCode !== 0) assert.equal((await by('submit')).stderr, stderr);
     });
 
   /** Whatever line of jobctl is shown, its verb takes it as it stands. */
