@@ -1,4 +1,4 @@
-// The arrows of docs/architecture.md (DESIGN.md section 1). `npm run check:arrows`; test/architecture plants faults.
+// The arrows of docs/architecture.md. `npm run check:arrows`; test/architecture plants faults.
 // A path below is a regular expression from the root of the repository.
 
 /** For each folder: what it may import, and what beside that only by `await import`. */

@@ -17,7 +17,7 @@ export async function rememberAccount(
   await store.write(accountObject(kind.accountsPrefix, kind.account(installation, request)), '', 'absent');
 }
 
-/** @throws InvalidJob for machines of Google's of no project */
+/** @throws InvalidJob for Google machines without a Google project */
 export function refuseWithoutProject(
   { googleProject }: Pick<Installation, 'googleProject'>,
   request: MachineRequest,
@@ -30,12 +30,12 @@ export function refuseWithoutProject(
   );
 }
 
-/** What is ours in the cloud, wherever a job of ours ever was. */
+/** All resources of this installation in the cloud, in every account that one of its jobs ever used. */
 export interface OwnedEverywhere {
   readonly owned: readonly OwnedResource<MachineRef>[];
   /**
-   * Accounts that refused for good: deleted, or rights were taken away; and zones that the provider could not reach, as `zone of
-   * account`. Their resources are unknown.
+   * Accounts that refused for good, because they were deleted or rights were taken away; and zones that the provider could not
+   * reach, as `zone of account`. Their resources are unknown.
    */
   readonly unlisted: readonly string[];
 }
@@ -43,10 +43,11 @@ export interface OwnedEverywhere {
 type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation'>;
 
 /**
- * Lists, of every kind, the worker's own account and all in which a job was accepted. Another account that refuses is passed
- * over: a project that somebody deleted must not stop the janitor and the quota of all others.
- * @param missing `passed over`: a zone that the provider does not reach is named; what is found elsewhere is as true without it
- * @throws CloudRefused from the worker's own account; CloudUnavailable from any, since what may pass proves nothing
+ * Lists, for every kind, the worker's own account and all accounts in which a job was accepted. Another account that refuses is
+ * passed over: a deleted project must not stop the janitor and the quota of all others.
+ * @param missing `passed over`: a zone that the provider does not reach is named, and resources found elsewhere are as true
+ * without it
+ * @throws CloudRefused from the worker's own account; CloudUnavailable from any, since a passing failure proves nothing
  */
 export async function listOwnedEverywhere(
   outside: Outside,

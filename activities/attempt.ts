@@ -19,7 +19,7 @@ import { superviseAttempt } from './attempt/supervise.js';
 import { unlessKeyUnknown } from './attempt/without-key.js';
 import { translated } from './failures.js';
 
-/** What is done on the hosts of one attempt. */
+/** Activities on the hosts of one attempt. */
 export function attemptActivities(
   dependencies: ActivityDependencies,
 ): Pick<
@@ -37,7 +37,7 @@ export function attemptActivities(
     );
   return {
     setUpHosts: (input: AttemptInput) => timed(dependencies, () => translated(() => setUp(input))),
-    // Also of a job that keeps its slices, whose outcome is stored.
+    // Also for a job that keeps its slices, whose outcome is stored.
     setUpAgain: (input: SetUpAgainInput) => translated(() => setUpHosts(dependencies, input, NEVER)),
     stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
@@ -52,7 +52,7 @@ export function attemptActivities(
   };
 }
 
-/** What a person asked for ends with its hosts or its worker alone. */
+/** A set-up that a person asked for ends only with its hosts or its worker. */
 const NEVER = new AbortController().signal;
 
 async function timed({ meter }: ActivityDependencies, setUp: () => Promise<SetUpEnd>): Promise<SetUpEnd> {

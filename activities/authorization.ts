@@ -3,11 +3,11 @@ import { authorizationForm, type JobAuthorization, signedText, submittedText } f
 import type { AcceptJobInput } from '../contract/job-activities.js';
 import { invalidJob } from './failures.js';
 
-/** Whose word a worker takes for who submits (docs/adr/0080). */
+/** The sources that a worker trusts for the user of a job (docs/adr/0080). */
 export interface Trust {
-  /** In verified mode a job is its user's only by the signature of a server; else the user is what the client says. */
+  /** In verified mode only a server's signature proves a job's user; otherwise the user is the one that the client names. */
   readonly isVerified: (pool: string) => boolean;
-  /** Whether this worker verifies at all: `trustedPools` are then exceptions. */
+  /** Whether this worker verifies at all. `trustedPools` are then exceptions. */
   readonly hasVerifiedPools: boolean;
   /** Public keys of servers, by id. */
   readonly serverKeys: ReadonlyMap<string, KeyObject>;
@@ -15,10 +15,10 @@ export interface Trust {
   readonly sha256Of: (text: string) => string;
 }
 
-/** Who a job is submitted by, and where its quota is. */
+/** The user who submits a job, and the project of its quota. */
 export interface Submitter {
   readonly user: string;
-  /** Absent: it was not said. */
+  /** Absent: none was named. */
   readonly project?: string;
   readonly isVerified: boolean;
 }
@@ -26,9 +26,9 @@ export interface Submitter {
 const HOW = 'submit it through the server of this installation: jobctl login, then jobctl submit (docs/access.md)';
 
 /**
- * Whose job this is. In a pool in verified mode the signature is checked over everything that was submitted, for this id and
- * pool alone: one that is missing, of an unknown key, replayed under another id, or over another input is refused.
- * @throws InvalidJob naming what is wrong with it
+ * Finds the user of a job. In a pool in verified mode the signature is checked over everything that was submitted, for this id
+ * and pool alone. A signature that is missing, by an unknown key, replayed under another id, or over another input is refused.
+ * @throws InvalidJob naming what is wrong with the signature
  */
 export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput): Submitter {
   if (!trust.isVerified(spec.pool)) {

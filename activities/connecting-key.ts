@@ -16,20 +16,20 @@ export interface ConnectingKey extends SshKey {
   readonly publicKey: string;
 }
 
-/** A pair as a job file names it: files of the submitter's, or `secret:NAME`. */
+/** A pair as a job file names it: files of the submitter, or `secret:NAME`. */
 export interface NamedKeyPair {
   readonly privateKey: string;
   readonly publicKey?: string;
 }
 
-/** The hosts of a job let in a key that is neither the installation's nor made from a secret that this worker has. */
+/** The hosts of a job accept a key that is neither the installation's nor made from a secret that this worker has. */
 export class JobKeyUnknown extends Error {
   override readonly name = 'JobKeyUnknown';
 }
 
 /**
- * The key pair that connects to the hosts of a job: the submitter's own where the job names one, else the one that its hosts were
- * made with: the job's own, or of a job from before, the installation's. Machines that no create request makes let in the
+ * The key pair that connects to the hosts of a job: the submitter's own if the job names one, else the one that its hosts were
+ * made with, which is the job's own or, for an older job, the installation's. Machines without a create request accept the
  * installation's key, whatever the job.
  * @throws InvalidJob as `namedKeyPair` does; JobKeyUnknown
  */
@@ -66,11 +66,11 @@ function unknownKeyText(
 }
 
 /**
- * Reads a pair that a job names. A secret is read from the installation's store; a file in place, so it has to be the
- * worker's to read, and only a worker that reads files for jobs does (docs/adr/0044). Either way the private key never
- * leaves the worker but to a host. Without a public half it is computed.
- * @param fields where the job file names the two, for messages
- * @throws InvalidJob naming field and file, where one cannot be read or the two are no pair
+ * Reads a pair that a job names. A secret is read from the installation's store. A file is read in place, so the worker must be
+ * able to read it, and only a worker that reads files for jobs does (docs/adr/0044). Either way the private key never leaves the
+ * worker except to a host. A missing public half is computed.
+ * @param fields keys of the job file that name the two, for messages
+ * @throws InvalidJob naming field and file, if one cannot be read or the two are not a pair
  */
 export async function namedKeyPair(
   installation: Installation,
@@ -92,7 +92,7 @@ export async function namedKeyPair(
   return { privateKey, publicKey };
 }
 
-/** As the job names it, else the file beside the private key where there is one. */
+/** The public half that the job names, else the file beside the private key if there is one. */
 async function publicHalf(
   installation: Installation,
   { privateKey, publicKey }: NamedKeyPair,
@@ -116,7 +116,7 @@ async function textOf(installation: Installation, reference: string, field: stri
 }
 
 /**
- * A key that the hosts of a job get must not be the installation's own: it opens the hosts of every other job.
+ * A key that the hosts of a job get must not be the installation's own, which opens the hosts of every other job.
  * @throws InvalidJob, whichever way the job names that key
  */
 export function refuseInstallationKey(
@@ -149,10 +149,10 @@ async function readKeyFile(path: string, field: string): Promise<string> {
 }
 
 /**
- * The key that the submitter has under a path that the job names must be the one that this worker reads there: the same path on
- * two computers is two files.
- * @param field where the job file names it, for messages
- * @param claimed fingerprint of the submitter's file; absent: nobody compared
+ * The submitter's key under a path that the job names must be the one that this worker reads there: the same path on two
+ * computers is two files.
+ * @param field the key of the job file that names it, for messages
+ * @param claimed fingerprint of the submitter's file; absent: it was not compared
  * @throws InvalidJob with both fingerprints
  */
 export function refuseOtherKey(
@@ -162,7 +162,7 @@ export function refuseOtherKey(
   claimed: string | null | undefined,
 ): void {
   const { field, path } = named;
-  // `null` of a service counts as absent.
+  // A service's `null` counts as absent.
   if (claimed === undefined || claimed === null || secretNamed(path) !== undefined) return;
   const reading = keys.privateKey(privateKey);
   if (reading.kind === 'key' && reading.fingerprint === claimed) return;

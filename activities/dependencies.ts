@@ -6,12 +6,13 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
+import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
 import type { WorkMeter } from './work-meter.js';
 
-/** What a worker hands to its activities: the ports, and the facts of its installation. */
+/** Everything that a worker hands to its activities: the ports, and the facts of its installation. */
 export interface ActivityDependencies {
   readonly machinesOf: MachinesOf;
   readonly builds: Builds;
@@ -22,25 +23,27 @@ export interface ActivityDependencies {
   readonly meter: WorkMeter;
   readonly pools: PoolSource;
   readonly machinesOperator: MachinesOperator;
-  /** Absent: where buckets lie is not to be known. */
+  /** Absent: the places of buckets cannot be known. */
   readonly placeOfBucket?: PlaceOfBucket;
+  /** The beginning and the end of a host's log. Absent: a job does not say which work it did twice. */
+  readonly logSides?: LogSides;
   /** Absent: hosts get no py-spy, and silent commands are ended without their Python stacks. */
   readonly pySpy?: PySpySource;
 }
 
-/** No project of Google's has this id. */
+/** No Google project has this id. */
 export const NO_GOOGLE_PROJECT = '';
 
 export interface Installation {
   /** The random id that every resource of this installation carries. */
   readonly owner: string;
-  /** Said wherever a user could take a rehearsal for the real thing. */
+  /** Shown wherever a user could take a rehearsal for the real thing. */
   readonly label?: string;
-  /** Of jobs that name none and whose pool names none; `NO_GOOGLE_PROJECT`: there is none. */
+  /** The project of jobs that name none and whose pool names none; `NO_GOOGLE_PROJECT`: there is none. */
   readonly googleProject: string;
-  /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
+  /** Login user on TPU VMs, if the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
-  /** Opens own machines, and the hosts of jobs that have no key of their own. */
+  /** Opens own machines, and the hosts of jobs without a job key. */
   readonly sshKey: SshKey;
   readonly jobKeys: JobKeys;
   readonly keys: KeyReader;

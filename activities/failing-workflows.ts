@@ -5,16 +5,16 @@ import type { ActivityDependencies } from './dependencies.js';
 import { eachOf } from '../domain/each-of.js';
 import { describe, type WorkflowClient } from './workflow-lookup.js';
 
-/** Attempts of a workflow task. One fails when a worker is killed in the middle; a second failure is no such accident. */
+/** Attempts of a workflow task. One fails when a worker is killed in the middle; a second failure is not such an accident. */
 const FAILING_FROM_ATTEMPT = 3;
-/** At a time: 10,000 open workflows take seconds, and no server limits calls so low. */
+/** Calls at one time: 10,000 open workflows take seconds, and no server limits calls this low. */
 const LOOKUPS_AT_A_TIME = 8;
-/** For people to read, and for `list` to ask about. */
+/** Most workflows that people read, and that `list` asks about. */
 const MOST_NAMED = 100;
 
 /**
- * Finds the open workflows of this installation that stand still: the server lists no such thing before 1.30, so each is
- * described. What was found is kept in the store, where `jobctl list` looks which jobs to ask about.
+ * Finds the open workflows of this installation that stand still. A server before 1.30 does not list them, so each is described.
+ * The result is kept in the store, where `jobctl list` looks which jobs to ask about.
  * @returns `ID: attempt N of its workflow task`
  */
 export async function findFailingWorkflows(
@@ -31,7 +31,7 @@ export async function findFailingWorkflows(
   });
   const found = [...attempts].toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, MOST_NAMED);
   const content: FailingWorkflows = { v: 1, at: Date.now(), ids: found.map(([id]) => id) };
-  // A sweep is worth more than its record.
+  // A sweep matters more than its record.
   await store
     .replace(failingWorkflowsObject, JSON.stringify(content))
     .catch((error: unknown) => void log.warn('could not store which workflows stand still', { error }));

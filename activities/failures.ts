@@ -5,7 +5,7 @@ import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
 import { shortened } from '../domain/problem.js';
 
-/** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the journey. */
+/** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the payload. */
 export async function translated<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -16,7 +16,7 @@ export async function translated<T>(call: () => Promise<T>): Promise<T> {
 
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
-  // A bucket is the installation's: what it refuses is waited for, never a job's fault (docs/adr/0043).
+  // A bucket belongs to the installation: its refusal is waited for, and is never a job's fault (docs/adr/0043).
   if (error instanceof StoreRefused)
     return ApplicationFailure.create({ type: FailureType.Unavailable, message: error.message, cause: error });
   if (error instanceof CloudRefused || error instanceof SecretsRefused) {

@@ -10,10 +10,10 @@ import { messageOf } from './failures.js';
 export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
 
 /**
- * Nothing is left only when that was seen twice, apart, or once while the provider says that the removal is done (docs/adr/0051);
- * and not before `notBefore`. Machines of another owner stay. A removal looks itself before it deletes, so it is the first look.
- * Of a slice that nobody has ever accepted, a provider that refuses to look has nothing of it. A deletion that lasts goes on, and
- * is told (docs/adr/0099).
+ * Deletes machines until they are seen gone. They are gone only if they were missing twice, apart, or once while the provider
+ * says that the removal is done (docs/adr/0051), and not before `notBefore`. Machines of another owner stay. A removal looks
+ * before it deletes, so it is the first look. If no request for a slice was ever accepted, a provider that refuses to look has
+ * nothing of it. A deletion that lasts goes on, and the pool is told (docs/adr/0099).
  */
 export async function deleteUntilGone(
   machines: Machines,
@@ -21,7 +21,8 @@ export async function deleteUntilGone(
   tell: TellStuck = () => Promise.resolve(),
 ): Promise<void> {
   const deletion = new Deletion(machines, input, tell);
-  // The first one is sent at once and the next one most of a minute later, so it waits for the first answer (docs/adr/0100).
+  // The first heartbeat is sent at once and the next one most of a minute later, so it waits for the first answer
+  // (docs/adr/0100).
   const beat = setInterval(() => deletion.beat(), BEAT_MS);
   await untilGone(deletion, machines, input).finally(() => clearInterval(beat));
 }
@@ -41,7 +42,7 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
     if (seen === 'refused' && input.isNeverAccepted) return;
     if (seen === 'present') {
       const answer = await deletion.remove();
-      // Of the last one: an earlier one says nothing of what is there after it.
+      // Only the last removal counts: an earlier one says nothing about machines that are there after it.
       operation = answer?.kind === 'accepted' ? answer.operation : undefined;
       if (answer?.kind === 'gone') seen = 'missing';
     }
@@ -58,16 +59,19 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
 
 const BEAT_MS = 10_000;
 
-/** Before the first look after the removal. It and the next one are by name: a quick deletion costs no listing, and waits for none. */
+/**
+ * Pause before the first look after the removal. It and the next look are by name: a quick deletion costs no listing, and waits
+ * for none.
+ */
 const FIRST_PAUSE_MS = 300;
 
-/** Up to this pause between two looks, the next one is not to wait for a quiet zone's listing. */
+/** Up to this pause between two looks, the next one must not wait for a quiet zone's listing. */
 const URGENT_PAUSE_MS = 2_500;
 
-/** Between two looks at a name that does not exist. */
+/** Pause between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
 
-/** Whether the provider says so within this time. Otherwise it takes all of it. */
+/** Returns whether the provider says so within this time. If not, it takes the whole time. */
 async function isRemovedWithin(machines: Machines, operation: string | undefined, ms: number): Promise<boolean> {
   const end = performance.now() + ms;
   for (let pauseMs = 100; operation !== undefined; pauseMs *= 2) {
@@ -85,7 +89,7 @@ async function isRemovedWithin(machines: Machines, operation: string | undefined
 
 type Seen = 'missing' | 'present' | 'deleting' | 'foreign' | 'refused' | 'unknown';
 
-/** The looks and calls of one deletion, with what was answered last. */
+/** The looks and calls of one deletion, with the last answer. */
 class Deletion {
   #last: Pick<StuckDeletion, 'answer' | 'isFinal'> = { answer: 'nothing yet' };
   #told: { readonly at: number; readonly answer: string } | undefined;
@@ -99,7 +103,7 @@ class Deletion {
     this.#tell = tell;
   }
 
-  /** @param afterMs pause since the last look; doubles with each */
+  /** @param afterMs pause since the last look; it doubles with each look */
   async look(afterMs: number): Promise<Seen> {
     const { ref, owner } = this.#input;
     const claim = { ref, ownership: owner };
@@ -110,7 +114,7 @@ class Deletion {
       if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
       return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
     } catch (error) {
-      // Whatever it is (an expired token, an outage): it says nothing about the slice, and the chips still count as ours.
+      // Whatever the error is (an expired token, an outage), it says nothing about the slice, and the chips still count as ours.
       log.warn(`looking for ${ref.name}: ${messageOf(error)}`, { attempt: activityInfo().attempt });
       const isFinal = error instanceof CloudRefused;
       this.#last = { answer: messageOf(error), ...(isFinal && { isFinal }) };
@@ -119,8 +123,8 @@ class Deletion {
   }
 
   /**
-   * A hundred deletions look once together: by the zone's listing, which says that a slice is still being deleted. Undefined: it does
-   * not say so, and the slice is looked for by name.
+   * A hundred deletions share one look: the zone's listing, which shows that a slice is still being deleted. Undefined: it does
+   * not show so, and the slice is looked for by name.
    */
   async #listed(claim: Parameters<Machines['watch']>[0], afterMs: number): Promise<Condition | undefined> {
     if (afterMs <= 2 * FIRST_PAUSE_MS) return undefined;
@@ -131,7 +135,7 @@ class Deletion {
     return listed?.kind === 'deleting' ? listed : undefined;
   }
 
-  /** Undefined: nobody knows what came of it. */
+  /** Undefined: the result is not known. */
   async remove(): Promise<RemoveAnswer | undefined> {
     const { ref, owner } = this.#input;
     try {
@@ -148,15 +152,15 @@ class Deletion {
     }
   }
 
-  /** Its time began when the workflow asked for the deletion: a worker that takes it over does not begin it again. */
+  /** The time begins when the workflow asks for the deletion: a worker that takes it over does not begin it again. */
   get #known(): StuckDeletion {
     const since = Math.max(activityInfo().scheduledTimestampMs, this.#input.notBefore);
-    // A cut, and a provider too, may leave half a character, which no message of ours may hold.
+    // A cut, and a provider too, may leave half a character, which no message may hold.
     const answer = Buffer.from(this.#last.answer.slice(0, MOST_ANSWER)).toString('utf8');
     return { ...this.#last, answer, since };
   }
 
-  /** For who waits (client/deletions.ts). */
+  /** For users who wait (client/deletions.ts). */
   beat(): void {
     heartbeat(this.#known);
   }
@@ -174,7 +178,7 @@ class Deletion {
     }
   }
 
-  /** Said again now and then: the pool may have lost its memory since. */
+  /** Repeated now and then, because the pool may have lost its memory since. */
   #isNews(now: number): boolean {
     if (this.#told === undefined) return true;
     return now - this.#told.at >= (this.#told.answer === this.#last.answer ? AGAIN_MS : CHANGED_MS);
@@ -182,5 +186,5 @@ class Deletion {
 }
 
 const AGAIN_MS = 5 * 60_000;
-/** An answer may change with each look, and each word is an event of the pool's history. */
+/** An answer may change with each look, and each message is an event of the pool's history. */
 const CHANGED_MS = 60_000;

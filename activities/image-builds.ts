@@ -36,7 +36,7 @@ export function buildActivities({ builds, store, meter, installation }: Outside)
   };
 }
 
-/** Whoever reaches Temporal can start a build workflow: its id says what it may build, and this worker whose it is. */
+/** Anyone who reaches Temporal can start a build workflow: its id says what it may build, and this worker whose it is. */
 function ownedBuild(builds: Builds, { id, build }: BuildTry, owner: string): OwnedBuild {
   const right = buildWorkflowId(builds.hashOf({ owner, build }));
   if (id === right) return { owner, build };
@@ -45,8 +45,8 @@ function ownedBuild(builds: Builds, { id, build }: BuildTry, owner: string): Own
 }
 
 /**
- * Starts the build, or joins it. One that has made its image stays what its inputs come to for as long as Temporal keeps closed
- * workflows; one that failed is begun anew.
+ * Starts the build, or joins it. A build that made its image stays the result for its inputs as long as Temporal keeps closed
+ * workflows. A build that failed is begun anew.
  */
 async function join(
   { builds, installation }: Pick<Outside, 'builds' | 'installation'>,
@@ -81,7 +81,7 @@ async function findBuild(builds: Builds, owned: OwnedBuild): ReturnType<BuildAct
   return seen.kind === 'missing' || seen.kind === 'deleting' ? 'missing' : 'there';
 }
 
-/** The jobs that wait, as the workflow knows them, and what they are told. */
+/** The jobs that wait, as the workflow knows them, and a way to tell them. */
 function audienceOf(id: string): BuildAudience {
   const { client } = Context.current();
   let known: readonly BuildWaiter[] = [];

@@ -6,6 +6,7 @@ import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
+import { doneTwiceActivity } from './done-twice.js';
 import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
@@ -13,12 +14,13 @@ import { machinesActivities } from './own-machines.js';
 import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
 
-/** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
+/** All activities of one worker process; both of its Temporal Workers share them, and with them connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
 ): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities & BuildActivities {
   return {
     ...jobRecordActivities(dependencies),
+    ...doneTwiceActivity(dependencies),
     ...attemptActivities(dependencies),
     ...sliceActivities(dependencies),
     ...quotaActivities(dependencies),

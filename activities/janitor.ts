@@ -23,13 +23,13 @@ export function janitorActivities(dependencies: ActivityDependencies): JanitorAc
   };
 }
 
-/** Lists the cloud first, then asks about each workflow: what was created in between is not seen and so not judged. */
+/** Lists the cloud first, then asks about each workflow: resources created in between are not seen and so not judged. */
 async function sweep(temporal: WorkflowClient, dependencies: ActivityDependencies): Promise<JanitorReport> {
   const { installation } = dependencies;
   const { owned, unlisted } = await listOwnedEverywhere(dependencies, 'passed over');
   const slices = [...owned.map(ofResource), ...(await openSlices(temporal, installation))];
   const judged: Judged[] = [];
-  // The cloud's entry first: its labels are what a reclaim has to find again.
+  // The cloud's entry comes first: a reclaim has to find its labels again.
   for (const slice of new Map(slices.toReversed().map((each) => [each.ref.name, each])).values())
     judged.push(await judge(temporal, slice, installation));
   const named = (...verdicts: readonly ResourceVerdict[]) => judged.filter(({ verdict }) => verdicts.includes(verdict));
@@ -75,7 +75,7 @@ const ofResource = ({ ref, ownership }: OwnedResource<MachineRef>): FoundSlice =
   isInCloud: true,
 });
 
-/** Of this installation: a slice that has no resource yet, or none any more, may be wedged too and holds its lease. */
+/** Open slices of this installation: a slice without a resource, not yet or no longer, may be wedged too and holds its lease. */
 async function openSlices(temporal: WorkflowClient, { taskQueue }: Installation): Promise<FoundSlice[]> {
   const found: FoundSlice[] = [];
   const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
@@ -105,26 +105,26 @@ async function judge(temporal: WorkflowClient, slice: FoundSlice, { timings }: I
   };
 }
 
-/** A wedged workflow hears no signal, so it is ended first. If we die in between, the next sweep finds it closed. */
+/** A wedged workflow hears no signal, so it is ended first. If this worker dies in between, the next sweep finds it closed. */
 async function reclaim(temporal: WorkflowClient, installation: Installation, judged: Judged): Promise<void> {
   const { slice, verdict, runId, memo, why } = judged;
   if (verdict === 'replace') {
-    // Looked at again: an operator may have reset the job since.
+    // Checked again: an operator may have reset the job since.
     if (await isChainOpen(temporal, slice.job)) return;
     await temporal.workflow.getHandle(sliceWorkflowId(slice.ref.name), runId).terminate(`janitor: ${why}`);
   }
   await startReclaim(temporal, installation, memo?.lease ?? leaseOf(slice), slice.ref);
 }
 
-/** A resource whose slice workflow's memo is no more: its lease, if any is left, is of the pool `default`. */
+/** For a resource whose slice workflow's memo is gone: its lease, if any is left, counts in the pool `default`. */
 function leaseOf({ job }: FoundSlice): LeaseId {
   return { pool: 'default', job: job.id, run: job.run, number: 1 };
 }
 
-/** A pool whose quota workflow is gone comes back by itself with the next message; where jobs only wait, here. */
+/** A pool whose quota workflow is gone comes back with the next message. If its jobs only wait, it is woken here. */
 async function wakePools(temporal: WorkflowClient, installation: Installation): Promise<string[]> {
   const pools = new Set<string>();
-  // Another installation in this namespace has a janitor of its own; its pools must not come back on our queue.
+  // Another installation in this namespace has its own janitor. Its pools must not come back on this queue.
   const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND TaskQueue = '${installation.taskQueue}'`;
   for await (const { searchAttributes } of temporal.workflow.list({ query, pageSize: 1000 })) {
     const pool = searchAttributes['JobPool']?.[0];

@@ -6,20 +6,21 @@ import { kindOfJob, machineKind } from '../domain/machines.js';
 import { jobKeyObject, runObject } from '../domain/store-layout.js';
 import type { ActivityDependencies } from './dependencies.js';
 
-/** Which key the hosts of a job let in: written once, when the job is first accepted, and never replaced. */
+/** The key that the hosts of a job accept. Written once, when the job is first accepted, and never replaced. */
 export interface JobKeyRecord {
   readonly v: 1;
   /** OpenSSH line. */
   readonly publicKey: string;
-  /** Id of the secret that it is made from: for whoever removes an old one. */
+  /** Id of the secret that it is made from, for an operator who removes an old secret. */
   readonly secret: string;
 }
 
 const recordForm = z.object({ v: z.literal(1), publicKey: z.string().min(1), secret: z.string() });
 
 /**
- * The public key that the hosts of a job will let in, if its file names no key: the same each time that the job is accepted, also
- * when it is reset after the installation got another secret, since its slices may live and have the first one.
+ * The public key that the hosts of a job will accept, if its file names no key. It is the same each time that the job is
+ * accepted, also when it is reset after the installation got another secret, since its slices may still exist and have the first
+ * one.
  * @throws Error, to be tried again, if the record names a key that this worker cannot make
  */
 export async function acceptedPublicKey(
@@ -31,13 +32,13 @@ export async function acceptedPublicKey(
   const recorded = await readRecord(store, job);
   if (recorded !== undefined) return knownHere(store, installation, job, recorded);
   const key = installation.jobKeys.newest(job);
-  // Its id is taken. By another job: this one is refused next. By itself, without a record: it was accepted before there were
-  // keys of jobs, or by a worker without a secret, and its slices have the installation's.
+  // The job's id is taken. If another job took it, this one is refused next. If this job took it and has no record, it was
+  // accepted before there were job keys, or by a worker without a secret, and its slices have the installation's key.
   if (key === undefined || (await store.read(runObject(job.id))) !== undefined) return installation.publicKey;
   const record: JobKeyRecord = { v: 1, publicKey: key.publicKey, secret: key.secretId };
   const written = await store.write(jobKeyObject(job.id, job.run), toJson(record), 'absent', 'application/json');
   if (written.kind === 'written') return key.publicKey;
-  // Another worker tries the same, by another secret maybe.
+  // Another worker tries the same, perhaps with another secret.
   return knownHere(store, installation, job, (await readRecord(store, job)) ?? record);
 }
 

@@ -71,12 +71,12 @@ async function acceptJob(
   question: AcceptJobInput,
 ): Promise<AcceptedJob> {
   const { job, spec, input } = question;
-  // First: of a job that is not its user's nothing else is looked at.
+  // First: nothing else is checked in a job that does not belong to its user.
   const submitter = submitterOf(installation.trust, question);
   const { user } = submitter;
   if (submitter.isVerified) await refuseUnknownPool(pools, spec.pool);
   const { config, problem } = await quota.inForce(spec.pool);
-  // Retried: the operator mends the file, and the job goes on.
+  // Retried: the operator fixes the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const pool = await loadPool(pools, spec.pool);
@@ -90,19 +90,19 @@ async function acceptJob(
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
     refuseOtherKey(installation, named, key, input.sshKey);
   }
-  // For the refusal alone: each start of the command reads them anew.
+  // Only to refuse the job now: each start of the command reads them anew.
   await secretVariables(own, spec);
   await checkSetUpInputs(own, spec, input);
   const { limits = {} } = pool;
   const refusal = await userJobs.enter({ pool: spec.pool, user, job, limits, client: Context.current().client });
   if (refusal !== undefined) throw invalidJob(refusal);
-  // Before the id is taken: a job whose id is taken and that has no record is from before there were keys of jobs.
+  // Before the id is taken: a job whose id is taken and that has no record is from before there were job keys.
   const publicKey = key?.publicKey ?? (await acceptedPublicKey({ store, installation }, job, spec));
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   const owned = { user, project, pool: spec.pool };
   await store.write(jobOwnerObject(job.id), toJson(owned), 'absent', 'application/json');
-  // Before any slice is asked for: from now on somebody looks for what is ours there.
+  // Before any slice is asked for: from now on the janitor looks for our resources there.
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
   const label = labelOfJob(spec, installation.label);
@@ -123,7 +123,7 @@ async function acceptJob(
   };
 }
 
-/** A name that a submitter makes up has no quota file, so nothing would be limited there. Nothing is kept of it, either. */
+/** An invented pool name has no quota file, so nothing would be limited there. It is refused, and nothing is kept of it. */
 async function refuseUnknownPool(pools: PoolSource, pool: string): Promise<void> {
   const problem = await pools.unknown(pool);
   if (problem !== undefined) throw invalidJob(formatProblems([problem]));
@@ -147,7 +147,7 @@ function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput):
 }
 
 /**
- * An id is used once for ever: Temporal forgets a job after its retention, and a service may start with a reuse policy that
+ * An id is used only once, for ever: Temporal forgets a job after its retention, and a service may start with a reuse policy that
  * allows it at once, but outcome and logs of the first stay. Repeating is safe.
  */
 async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
@@ -160,7 +160,7 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
   );
 }
 
-/** @throws InvalidJob where the pool would never start it, or not for this user */
+/** @throws InvalidJob if the pool would never start it, or not for this user */
 function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zones: readonly string[]): string {
   const { user, project, isVerified } = submitter;
   const { slices, namedPricing: pricing } = spec;
@@ -173,13 +173,13 @@ function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zon
   return verdict.project;
 }
 
-/** What jobctl did for the job, whole, each time: it is small, and one writer at a time has it (the job's workflow). */
+/** Writes the whole log of jobctl's work for the job each time: it is small and has one writer at a time (the job's workflow). */
 async function writeJobLog(store: StorePort, job: JobRef, events: readonly JobEvent[]): Promise<void> {
   const lines = events.map(({ at, text }) => `${new Date(at).toISOString()} ${text}\n`);
   await store.replace(`${jobLogPrefix(job.id)}0`, lines.join(''), 'text/plain');
 }
 
-/** Of a service that names nobody: whoever runs this worker. */
+/** The login of the user who runs this worker, for a service that names no user. */
 const loginOf = (user: string | undefined): string => (user === undefined ? userInfo().username : loginNameOf(user));
 
 const toJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -6,9 +6,9 @@ import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 
 /**
- * The installation as one job may use it. On a worker that verifies, secrets belong to projects (docs/secrets.md): a verified job
- * reads those of its own project alone, and one that nobody verified, such as in a trusted pool, none of any project. Asked for
- * at each start, since a job file may be changed while the job is open.
+ * The installation as one job may use it. On a worker that verifies, secrets belong to projects (docs/secrets.md). A verified job
+ * reads only those of its own project. An unverified job, such as one in a trusted pool, reads none of any project. Checked at
+ * each start, since a job file may be changed while the job is open.
  */
 export function ofJob(installation: Installation, job: Pick<JobSettings, 'project' | 'isVerified'>): Installation {
   const { secrets, trust } = installation;
@@ -17,7 +17,7 @@ export function ofJob(installation: Installation, job: Pick<JobSettings, 'projec
   return trust.hasVerifiedPools ? { ...installation, secrets: only(secrets, ofSomebody) } : installation;
 }
 
-/** @param refusal why the job may not read a secret; undefined: it may */
+/** @param refusal says why the job may not read a secret; undefined: it may */
 function only(secrets: SecretStore, refusal: (name: string) => string | undefined): SecretStore {
   return {
     place: secrets.place,
@@ -33,7 +33,7 @@ function only(secrets: SecretStore, refusal: (name: string) => string | undefine
 }
 
 function notOf(project: string, name: string): string | undefined {
-  // Everybody may submit without a project, whatever a quota file calls one.
+  // Any user may submit without a project, whatever a quota file calls one.
   if (isSameProject(project, NO_PROJECT))
     return `secret ${name} is not for a job without a project\n  name the project that it is of (docs/secrets.md)`;
   const prefix = projectSecretPrefix(project);

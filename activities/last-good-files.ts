@@ -9,15 +9,14 @@ export interface ReadFiles {
 }
 
 /**
- * The files of each pool as they were good last, in the bucket: for a pool whose workflow lost its memory while a file is
- * wrong. What enters: `keep`, at each reading of good files. What leaves: `read`. The two files are one object, since they are
- * judged together.
+ * The last good files of each pool, in the bucket: for a pool whose workflow lost its memory while a file is wrong. `keep` is
+ * called at each reading of good files, and `read` returns them. The two files are one object, since they are judged together.
  *
- * A failure to write is dropped: nobody waits for it, nothing is decided by it, and the next reading tries again.
+ * A failure to write is dropped: no call waits for it, nothing is decided by it, and the next reading tries again.
  */
 export class LastGoodFiles {
   readonly #store: StorePort;
-  /** By pool: what this worker has written or found there, or is writing. */
+  /** Content that this worker has written or found there, or is writing, by pool. */
   readonly #kept = new Map<string, string>();
 
   constructor(store: StorePort) {
@@ -35,7 +34,7 @@ export class LastGoodFiles {
     });
   }
 
-  /** Undefined: none were kept, or what is there is no such object. Rejects where the store does not answer. */
+  /** Undefined: none were kept, or the object is not of this form. Rejects if the store does not answer. */
   async read(pool: string): Promise<ReadFiles | undefined> {
     const content = await this.#store.read(lastGoodFilesObject(pool));
     if (content === undefined) return undefined;
@@ -46,7 +45,7 @@ export class LastGoodFiles {
     }
   }
 
-  /** Each worker writes what is news to itself, so two that read different files do not undo each other for ever. */
+  /** Each worker writes only content that is new to it, so two that read different files do not undo each other for ever. */
   async #write(pool: string, content: string): Promise<void> {
     const name = lastGoodFilesObject(pool);
     const before = await this.#store.stat(name);

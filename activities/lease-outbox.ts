@@ -4,10 +4,10 @@ import { WorkflowType } from '../contract/workflow-ids.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
 /**
- * Coalesces the lease messages of one worker: one signal in flight per pool, which carries everything that came while the
- * last one was on its way (docs/adr/0004). What enters: `send`, once per message. What leaves: one signal-with-start per
- * batch, so that a quota workflow that was terminated comes back with the next message. A `send` settles with its batch:
- * resolved when the server acknowledged the signal, rejected when it did not, and then its activity tries again.
+ * Coalesces the lease messages of one worker: one signal in flight per pool, which carries everything that came while the last
+ * one was on its way (docs/adr/0004). `send` is called once per message. Each batch is one signal-with-start, so that a quota
+ * workflow that was terminated comes back with the next message. A `send` settles with its batch: it resolves when the server
+ * acknowledged the signal, and rejects when it did not, and then its activity tries again.
  *
  * The window in which messages collect starts small, so that a lone job does not wait, and grows while batches are full.
  */
@@ -34,7 +34,7 @@ export class LeaseOutbox {
   async #drain(client: WorkflowClient, pool: string, lane: Lane): Promise<void> {
     lane.isDraining = true;
     while (lane.letters.length > 0) {
-      // What fills a signal already has nothing to wait for.
+      // Messages that fill a signal already need not wait.
       if (!fillsASignal(lane.letters)) await new Promise((resolve) => setTimeout(resolve, lane.windowMs));
       const batch = takeBatch(lane.letters);
       await this.#post(client, pool, batch);
@@ -74,7 +74,7 @@ interface Lane {
   windowMs: number;
 }
 
-/** How many letters, from the first, go into one signal. */
+/** Number of letters, from the first, that go into one signal. */
 function fitting(letters: readonly Letter[]): number {
   let bytes = 0;
   const over = letters.findIndex((letter, index) => index >= MOST_MESSAGES || (bytes += letter.bytes) > MOST_BYTES);
@@ -84,7 +84,7 @@ function fitting(letters: readonly Letter[]): number {
 const fillsASignal = (letters: readonly Letter[]): boolean => fitting(letters) < letters.length;
 const takeBatch = (letters: Letter[]): Letter[] => letters.splice(0, fitting(letters));
 
-/** DESIGN.md 3: at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
+/** docs/design.md, "Quota": at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
 const MOST_MESSAGES = 200;
 const MOST_BYTES = 16_384;
 const FIRST_WINDOW_MS = 50;

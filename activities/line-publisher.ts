@@ -7,19 +7,19 @@ import { type PackedPoolState, unpackState } from '../quota/published-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';
 import { NewestObject } from './newest-object.js';
 
-/** Of this worker's time, so much at most goes into a line: what a slice's supervision needs comes first. */
+/** Most of this worker's time that goes into a line: the supervision of slices comes first. */
 const MOST_OF_TIME = 1 / 10;
-/** After so long the worker's other work has its turn. */
+/** After this long the worker's other work has its turn. */
 const STEP_MS = 20;
 
 /**
- * Writes where the jobs of one pool stand, from its state: a pass of the decision and an explanation for each kind of waiting
- * job, once for all who look (docs/adr/0024). Of a large pool it takes part of a second, so the next one is made ten times
- * as much later; the comparison of leases, every 30 s while anybody waits, makes up for those that were left out.
+ * Writes the waiting line of one pool, from its state: a pass of the decision and an explanation for each kind of waiting job,
+ * once for all readers (docs/adr/0024). For a large pool it takes part of a second, so the next line is made ten times that long
+ * later. The comparison of leases, every 30 s while any job waits, makes up for lines that were left out.
  */
 export class LinePublisher {
   readonly #object: NewestObject;
-  /** As of `performance.now()`. */
+  /** A time of `performance.now()`. */
   #notBefore = 0;
   #wasEmpty = false;
 
@@ -30,7 +30,7 @@ export class LinePublisher {
   /** Rejects with the store's errors. */
   async publish(state: PackedPoolState): Promise<void> {
     const isEmpty = state.requests.length === 0;
-    // Nobody waits: that is told at once, and once.
+    // An empty line is told at once, and once.
     if (isEmpty ? this.#wasEmpty : performance.now() < this.#notBefore) return;
     await this.#object.write(await this.#lineOf(state));
     this.#wasEmpty = isEmpty;

@@ -2,19 +2,19 @@ import { type BucketPlace, nearFirst } from '../domain/bucket-place.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 
-/** Where a bucket lies; undefined: nobody says. It may reject, or take long. */
+/** Returns the place of a bucket; undefined if it is not known. It may reject, or take long. */
 export type PlaceOfBucket = (bucket: string, signal: AbortSignal) => Promise<BucketPlace | undefined>;
 
 interface Buckets {
-  /** Absent: not to be known here. */
+  /** Absent: places cannot be known here. */
   readonly placeOf?: PlaceOfBucket | undefined;
-  /** The installation's own, for a job that mounts none. */
+  /** The installation's own bucket, for a job that mounts none. */
   readonly own: string;
 }
 
 /**
- * The machines of a job that takes any zone, with those zones first that are near its buckets: of zones of which a pool has seen the
- * same, these are asked first (docs/adr/0119). Where a bucket lies may be nobody's to say: the order is the pool file's then.
+ * The machines of a job that takes any zone, with zones near its buckets first. Among zones of which a pool has seen the same,
+ * these are asked first (docs/adr/0119). If the place of a bucket is not known, the order is the pool file's.
  */
 export async function withNearZones(
   machines: MachineRequest,
@@ -31,5 +31,5 @@ export async function withNearZones(
 }
 
 const MOST_BUCKETS = 10;
-/** For all buckets together: a job waits for it to be accepted. */
+/** Time for all buckets together: a job waits for it to be accepted. */
 const MOST_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { StorePort } from '../cloud/store/port.js';
 
-/** Of which epoch of a pool, and when: of two contents the later one stays. */
+/** The epoch of a pool and a time. Of two contents the later one stays. */
 interface Dated {
   readonly epoch: number;
   readonly at: number;
@@ -8,11 +8,11 @@ interface Dated {
 
 const MOST_TRIES = 3;
 
-/** An object of a pool that several workers write, as JSON: the newest content stays, whoever wrote it. */
+/** An object of a pool that several workers write, as JSON. The newest content stays, whichever worker wrote it. */
 export class NewestObject {
   readonly #store: StorePort;
   readonly #name: string;
-  /** As far as this worker knows. */
+  /** The generation as far as this worker knows. */
   #generation: string | undefined;
 
   constructor(store: StorePort, name: string) {
@@ -36,7 +36,7 @@ export class NewestObject {
   }
 }
 
-/** What cannot be read is replaced. */
+/** Content that cannot be read is replaced. */
 function isNewer(content: Buffer | undefined, than: Dated): boolean {
   try {
     const there = JSON.parse(content?.toString('utf8') ?? '') as Dated;

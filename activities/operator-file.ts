@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises';
 import type { StorePort } from '../cloud/store/port.js';
 import type { OperatorFile } from '../quota/files/pool-files.js';
 
-/** What is read of an object; `StorePort` has it. */
+/** The parts of `StorePort` that read an object. */
 export type ObjectReader = Pick<StorePort, 'stat' | 'read'>;
 
-/** A file as it is now. */
+/** A file as it was just read. */
 export interface ReadFile extends OperatorFile {
-  /** Who applied it; absent: nobody, it lies where an operator put it. */
+  /** The user who applied it; absent: it was not applied, an operator put it there. */
   readonly appliedBy?: string;
 }
 
-/** One file of a pool, wherever it lies. Rejects where it cannot be read, with the reason. */
+/** Reads one file of a pool, from any place. Rejects with the reason if it cannot be read. */
 export type FileReader = () => Promise<ReadFile | undefined>;
 
 const GOOGLE_URL = /^gs:\/\/([^/]+)\/(.+)$/;
@@ -27,7 +27,7 @@ export const pathReader =
   (path: string): FileReader =>
   async () => ({ name: path, text: await readFile(path, 'utf8') });
 
-/** The object's metadata is asked for each time, its content only when its generation is another. It has to be there. */
+/** Asks for the object's metadata each time, and for its content only when its generation has changed. The object must exist. */
 export function objectReader(store: ObjectReader, name: string, url: string): FileReader {
   const read = whenChanged(store, name);
   return async () => {
@@ -37,7 +37,7 @@ export function objectReader(store: ObjectReader, name: string, url: string): Fi
   };
 }
 
-/** What `jobctl quota apply` put there; undefined where it never did. */
+/** Reads the file that `jobctl quota apply` put there; undefined if there is none. */
 export function appliedReader(store: ObjectReader, name: string, shown: string): FileReader {
   const read = whenChanged(store, name);
   return async () => {
@@ -52,7 +52,7 @@ function whenChanged(store: ObjectReader, name: string): () => Promise<string | 
     const found = await store.stat(name);
     if (found === undefined) return undefined;
     if (known?.generation !== found.generation) {
-      // Written again in between, it is newer than this generation says: then it is read once more, and nothing is missed.
+      // If it was written again in between, it is newer than this generation. Then it is read once more, and nothing is missed.
       const text = (await store.read(name))?.toString('utf8');
       if (text === undefined) return undefined;
       known = { generation: found.generation, text };
@@ -62,8 +62,8 @@ function whenChanged(store: ObjectReader, name: string): () => Promise<string | 
 }
 
 /**
- * The last line of an applied file, so that lines and columns are those of the file itself, and whoever reads the object
- * sees whose word it is.
+ * The last line of an applied file, so that lines and columns are those of the file itself, and a reader of the object sees who
+ * applied it.
  */
 const FOOTER = /^# applied by (.*) with jobctl quota apply, \S+\n?$/m;
 
@@ -80,7 +80,10 @@ function withoutFooter(stored: string): { readonly text: string; readonly applie
   return by === undefined ? { text: stored } : { text: stored.slice(0, lastLine), appliedBy: by };
 }
 
-/** Caches the last judgement of each pool's files until one of them changes. Every submit asks, and judging 100 projects takes 100 ms. */
+/**
+ * Caches the last judgement of each pool's files until one of them changes. Every submit asks, and judging 100 projects takes 100
+ * ms.
+ */
 export function unlessSame<Files extends readonly (ReadFile | undefined)[], Judged>(
   judge: (pool: string, ...files: Files) => Judged,
 ): (pool: string, ...files: Files) => Judged {

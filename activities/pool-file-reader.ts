@@ -4,29 +4,29 @@ import { messageOf } from './failures.js';
 import { appliedReader, objectOf, objectReader, pathReader } from './operator-file.js';
 import type { FileReader, ObjectReader, ReadFile } from './operator-file.js';
 
-/** Where the files of a pool lie, as the worker's configuration names them: paths, or `gs://BUCKET/NAME`. */
+/** Places of a pool's files in the worker's configuration: paths, or `gs://BUCKET/NAME`. */
 export interface PoolPlaces {
   readonly quotaFile?: string | undefined;
   readonly poolFile?: string | undefined;
 }
 
 export interface FileFacts {
-  /** By pool. A file that is not named here is the one that was applied, if any. */
+  /** Places by pool. A file that is not named here is the one that was applied, if any. */
   readonly places: Readonly<Record<string, PoolPlaces>>;
   readonly store: StorePort;
-  /** Of another bucket, with the worker's own credentials. */
+  /** Opens another bucket, with the worker's own credentials. */
   readonly openBucket: (bucket: string) => ObjectReader;
-  /** From one look at an object to the next; absent: a second. */
+  /** Time from one look at an object to the next; absent: a second. */
   readonly lookAgainMs?: number;
 }
 
-/** Of the two files of a pool. */
+/** One of the two files of a pool. */
 export type Kind = 'quota' | 'pool';
 export const KINDS = ['quota', 'pool'] as const;
 const placeOf = (places: PoolPlaces, kind: Kind): string | undefined =>
   kind === 'quota' ? places.quotaFile : places.poolFile;
 
-/** The files of all pools, as one worker reads them: each object is looked at once a second at most. */
+/** Reads the files of all pools for one worker. Each object is looked at once a second at most. */
 export class PoolFileReader {
   readonly #facts: FileFacts;
   readonly #readers = new Map<string, FileReader>();
@@ -35,22 +35,22 @@ export class PoolFileReader {
     this.#facts = facts;
   }
 
-  /** As configured; undefined: none is, so it may be applied. */
+  /** The configured place; undefined: there is none, so the file may be applied. */
   configured(pool: string, kind: Kind): string | undefined {
     const { places } = this.#facts;
     return Object.hasOwn(places, pool) ? placeOf(places[pool] ?? {}, kind) : undefined;
   }
 
-  /** Whether the configuration names the pool, or a file was applied to it. Rejects where the store does not answer. */
+  /** Whether the configuration names the pool, or a file was applied to it. Rejects if the store does not answer. */
   async exists(pool: string): Promise<boolean> {
     const { places, store } = this.#facts;
     if (Object.hasOwn(places, pool)) return true;
-    // Looked up each time: what a thousand made-up names are kept for is memory.
+    // Looked up each time, because keeping a thousand made-up names would cost memory.
     const found = await Promise.all(KINDS.map((kind) => store.stat(appliedFileObject(pool, kind))));
     return found.some((object) => object !== undefined);
   }
 
-  /** Those that exist: as configured, then those of applied files, the first `MOST_APPLIED` of them. */
+  /** Names of the pools that exist: the configured ones, then those of applied files, the first `MOST_APPLIED` of them. */
   async pools(): Promise<readonly string[]> {
     const { names } = await this.#facts.store.find(APPLIED_FILES, MOST_APPLIED);
     const applied = names.map((name) => name.split('/')[1] ?? '');
@@ -67,7 +67,7 @@ export class PoolFileReader {
     }
   }
 
-  /** What was applied just now is read at once. */
+  /** Makes a file that was just applied be read at once. */
   forget(pool: string): void {
     for (const kind of KINDS) this.#readers.delete(readerKey(pool, kind));
   }
@@ -93,7 +93,7 @@ export class PoolFileReader {
 const readerKey = (pool: string, kind: Kind): string => `${kind}/${pool}`;
 const appliedName = (pool: string, kind: Kind): string => `${kind}.toml as applied to pool ${pool}`;
 
-/** Files, of which a pool has two at most. */
+/** Most applied files that are listed, of which a pool has two at most. */
 const MOST_APPLIED = 1_000;
 
 /** A thousand jobs that are accepted in one second look at an object once. */

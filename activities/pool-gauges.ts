@@ -3,18 +3,18 @@ import { type LeasedUnits, poolCounts } from '../quota/pool-accounts.js';
 import { type PackedPoolState, unpackState } from '../quota/published-state.js';
 import type { WorkMeter } from './work-meter.js';
 
-/** By pool; with types and states some hundreds of series. */
+/** Most projects per pool; with types and states these are some hundreds of series. */
 const MOST_PROJECTS = 50;
-/** Of this worker's time, so much at most goes into counting. */
+/** Most of this worker's time that goes into counting. */
 const MOST_OF_TIME = 1 / 20;
-/** A pool in which somebody waits or holds is published each 30 s, but perhaps by another worker. */
+/** A pool with waiting jobs or leases is published every 30 s, but perhaps by another worker. */
 const FORGET_AFTER_MS = 90_000;
 
 export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leasedUnits'>;
 
 /**
- * The gauges of one pool, from each state that this worker publishes. Of several workers the one that published last is right:
- * the others forget what they said (it becomes 0), so the maximum over the workers is the pool as of the last 90 s.
+ * The gauges of one pool, from each state that this worker publishes. If there are several workers, the one that published last
+ * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s.
  */
 export class PoolGauges {
   readonly #meter: PoolMeter;

@@ -12,7 +12,7 @@ import type { Installation } from './dependencies.js';
 import type { LoadedPool } from './pool-source.js';
 
 interface Question {
-  /** With its machines as the pool completes them. */
+  /** The job file, with its machines as the pool completes them. */
   readonly spec: JobSpec;
   readonly input: JobInput;
   readonly pool: LoadedPool;
@@ -23,14 +23,14 @@ interface Question {
 }
 
 /**
- * What the pool's file forbids to a job: choices, a priority, its size.
- * @returns what the job is held to later, for its settings
+ * Checks what the pool's file forbids to a job: choices, a priority, its size.
+ * @returns the limits and choices that the job is held to later, for its settings
  * @throws InvalidJob with all that is forbidden
  */
 export function underPoolRules(question: Question): Pick<JobSettings, 'limits' | 'allowed'> {
   const { spec, input, pool, config, project, installation } = question;
   const { choices = { pool: spec.pool, admins: [], gives: {} }, limits } = pool;
-  // Whose users are verified chooses only what the pool allows, also where its file has no `[allow]` (docs/adr/0075).
+  // A pool with verified users allows only what its file allows, even if the file has no `[allow]` (docs/adr/0075).
   const mode = { isStrict: installation.trust.isVerified(spec.pool), googleProject: installation.googleProject };
   const allowed = allowedIn(choices, mode);
   const floors = config.kind === 'limited' ? config.rules?.priorityFloors : undefined;

@@ -12,31 +12,31 @@ import { type ReadFile, unlessSame } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
 
 export interface LoadedPool {
-  /** Of the last good file; absent: none was ever read. */
+  /** Defaults of the last good file; absent: none was ever read. */
   readonly defaults?: PoolDefaults;
-  /** Machines of one's own, of the last good file. */
+  /** Own machines of the last good file. */
   readonly machines?: readonly OwnMachine[];
-  /** Who may do what, of the last good file. */
+  /** Access rules of the last good file. */
   readonly access?: AccessRules;
-  /** What the last good file says of the choices of jobs. Absent: there is no file. */
+  /** Choices that the last good file allows to jobs. Absent: there is no file. */
   readonly choices?: PoolChoices;
   readonly limits?: PoolLimits;
-  /** What is wrong with the file as it is now. */
+  /** The problem with the present file. */
   readonly problem?: string;
 }
 
-/** Where the defaults of a pool come from; read for each job, since a file may change at any time. */
+/** The source of a pool's defaults. They are read for each job, since a file may change at any time. */
 export interface PoolSource {
   load(pool: string): Promise<LoadedPool>;
-  /** What is wrong with a job's `pool`; undefined: the pool exists (docs/adr/0087). Rejects where that cannot be known now. */
+  /** The problem with a job's `pool`; undefined: the pool exists (docs/adr/0087). Rejects if that cannot be known now. */
   unknown(pool: string): Promise<Problem | undefined>;
-  /** Of all pools. Rejects as `unknown`. */
+  /** Names of all pools. Rejects like `unknown`. */
   names(): Promise<readonly string[]>;
 }
 
 /**
- * The pool file of each pool; a pool without one has no defaults. A file that went wrong changes nothing: the last good one
- * of this process stays in force.
+ * The pool file of each pool; a pool without one has no defaults. A file that went wrong changes nothing: the last good file of
+ * this process stays in force.
  */
 export function poolSource(files: PoolFileReader): PoolSource {
   const lastGood = new Map<string, LoadedPool>();
@@ -45,7 +45,7 @@ export function poolSource(files: PoolFileReader): PoolSource {
     load: async (pool) => {
       const read = await readDefaults(files, pool, parse);
       if (read.problem === undefined) lastGood.set(pool, read);
-      // A limit of the file before is none of this one's.
+      // A limit of the previous file does not apply to this one.
       return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
     },
     names: () => files.pools(),
@@ -68,7 +68,7 @@ async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): 
   }
 }
 
-/** @throws Error if no good file was ever read: then nothing is known of the pool's machines */
+/** @throws Error if no good file was ever read: then the pool's machines are not known */
 export function machinesOfPool({ machines, problem }: LoadedPool): readonly OwnMachine[] {
   if (machines !== undefined) return machines;
   throw new Error(`the pool file cannot be used: ${problem ?? 'it was never read'}`);

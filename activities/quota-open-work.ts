@@ -19,7 +19,7 @@ import { queryText } from '../domain/visibility-query.js';
 /** Calls at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;
 
-/** Cloud first, then workflows: what was created in between has an open workflow that the second listing shows. */
+/** Lists the cloud first, then workflows: resources created in between have an open workflow that the second listing shows. */
 export async function readOpenWork(
   temporal: WorkflowClient,
   dependencies: ActivityDependencies,
@@ -47,8 +47,8 @@ export async function readOpenWork(
 }
 
 /**
- * A pool that was frozen stays frozen when its workflow loses its memory. An object that cannot be read says nothing: the
- * pool is then open, as it was before it was ever frozen.
+ * A pool that was frozen stays frozen when its workflow loses its memory. If the published state cannot be read, the pool is
+ * open, as it was before it was ever frozen.
  */
 async function publishedAdmission({ store }: ActivityDependencies, pool: string): Promise<Admission | undefined> {
   const content = await store.read(poolStateObject(pool));
@@ -68,7 +68,7 @@ async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWor
     const run = (memo as JobMemo | undefined)?.run;
     if (run === undefined) continue;
     const phase = searchAttributes['JobPhase']?.[0];
-    // A released job waits for a person: it holds as little as a queued one, and has nothing to say.
+    // A released job waits for a person. It holds as little as a queued one, and has nothing to report.
     jobs.push({ job: { id: workflowId, run }, isQueued: phase === JobPhase.Queued || phase === JobPhase.Released });
   }
   return jobs;
@@ -84,7 +84,7 @@ async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<
   return slices;
 }
 
-/** Large pages, few calls: visibility allows 10 calls a second by default (facts/production.md 1). */
+/** Large pages, few calls: visibility allows 10 calls a second by default (docs/facts.md, "Temporal"). */
 const PAGE = 1000;
 
 async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {
@@ -101,12 +101,12 @@ interface Holder {
   readonly slices: readonly MachineRef[];
 }
 
-/** Of one answer: the rest is found by the next comparison. It is a payload of the pool's history. */
+/** Most strays of one answer, which is a payload of the pool's history. The next comparison finds the rest. */
 const MOST_STRAYS = 500;
 
 /**
- * Thousands of rows cost a few calls: what Temporal lists as open in this pool is open (or was a moment ago: the next
- * comparison sees it), and only what is not in the list, which lags behind, is looked at one by one.
+ * Thousands of rows cost a few calls. A workflow that Temporal lists as open in this pool is open (or was a moment ago: the next
+ * comparison sees it). The list lags behind, so only rows that are not in it are looked at one by one.
  */
 export async function findStrays(temporal: WorkflowClient, pool: string): Promise<StrayHolders> {
   const holders = (await queryPages(temporal, quotaWorkflowId(pool), holdersQuery)) as readonly Holder[];
@@ -131,7 +131,7 @@ export async function findStrays(temporal: WorkflowClient, pool: string): Promis
 
 const byKey = (a: LeaseId, b: LeaseId): number => (leaseKey(a) < leaseKey(b) ? -1 : 1);
 
-/** For fewer rows a look at each is exact and no dearer than two listings. */
+/** For fewer rows, a look at each is exact and costs no more than two listings. */
 const WORTH_A_LIST = 10;
 
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;

@@ -2,7 +2,7 @@ import type { QueryDefinition } from '@temporalio/common';
 import { readPages, type TextPage } from '../quota/published-state.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
-/** The JSON value that a workflow answers in pages. */
+/** Reads a JSON value that a workflow answers in pages. */
 export function queryPages(
   temporal: WorkflowClient,
   workflowId: string,

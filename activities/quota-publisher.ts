@@ -11,12 +11,12 @@ import { PoolGauges, type PoolMeter } from './pool-gauges.js';
 import { queryPages } from './quota-pages.js';
 
 /**
- * Writes what people look at: the state of a pool, from one query of its workflow, at most every `EVERY_MS` and only while
- * something changes (docs/adr/0019). What enters: `changed`, at each lease message and each delivery that this worker
- * carries. What leaves: the objects quota/POOL/state.json and line.json. Several workers write them; the newest stays.
+ * Publishes the state of a pool, from one query of its workflow, at most every `EVERY_MS` and only while something changes
+ * (docs/adr/0019). `changed` is called at each lease message and each delivery that this worker carries. The results are the
+ * objects quota/POOL/state.json and line.json. Several workers write them; the newest stays.
  *
- * A failure is dropped, since the next change, at the latest the next comparison of leases, publishes again: nobody waits
- * for it and nothing is decided by it. Its timers hold no process back.
+ * A failure is dropped, since the next change, at the latest the next comparison of leases, publishes again: no call waits for it
+ * and nothing is decided by it. Its timers do not keep a process alive.
  */
 export class PoolPublisher {
   readonly #store: StorePort;
@@ -33,7 +33,7 @@ export class PoolPublisher {
     this.#pools.set(pool, published);
     if (published.isDue) return;
     published.isDue = true;
-    // A first pause, so that what was just told is decided when the query comes.
+    // A first pause, so that the latest messages are decided on when the query comes.
     const pauseMs = Math.max(FIRST_PAUSE_MS, published.lastAt + EVERY_MS - Date.now());
     setTimeout(() => void this.#publish(context, pool, published), pauseMs).unref();
   }
@@ -79,7 +79,7 @@ export class PoolPublisher {
 }
 
 interface Published {
-  /** A timer runs. */
+  /** Whether a timer runs. */
   isDue: boolean;
   isBusy: boolean;
   /** When the last query was sent. */
@@ -87,7 +87,7 @@ interface Published {
   readonly state: NewestObject;
   readonly line: LinePublisher;
   readonly gauges: PoolGauges;
-  /** Of the last try; each is told once. */
+  /** Problem of the last try; each is logged once. */
   problem?: string;
 }
 

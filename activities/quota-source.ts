@@ -13,32 +13,32 @@ import { KINDS } from './pool-file-reader.js';
 import type { Kind, PoolFileReader } from './pool-file-reader.js';
 
 export interface LoadedQuota {
-  /** Absent where a file is wrong or cannot be read: what was in force stays so. */
+  /** Absent if a file is wrong or cannot be read: the configuration in force stays. */
   readonly config?: QuotaConfig;
-  /** What is wrong with the files as they are now. */
+  /** The problem with the present files. */
   readonly problem?: string;
-  /** Path or URL of the quota file, or who applied it; absent: there is none. */
+  /** Path or URL of the quota file, or the user who applied it; absent: there is none. */
   readonly source?: string;
   readonly warnings?: readonly string[];
   /** All zones that the pool file names, in its order. Absent: none. */
   readonly zones?: readonly string[];
-  /** As the pool file names it. */
+  /** The Google project that the pool file names. */
   readonly googleProject?: string;
 }
 
-/** Where a pool's quota comes from. A file that is wrong is a problem to show, never a new configuration. */
+/** The source of a pool's quota. A wrong file is a problem to show, never a new configuration. */
 export interface QuotaSource {
-  /** As the files are now. */
+  /** Loads the present files. */
   load(pool: string): Promise<LoadedQuota>;
-  /** The last good ones that this worker has read, else those that a worker kept in the store. */
+  /** The last good files that this worker has read, else those that a worker kept in the store. */
   lastGood(pool: string): Promise<LoadedQuota | undefined>;
-  /** As the files are now, and where one is wrong, the last good ones beside its problem; for the jobs that are accepted. */
+  /** Loads the present files and, if one is wrong, the last good ones beside its problem; for jobs that are being accepted. */
   inForce(pool: string): Promise<LoadedQuota>;
   /** Puts files in force for a pool that has none configured; a refusal changes nothing. Repeating is safe. */
   applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
 }
 
-/** @param store of the applied files, and of the last good ones */
+/** @param store holds the applied files, and the last good ones */
 export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSource {
   const lastGood = new Map<string, LoadedQuota>();
   const kept = new LastGoodFiles(store);
@@ -61,7 +61,7 @@ export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSourc
     if (own !== undefined) return own;
     const read = await kept.read(pool);
     const loaded = read && judge(check, pool, read);
-    // Kept by another version of jobctl, they may be wrong by the rules of this one.
+    // If another version of jobctl kept them, they may be wrong by the rules of this one.
     if (loaded?.config === undefined) return undefined;
     lastGood.set(pool, loaded);
     return loaded;
@@ -135,7 +135,7 @@ async function applyFiles(
 
 const warned = (text: string): string => `warning: ${text}`;
 
-/** Two places that both say what is in force would be none. */
+/** Two places for the file in force would contradict each other. */
 function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]): string | undefined {
   const places = asked.flatMap((kind) => {
     const place = files.configured(pool, kind);
@@ -145,12 +145,12 @@ function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]):
   return `${places.join(', and ')}: change it there; it is read again by itself`;
 }
 
-/** False: somebody else wrote it in between. */
+/** False: another writer changed it in between. */
 async function putInForce(store: StorePort, object: string, text: string, by: string): Promise<boolean> {
   const before = await store.stat(object);
   const expected = before === undefined ? 'absent' : { generation: before.generation };
   const content = withFooter(text, by, new Date().toISOString());
   if ((await store.write(object, content, expected, 'text/plain')).kind === 'written') return true;
-  // A call whose first answer was lost is repeated inside, and then finds its own work.
+  // A call whose first answer was lost is repeated inside, and then finds its own result.
   return (await store.read(object))?.toString('utf8') === content;
 }

@@ -36,7 +36,7 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
     loadPool: async (pool, known) => {
       const { googleProject } = installation;
       const facts = { googleProject, ...(await quota.load(pool)), timings: installation.timings };
-      // Of a pool with neither jobs nor leases this is all that is ever heard.
+      // A pool with neither jobs nor leases sends nothing else.
       publisher.changed(Context.current(), pool);
       const mark = markOf(facts);
       if (known === mark) return { same: mark };
@@ -57,12 +57,12 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
   };
 }
 
-/** A quota file of a hundred projects is kilobytes, and a pool reads it 2,880 times a day: it goes into a history once. */
+/** A quota file of a hundred projects is kilobytes, and a pool reads it 2,880 times a day. It goes into a history only once. */
 const markOf = (facts: PoolFacts): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, MARK_LENGTH);
 const MARK_LENGTH = 16;
 
-// Carrying decisions out -------------------------------------------------------------------------------------------
+// Carrying out decisions -------------------------------------------------------------------------------------------
 
 /** Signals at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;
@@ -79,7 +79,7 @@ async function deliver(
     const wasHeard = await signalIfOpen(() =>
       temporal.workflow.getHandle(job).signal(grantedSignal, { run, number, epoch, ...terms }),
     );
-    // A grant to a job that has ended is no error: the lease comes back (facts/production.md 2, the first of two bugs).
+    // A grant to a job that has ended is not an error: the lease is returned (docs/facts.md, "Temporal", the first of two bugs).
     if (!wasHeard) closedJobs.push(lease);
   });
   await eachOf(batch.revocations, WIDTH, async ({ lease, reason, cause }) => {
@@ -124,7 +124,7 @@ async function signalIfOpen(send: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** One slice workflow per name: an open one is told to go, a closed or unknown one is started anew to find what is left. */
+/** One slice workflow per name: an open one is told to end, a closed or unknown one is started anew to find remains. */
 export async function startReclaim(
   temporal: WorkflowClient,
   installation: Installation,

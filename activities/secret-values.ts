@@ -7,8 +7,8 @@ import { invalidJob } from './failures.js';
 
 /**
  * The value of one secret, as it was put.
- * @param field where the job file names it, for messages; the value is in none
- * @throws InvalidJob where there is no such secret or no store; SecretsRefused, SecretsUnavailable
+ * @param field the key of the job file that names it, for messages, which never hold the value
+ * @throws InvalidJob if there is no such secret or no store; SecretsRefused, SecretsUnavailable
  */
 export async function secretValue({ secrets }: Installation, name: string, field: string): Promise<string> {
   if (!SECRET_NAME.test(name)) throw invalidJob(`${field}: is no name of a secret\n  ${SECRET_NAME_RULE}`);
@@ -25,7 +25,7 @@ export async function secretValue({ secrets }: Installation, name: string, field
 }
 
 /**
- * The variables of the job's `secrets`, read now: what a command gets at its start, by a file that is gone before it runs.
+ * The variables of the job's `secrets`, read now. A command gets them at its start, by a file that is gone before it runs.
  * Newlines at a value's end are left out, as `$(cat FILE)` does: files end with one, tokens do not.
  */
 export async function secretVariables(
@@ -42,8 +42,8 @@ export async function secretVariables(
 }
 
 /**
- * A store that is away for a moment must not end a job. Longer than a heartbeat's timeout, so that an attempt whose worker
- * waits here is claimed again rather than failed.
+ * A store that is away for a moment must not end a job. This is longer than a heartbeat's timeout, so that an attempt whose
+ * worker waits here is claimed again rather than failed.
  */
 const OUTAGE_MS = 90_000;
 const LONGEST_PAUSE_MS = 10_000;

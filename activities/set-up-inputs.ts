@@ -10,8 +10,8 @@ import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 
 /**
- * Checks that the set-up has what it needs of the submitter: keys that this worker can read, and the content of every file that
- * the job names. Runs when the job is accepted, before it asks for slices.
+ * Checks that the set-up has all that it needs from the submitter: keys that this worker can read, and the content of every file
+ * that the job names. Runs when the job is accepted, before it asks for slices.
  * @param input hashes of the submitted files, and fingerprints of keys that are files of the submitter
  * @throws InvalidJob naming the first one that is missing
  */
@@ -21,7 +21,7 @@ export async function checkSetUpInputs(
   input: Pick<JobInput, 'files' | 'identityKeys'>,
 ): Promise<void> {
   await submittersKeys(installation, spec, input.identityKeys);
-  // `null` of a service counts as absent.
+  // A service's `null` counts as absent.
   const files = input.files ?? {};
   const [missing] = filesNotGiven(spec, files);
   if (missing === undefined) return;

@@ -34,7 +34,7 @@ export function sliceActivities({
   };
 }
 
-/** To the pool of the slice's lease; a deletion of an earlier build names none. */
+/** Tells the pool of the slice's lease. A deletion of an earlier build names no lease. */
 function tellPool(outbox: LeaseOutbox, { lease, ref: { name } }: DeleteSliceInput): TellStuck | undefined {
   if (lease === undefined) return undefined;
   const { client } = Context.current();
@@ -47,18 +47,18 @@ function tellPool(outbox: LeaseOutbox, { lease, ref: { name } }: DeleteSliceInpu
     });
 }
 
-// The owner of this worker is the one that counts: whoever reaches Temporal can start a slice workflow with any input, and
-// can read the labels of other installations (docs/adr/0044).
+// Only the owner of this worker counts: anyone who reaches Temporal can start a slice workflow with any input, and can read the
+// labels of other installations (docs/adr/0044).
 
-/** What is wrong with the owner that an input names; undefined: it is this installation. */
+/** The problem with the owner that an input names; undefined: it is this installation. */
 function otherOwner({ owner }: Pick<Installation, 'owner'>, named: string, name: string): string | undefined {
   if (owner !== '' && named === owner) return undefined;
   return `${name}: the input names owner '${named}', and this installation is '${owner}'. It creates and deletes nothing of another`;
 }
 
 /**
- * An answer and no failure: a create call without an answer would be made again and again. It ends no job: the job waits, and says for
- * what, until a worker of the other installation has it, or somebody cancels it (docs/adr/0103).
+ * Returns an answer, not a failure, because a create call without an answer would be repeated again and again. It ends no job:
+ * the job waits, and says why, until a worker of the other installation has it, or a person cancels it (docs/adr/0103).
  */
 function refusalOfOther(installation: Installation, { ref, ownership }: MachinePlan): CreateAnswer | undefined {
   const message = otherOwner(installation, ownership.owner, ref.name);
@@ -72,7 +72,7 @@ function refuseOther(installation: Installation, { ref, owner: { owner } }: Dele
   throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
 }
 
-/** Ends with the first condition that the slice workflow has to know of. A call that fails is not an answer. */
+/** Ends with the first condition that the slice workflow must know of. A failed call is not an answer. */
 export async function awaitSlice(
   machines: Machines,
   input: AwaitSliceInput,
@@ -92,7 +92,7 @@ export async function awaitSlice(
     if (condition.kind === 'waiting') {
       missing = 0;
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
-      // The addresses of a slice that was just made come one by one.
+      // The addresses of a new slice appear one by one.
       const isLasting = incompleteSince !== undefined && Date.now() - incompleteSince >= BEFORE_TOLD_MS;
       waitingSince ??= Date.now();
       const { tellAfterMs = Infinity } = condition;
@@ -111,7 +111,7 @@ export async function awaitSlice(
       };
     }
     if (condition.kind !== 'missing') return condition;
-    // A listing that misses it is not evidence yet: two direct looks are, apart, with no other answer between them.
+    // A listing that misses it is not evidence yet. Two direct looks are, apart, with no other answer between them.
     const seen = await patiently(() => machines.observe(input));
     if (seen) missing = seen.kind === 'missing' ? missing + 1 : 0;
     if (missing >= 2) return condition;
@@ -119,7 +119,10 @@ export async function awaitSlice(
   }
 }
 
-/** How often chips were chosen for a request and taken elsewhere. Another worker that goes on with the activity counts on. */
+/**
+ * Number of times that chips were chosen for a request and taken elsewhere. Another worker that takes over the activity counts
+ * on.
+ */
 class Cycles {
   #granted: string | undefined;
   #back = 0;
@@ -156,22 +159,22 @@ const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
 
 interface CyclesCarry {
   readonly back: number;
-  /** The provider's, for a request for which chips were chosen. */
+  /** The provider's word for a request for which chips were chosen. */
   readonly word: string;
   readonly granted?: string;
 }
 
-/** What `status` and `why` show of the slice while it is not ready. */
+/** Tells the text that `status` and `why` show of the slice while it is not ready. */
 function tellJob({ ref, ownership: { job: id, run } }: AwaitSliceInput): (detail: string) => void {
   const tell = jobTeller({ job: { id, run } }, sliceNewsSignal, 'that its slice is not whole');
   return (detail) => tell({ name: ref.name, run, news: { kind: 'progress', detail } });
 }
 
 const BEFORE_TOLD_MS = 1_000;
-/** Each word to a job is three events of its history, and a thousand pods start one by one. */
+/** Each message to a job is three events of its history, and a thousand pods start one by one. */
 const TOLD_APART_MS = 10_000;
 
-/** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
+/** Looks directly in the first seconds, since many slices are ready at once; then by the zone's listing, which all share. */
 async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {
   const early = EARLY_LOOKS_MS[look];
   if (early === undefined) return machines.watch(input, { isUrgent: true, signal: cancellationSignal() });
@@ -179,7 +182,7 @@ async function nextLook(machines: Machines, input: AwaitSliceInput, look: number
   return machines.observe(input);
 }
 
-/** Pauses before each of them. A request that was accepted a moment ago is ready nowhere. */
+/** Pauses before each direct look. A request that was accepted a moment ago is ready nowhere. */
 const EARLY_LOOKS_MS = [250, 350, 600, 1000];
 
 /** Undefined: the provider did not answer, which says nothing about the slice. */

@@ -7,7 +7,7 @@ import type { PoolLimits } from '../quota/pool-limits.js';
 import { enter, noJobs, refusalOf, type UserJobs, without } from '../quota/user-jobs.js';
 import { isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
-/** A job that wants to be one of its user's. */
+/** A job that asks to count among its user's. */
 export interface Applicant {
   readonly pool: string;
   readonly user: string;
@@ -22,12 +22,12 @@ interface Waiting extends Applicant {
 }
 
 /**
- * Counts the open jobs of each user of a pool that limits them (docs/adr/0075). What enters: one applicant for each job that is
- * accepted. What leaves: yes, or why not. The count is an object of the bucket, written under the generation that was read, so
- * that of two workers which take the last place one has to look again. Applicants of one user that come while an object is
- * being written go into the next write together: 300 submits at once are a few writes.
+ * Counts the open jobs of each user of a pool that limits them (docs/adr/0075). Each job that is accepted is one applicant, and
+ * gets a yes or the reason of a refusal. The count is an object of the bucket, written under the generation that was read, so
+ * that of two workers which take the last place one has to look again. Applicants of one user that come while an object is being
+ * written go into the next write together: 300 submits at once are a few writes.
  *
- * A job leaves the count when somebody needs its place and Temporal says that it is closed, however it ended.
+ * A job leaves the count when another needs its place and Temporal says that it is closed, however it ended.
  */
 export class UserJobsBook {
   readonly #store: StorePort;
@@ -38,7 +38,7 @@ export class UserJobsBook {
     this.#store = store;
   }
 
-  /** @returns why the job is refused; undefined if it was taken, now or before. Repeating is safe. */
+  /** @returns the reason of a refusal; undefined if the job was taken, now or before. Repeating is safe. */
   enter(applicant: Applicant): Promise<string | undefined> {
     const { openJobsPerUser, submitsPerMinute } = applicant.limits;
     if (openJobsPerUser === undefined && submitsPerMinute === undefined) return Promise.resolve(undefined);
@@ -88,7 +88,7 @@ export class UserJobsBook {
   }
 }
 
-/** Workers that take jobs of one user at one time. Beyond it Temporal tries the activity again. */
+/** Most workers that take jobs of one user at one time. Beyond it Temporal tries the activity again. */
 const MOST_ROUNDS = 20;
 /** Calls to Temporal at one time. */
 const WIDTH = 10;
@@ -104,7 +104,7 @@ interface Admitted {
 async function admitted(before: UserJobs, batch: readonly Waiting[]): Promise<Admitted> {
   const first = judge(before, batch);
   if (!first.isFull) return first;
-  // A place may be free: only now somebody asks.
+  // A place may be free. Only now is it asked.
   const [{ client } = batch[0] as Waiting] = batch;
   const ended: JobRef[] = [];
   await eachOf(before.open, WIDTH, async (job) => {
@@ -126,7 +126,7 @@ function judge(before: UserJobs, batch: readonly Waiting[]): Admitted & { readon
   return { jobs, refusals, isFull };
 }
 
-/** What is there and cannot be read counts nobody: a limit must not stop a user for ever. */
+/** An object that cannot be read counts no job: a limit must not stop a user for ever. */
 function readJobs(text: string | undefined, user: string): UserJobs {
   if (text === undefined) return noJobs(user);
   try {

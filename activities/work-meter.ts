@@ -2,7 +2,7 @@ import type { LeasedUnits } from '../quota/pool-accounts.js';
 import type { JanitorReport } from '../contract/janitor.js';
 import type { SetUpEnd } from '../contract/job-activities.js';
 
-/** What a worker counts of its own work; `domain/metric-names.ts` says what each is. */
+/** Metrics that a worker counts of its own work; `domain/metric-names.ts` explains each. */
 export interface WorkMeter {
   setUp(seconds: number, end: SetUpEnd['kind'] | 'error'): void;
   logLag(seconds: number): void;

@@ -6,18 +6,18 @@ import { type JobRef, quotaWorkflowId } from '../contract/workflow-ids.js';
 /** The Temporal client that an activity runs with. */
 export type WorkflowClient = Context['client'];
 
-/** Whether the job's chain of runs (continued or reset as often as it may be) has an open run. NOT_FOUND is not open. */
+/** Whether the job's chain of runs (continued or reset any number of times) has an open run. NOT_FOUND is not open. */
 export async function isChainOpen(client: WorkflowClient, job: JobRef): Promise<boolean> {
   return (await describeChain(client, job)).isOpen;
 }
 
 export interface JobChain {
   readonly isOpen: boolean;
-  /** When it closed, at the latest. Absent: it is open, or Temporal does not know when. */
+  /** Latest time at which it closed. Absent: it is open, or Temporal does not know the time. */
   readonly closedAt?: EpochMs;
 }
 
-/** A later job of the same id has another first run: the chain that is asked about closed before it began. */
+/** A later job of the same id has another first run: then the chain in question closed before that run began. */
 export async function describeChain(client: WorkflowClient, job: JobRef): Promise<JobChain> {
   const execution = await describe(client, job.id);
   if (execution === undefined) return { isOpen: false };
@@ -32,7 +32,7 @@ export async function isWorkflowOpen(client: WorkflowClient, workflowId: string)
   return (await describe(client, workflowId))?.status.name === 'RUNNING';
 }
 
-/** Undefined where Temporal knows no such workflow (any more). */
+/** Undefined if Temporal does not know such a workflow, or no longer does. */
 export async function describe(client: WorkflowClient, workflowId: string) {
   try {
     return await client.workflow.getHandle(workflowId).describe();
@@ -46,7 +46,7 @@ export async function describe(client: WorkflowClient, workflowId: string) {
  * Checks that no other task queue runs the pool's quota workflow. A namespace has one such workflow per pool, on the task
  * queue of the worker that started it. Jobs of another queue would wait for a workflow that their worker never runs, or
  * follow the other installation's quota file.
- * @returns the problem and its remedy, or undefined if this queue runs the pool or nobody does
+ * @returns the problem and its remedy, or undefined if this queue runs the pool or none does
  */
 export async function whoElseServes(
   temporal: WorkflowClient,

@@ -20,9 +20,9 @@ export interface SwitchMove {
 }
 
 /**
- * Moves the installation's switch of a change (docs/adr/0037). Switched on, it comes into force after `ACTIVATION_DELAY_MS`:
- * a worker that does not know it reads the switches within that time, and takes no more work.
- * @throws Error for a change that this build does not know, and where somebody else moved a switch at the same time
+ * Moves the installation's switch of a change (docs/adr/0037). A change that is switched on comes into force after
+ * `ACTIVATION_DELAY_MS`: within that time, a worker that does not know it reads the switches and takes no more work.
+ * @throws Error if this build does not know the change, or if another caller moved a switch at the same time
  */
 export async function moveSwitch(
   store: StorePort,
@@ -46,7 +46,7 @@ function notKnown(id: string): string {
   return `this build of jobctl does not know change '${id}'. ${these}`;
 }
 
-/** What each change of this build is, and whether an open workflow still needs the old way of it. */
+/** Describes each change of this build, and whether an open workflow still needs its old behavior. */
 export async function* changeSteps(
   setup: { readonly client: Client; readonly store: StorePort; readonly taskQueue: string },
   moves: readonly SwitchMove[],

@@ -13,7 +13,7 @@ export interface TemporalOptions {
   readonly codec?: CodecReferences;
   /** TLS and API key of the server; Temporal's own settings win over them. */
   readonly connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
-  /** Which of Temporal's own settings fill in the rest: all, TEMPORAL_* variables alone, or none. Absent: all. */
+  /** Temporal's own settings that fill in the rest: `all` of them, TEMPORAL_* `variables` alone, or `none`. Absent: all. */
   readonly ownSettings?: 'all' | 'variables' | 'none';
 }
 
@@ -95,7 +95,7 @@ async function fromEnvironment(
   return {
     ...(address === undefined ? {} : { address }),
     ...(namespace === undefined ? {} : { namespace }),
-    // It gives `apiKey: undefined` where no variable has one, which would take away the one of the caller.
+    // The library returns `apiKey: undefined` if no variable sets it, which would override the caller's key.
     options: Object.fromEntries(Object.entries(connectionOptions).filter(([, value]) => value !== undefined)),
   };
 }
@@ -112,7 +112,7 @@ function readSettings<T>(load: () => T): T {
   }
 }
 
-/** The library passes on the words of its TOML parser and of the system. */
+/** The library passes on messages of its TOML parser and of the system. */
 function settingsWords({ message }: Error): string {
   if (message.startsWith('Invalid TOML'))
     return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;

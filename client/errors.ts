@@ -1,11 +1,11 @@
-/** What a caller of the library can act on. Messages say what, which, and what to do; the command line prints them as they are. */
+/** Errors that a caller can act on. Messages name the problem, the object and the remedy; the command line prints them as is. */
 
-/** The job, or the change of its file, is wrong: nothing was submitted or changed. `message` holds every problem, formatted. */
+/** The job, or the change to its file, is invalid: nothing was submitted or changed. `message` lists every problem, formatted. */
 export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';
 }
 
-/** A job of this name is there with other content. */
+/** A job with this name exists, with other content. */
 export class JobNameTaken extends Error {
   override readonly name = 'JobNameTaken';
   readonly id: string;
@@ -26,11 +26,11 @@ export class JobNotFound extends Error {
   }
 }
 
-/** The job is in no state for that, or the slices that it has are of another file. Nothing was changed; `message` says why. */
+/** The job's state does not allow the call, or its slices are those of another file. Nothing was changed; `message` says why. */
 export class JobRefused extends Error {
   override readonly name = 'JobRefused';
   readonly id: string;
-  /** What to do, if that is known. */
+  /** The remedy, if one is known. */
   readonly remedy: string | undefined;
 
   constructor(id: string, why: string, remedy?: string) {
@@ -40,7 +40,7 @@ export class JobRefused extends Error {
   }
 }
 
-/** The job's workflow was ended from outside, so it has no outcome. */
+/** The job's workflow was ended from outside jobctl, so the job has no outcome. */
 export class JobTerminated extends Error {
   override readonly name = 'JobTerminated';
   readonly id: string;
@@ -51,7 +51,7 @@ export class JobTerminated extends Error {
   }
 }
 
-/** No quota workflow of this pool has ever run here. */
+/** The pool's quota workflow has never run here. */
 export class PoolNotFound extends Error {
   override readonly name = 'PoolNotFound';
   readonly pool: string;
@@ -62,12 +62,12 @@ export class PoolNotFound extends Error {
   }
 }
 
-/** A pool, or a machine of one, that is named is not there. `message` has those that are. */
+/** The named pool or machine does not exist. `message` lists those that do. */
 export class MachineNotFound extends Error {
   override readonly name = 'MachineNotFound';
 }
 
-/** The pool refused a call, and nothing was changed. `message` says why: for files, every problem with its place. */
+/** The pool refused a call, and nothing was changed. `message` says why; for files, it lists every problem with its place. */
 export class PoolRefused extends Error {
   override readonly name = 'PoolRefused';
   readonly pool: string;
@@ -78,7 +78,7 @@ export class PoolRefused extends Error {
   }
 }
 
-/** Something of a job is encrypted with a key that this client does not have. */
+/** A part of the job is encrypted with a key that this client does not have. */
 export class JobEncrypted extends Error {
   override readonly name = 'JobEncrypted';
   readonly id: string;
@@ -95,7 +95,7 @@ export class JobEncrypted extends Error {
 export const REMEDY_OF_MISSING_KEY = 'name where the key is: --codec-key, JOBCTL_CODEC_KEY or TemporalOptions.codec';
 
 abstract class WithRemedy extends Error {
-  /** What to do; absent where the message says it, or nothing better is known than to try again. */
+  /** The remedy; absent if the message says it, or if no remedy but a retry is known. */
   readonly remedy: string | undefined;
 
   constructor(message: string, remedy?: string) {
@@ -109,40 +109,40 @@ export class TemporalUnreachable extends WithRemedy {
   override readonly name = 'TemporalUnreachable';
 }
 
-/** Temporal answers, and no worker does. */
+/** Temporal answers, but no worker does. */
 export class NoWorkerAnswers extends TemporalUnreachable {
   readonly isTemporalThere = true;
 }
 
-/** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
+/** Temporal answers, but jobctl cannot work with it: no rights, no such namespace, too old, or a missing search attribute. */
 export class TemporalRefused extends WithRemedy {
   override readonly name = 'TemporalRefused';
 }
 
-/** `jobctl serve` cannot be reached, or what it needs itself does not answer. */
+/** `jobctl serve` cannot be reached, or a service that it depends on does not answer. */
 export class ServerUnreachable extends WithRemedy {
   override readonly name = 'ServerUnreachable';
 }
 
-/** `jobctl serve` answers, and not as was wanted; or its address is none to which a token may be sent. */
+/** `jobctl serve` gives an unexpected answer, or no token may be sent to its address. */
 export class ServerRefused extends WithRemedy {
   override readonly name = 'ServerRefused';
 }
 
-/** There is no token, or the server does not accept it: the message says which issuer, audience or time is wrong, never the token. */
+/** There is no token, or the server does not accept it. The message names the wrong issuer, audience or time, never the token. */
 export class NotLoggedIn extends WithRemedy {
   override readonly name = 'NotLoggedIn';
 }
 
-/** The server knows who asks, and does not let them. */
+/** The server knows the caller, but does not allow the call. */
 export class Forbidden extends WithRemedy {
   override readonly name = 'Forbidden';
 }
 
-/** The caller asked too often; nothing was done. */
+/** The caller sent too many requests; nothing was done. */
 export class TooManyRequests extends WithRemedy {
   override readonly name = 'TooManyRequests';
-  /** When to ask again; undefined where the server does not say. */
+  /** The time to wait before the next request; undefined if the server does not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, retryAfterMs: number | undefined, remedy?: string) {

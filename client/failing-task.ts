@@ -3,17 +3,17 @@ import type { temporal } from '@temporalio/proto';
 import type { EpochMs } from '../domain/units.js';
 import type { TemporalAccess } from './job-executions.js';
 
-/** The workflow task of an open workflow that has failed and is tried again: until it succeeds the workflow stands still. */
+/** A workflow task that has failed and is being retried. The workflow makes no progress until it succeeds. */
 export interface FailingTask {
-  /** That is tried now or next, from 2 on. Temporal waits longer before each, minutes in the end. */
+  /** The attempt that is tried now or next, from 2 on. Temporal waits longer before each, up to minutes. */
   readonly attempt: number;
-  /** Since when the first attempt was due. */
+  /** The time when the first attempt was due. */
   readonly since?: EpochMs;
-  /** Of its first failed attempt: Temporal records no other. Absent where it keeps none. */
+  /** The error of the first failed attempt, the only one that Temporal records. Absent if Temporal does not keep it. */
   readonly error?: string;
 }
 
-/** No further call for a workflow whose task does not fail, one for others. */
+/** Makes one further call if the workflow's task fails, otherwise none. */
 export async function failingTaskOf(
   { temporal: client, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
   { raw, status, workflowId, runId }: WorkflowExecutionDescription,
@@ -29,7 +29,7 @@ export async function failingTaskOf(
   };
 }
 
-/** The failed attempt is the last of few events: signals that came since stand behind it. */
+/** The failed attempt is near the end of the history: only signals that arrived since come after it. */
 const EVENTS_LOOKED_AT = 50;
 
 async function lastFailure(client: Client, workflowId: string, runId: string): Promise<string | undefined> {
@@ -48,7 +48,7 @@ async function lastFailure(client: Client, workflowId: string, runId: string): P
   return undefined;
 }
 
-/** Where payloads are encrypted, so is the message. */
+/** The message is encrypted if the payloads are. */
 async function messageOf(
   client: Client,
   { failure }: temporal.api.history.v1.IWorkflowTaskFailedEventAttributes,

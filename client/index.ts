@@ -1,4 +1,4 @@
-/** `import { JobClient } from 'jobctl'`: what other services start, watch and cancel jobs with. */
+/** `import { JobClient } from 'jobctl'`: the library with which other services start, watch and cancel jobs. */
 export { JobClient } from './job-client.js';
 export type { HttpJobClientOptions, JobClientOptions } from './job-client.js';
 export type { VerifiedCaller } from './job-port.js';

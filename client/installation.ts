@@ -16,8 +16,9 @@ export interface InstallationOwner {
 }
 
 /**
- * The random id that labels every cloud resource of this installation (DESIGN.md 2). The first call creates it in the job
- * bucket, and before it the switches of the changes that this build requires. Concurrent first calls return the same id.
+ * The random id that labels every cloud resource of this installation (docs/design.md, "Nothing leaks"). The first call creates,
+ * in the job bucket, the switches of the changes that this build requires, and then the id. Concurrent first calls return the
+ * same id.
  * @param known the changes of this build
  */
 export async function ensureOwner(

@@ -7,38 +7,39 @@ import type { JobRow, ShownPhase } from './job-rows.js';
 
 export type Sort = 'board' | 'submitted' | 'ended' | 'name' | 'user' | 'project' | 'chips';
 
-/** Jobs of one phase. `chips` is absent where they were only counted. */
+/** Jobs of one phase. `chips` is absent if the jobs were only counted. */
 export interface PhaseTotal {
   readonly jobs: number;
   readonly chips?: number;
 }
 
-/** Jobs as a team looks at them. */
+/** A board: the jobs of a team with their totals and places in line. */
 export interface Board {
-  /** In order, as many as were asked for. */
+  /** In the board's order, at most as many as were asked for. */
   readonly rows: readonly JobRow[];
-  /** All that match, whatever the limit. */
+  /** The number of matching jobs, regardless of the limit. */
   readonly total: number;
   readonly open: number;
   /** In the order of the board; phases without jobs are absent. */
   readonly phases: ReadonlyMap<ShownPhase, PhaseTotal>;
-  /** Where the queued ones stand, as their pools were published last. */
+  /** The places of queued jobs, as their pools last published them. */
   readonly lines: readonly WaitingLine[];
 }
 
 export interface BoardOptions {
   readonly limit: number;
   readonly sort?: Sort;
-  /** Of these pools, those that are known. */
+  /** Returns the waiting lines of those pools that are known. */
   readonly linesOf: (pools: readonly string[]) => Promise<readonly WaitingLine[]>;
 }
 
 type Jobs = Pick<JobClient, 'find' | 'count'>;
 
 /**
- * Jobs in the order of a board (`inBoardOrder`). Temporal orders by time alone, so up to 1,000 jobs are read at once and put in order
- * here: one count and one query. Of more, those in each part of the board that can be on it are read, and the rest is counted; the
- * number of calls does not grow with the number of jobs (docs/adr/0060). Other orders need every job that matches.
+ * Jobs in the order of a board (`inBoardOrder`). Temporal orders by time alone, so up to 1,000 jobs are read at once and put in
+ * order here: one count and one query. If there are more, only the jobs that can appear in each part of the board are read and
+ * the rest is counted, so the number of calls does not grow with the number of jobs (docs/adr/0060). Other orders need every
+ * matching job.
  */
 export async function gatherBoard(jobs: Jobs, filter: JobFilter, options: BoardOptions): Promise<Board> {
   const counts = await jobs.count(filter);
@@ -63,7 +64,7 @@ async function partsOf(
 ): Promise<Board> {
   const [active, newest, last] = await Promise.all([
     jobs.find(narrowed(filter, ACTIVE)),
-    // Those that were submitted since the pool was published last.
+    // Jobs that were submitted since the pool was last published.
     jobs.find(narrowed(filter, [JobPhase.Queued]), limit),
     jobs.find({ ...filter, state: 'ended' }, limit),
   ]);
@@ -80,7 +81,7 @@ async function partsOf(
   return { rows, total, open, phases: inPhaseOrder(phases), lines };
 }
 
-/** The first queued jobs in the order of service. Without a line, all queued ones: the oldest stand last in Temporal's order. */
+/** The first queued jobs in the order of service. Without a line, all queued jobs, because Temporal lists the oldest last. */
 async function frontOf(
   jobs: Jobs,
   filter: JobFilter,
@@ -90,16 +91,16 @@ async function frontOf(
   if (lines.length === 0) return most <= 0 ? [] : jobs.find(narrowed(filter, [JobPhase.Queued]));
   const ids = idsInLine(lines);
   const front: JobRow[] = [];
-  // A filter lets only some of the line through.
+  // A filter may match only a part of the line.
   for (let from = 0; from < ids.length && front.length < most; from += MOST_IDS)
     front.push(...(await jobs.find({ ...narrowed(filter, [JobPhase.Queued]), ids: ids.slice(from, from + MOST_IDS) })));
   return front;
 }
 
-/** In one query: about 30 kB. */
+/** The most ids of one query: about 30 kB. */
 const MOST_IDS = 500;
 
-/** By position, so that the heads of all pools come first. */
+/** Sorted by position, so that the heads of all pools come first. */
 const idsInLine = (lines: readonly WaitingLine[]): readonly string[] =>
   lines
     .flatMap(({ rows }) => rows.map(([job], index) => ({ job, index })))
@@ -116,7 +117,7 @@ function narrowed(filter: JobFilter, phases: readonly ShownPhase[]): JobFilter {
 
 // Order --------------------------------------------------------------------------------------------------------------
 
-/** Those that hold chips or do something first; `released` holds and asks for nothing. */
+/** Phases that hold chips or make progress come first; a `released` job holds and requests nothing. */
 const PHASE_ORDER: readonly ShownPhase[] = [
   'running',
   'finishing',
@@ -132,15 +133,14 @@ const PHASE_ORDER: readonly ShownPhase[] = [
   'cancelled',
   'terminated',
 ];
-/** All phases of an open job but the one that has no bound. */
+/** All phases of an open job except `queued`, the only one without a bound on its jobs. */
 const ACTIVE: readonly ShownPhase[] = PHASE_ORDER.slice(0, PHASE_ORDER.indexOf('succeeded')).filter(
   (phase) => phase !== 'queued',
 );
 
 /**
- * Jobs that run, then those on their way, then the queued by their place in line, then those that rest, then those that ended, the
- * last first. A queued job without a place (it was submitted a moment ago) stands behind those that have one. The order of `rows`
- * makes no difference.
+ * Sorts jobs by `PHASE_ORDER` (running first), queued jobs by their place in line, and ended jobs last, the latest first. A
+ * queued job without a place (submitted a moment ago) comes after those that have one. The order of `rows` makes no difference.
  */
 export function inBoardOrder(rows: readonly JobRow[], lines: readonly WaitingLine[]): readonly JobRow[] {
   const places = new Map(lines.flatMap(({ rows: line }) => line.map(([job], index) => [job, index] as const)));
@@ -155,7 +155,7 @@ export function inBoardOrder(rows: readonly JobRow[], lines: readonly WaitingLin
   );
 }
 
-/** Two that are infinite have no difference. */
+/** Infinity minus Infinity is NaN. */
 const comparePlaces = (a: number, b: number): number => (a === b ? 0 : a - b);
 const groupOf = ({ phase, endedAt }: JobRow): number =>
   endedAt === undefined ? PHASE_ORDER.indexOf(phase) : PHASE_ORDER.length;
@@ -163,7 +163,7 @@ const isQueued = ({ phase, endedAt }: JobRow): boolean => phase === JobPhase.Que
 const byId = (a: JobRow, b: JobRow): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Times and chips: the last and the most first. */
+/** Times and chips sort in descending order. */
 const BY: Readonly<Record<Exclude<Sort, 'board'>, (a: JobRow, b: JobRow) => number>> = {
   submitted: (a, b) => b.submittedAt - a.submittedAt || byId(a, b),
   ended: (a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || byId(a, b),

@@ -18,38 +18,39 @@ import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
-import { updateAnswer } from './update-answer.js';
+import { updateAnswer, type UpdateErrors } from './update-answer.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
-/** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
+/** A new job file for later attempts of an open job. Changes that it may not make are refused (docs/job-states.md). */
 export interface JobEdit {
-  /** Host name of the computer of who asks. */
+  /** Host name of the caller's computer. */
   readonly from?: string;
-  /** The whole file, as plain JSON; absent: `set` changes the one in force. */
+  /** The whole file, as plain JSON. Absent: `set` changes the file in force. */
   readonly job?: unknown;
   readonly set?: NonNullable<EditCall['set']>;
   /** Text of the file, kept with the attempt. */
   readonly source?: string;
-  /** Content of each local file that the new file names, by its path as written. */
+  /** Content of each local file that the new file names, keyed by the path as written. */
   readonly files?: LocalContents;
-  /** Of files that are in the store already: path -> SHA-256. */
+  /** Files that the store already has: path -> SHA-256. */
   readonly uploaded?: Readonly<Record<string, string>>;
-  /** As of `Submission`. */
+  /** See `Submission`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
-/** `zone`: the one of the job's zones that is asked first. */
+/** `zone`: the zone of the job that is tried first. */
 export type RequeuePlace = Pick<RequeueCall, 'zone' | 'from'>;
-/** Without modules: all of the job's; `force`: also what is found unchanged. */
+/** Without `modules`, all modules of the job. `force` also applies those that are found unchanged. */
 export type SetUpWish = Pick<SetUpCall, 'modules' | 'force' | 'from'>;
-/** `replace`: slices in place of which other machines are asked for. */
+/** `replace`: slices whose machines are replaced by new ones. */
 export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
 
 export interface JobCallsOptions extends TemporalAccess {
   readonly upload: UploadFiles;
+  readonly polls: UpdateErrors['polls'];
 }
 
-/** What people ask of one open job, by updates of its workflow. Each answers with a sentence once it is noted. */
+/** Requests of people to one open job, sent as updates of its workflow. Each returns a sentence once the job has noted it. */
 export class JobCalls {
   readonly #options: JobCallsOptions;
 
@@ -57,7 +58,7 @@ export class JobCalls {
     this.#options = options;
   }
 
-  /** First who cancels, then Temporal's own request: it reaches a job without a worker, and carries no name (docs/adr/0060). */
+  /** Sends who cancels, then Temporal's own request, which reaches a job without a worker but has no name (docs/adr/0060). */
   async cancel(id: string, asker: Asker | undefined): Promise<void> {
     const { calls } = this.#options;
     if (asker !== undefined) {
@@ -96,7 +97,7 @@ export class JobCalls {
     return this.#answer(id, () => this.#handle(id).executeUpdate(setUpUpdate, { args: [{ v: 1, by, ...wish }] }));
   }
 
-  /** Those of these slices whose workflow is open: what is left of them in the cloud is being deleted. */
+  /** The given slices whose workflows are still open: their remains in the cloud are being deleted. */
   async deletions(names: readonly string[]): Promise<readonly SliceDeletion[]> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     const { calls } = this.#options;
@@ -112,14 +113,14 @@ export class JobCalls {
     return (await Promise.all(names.map(look))).filter((deletion) => deletion !== undefined);
   }
 
-  /** What the deletion's activity has said with its last heartbeat (activities/giving-back.ts). */
+  /** The last heartbeat of the deletion's activity (activities/giving-back.ts). */
   async #lastBeat({ raw }: WorkflowExecutionDescription): Promise<StuckDeletion | undefined> {
     const deletes = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'deleteUntilGone');
     const payloads = deletes?.heartbeatDetails?.payloads;
     if (!payloads?.length) return undefined;
     const { decodeArrayFromPayloads } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
     const { loadedDataConverter } = this.#options.temporal.options;
-    // Of an earlier build it is another, and where it cannot be decrypted it is none.
+    // An earlier build's heartbeat has another form; one that cannot be decrypted counts as absent.
     const decoded = await decodeArrayFromPayloads(loadedDataConverter, payloads).catch(() => []);
     const { deletionForm } = await import('../contract/lease-forms.js');
     return deletionForm().safeParse(decoded[0]).data;
@@ -137,6 +138,7 @@ export class JobCalls {
   #answer(id: string, update: () => Promise<{ readonly message: string }>): Promise<string> {
     return updateAnswer(this.#options.calls, update, {
       whom: `job ${id}`,
+      polls: this.#options.polls,
       refused: (why) => new JobRefused(id, why),
       invalid: (why) => new JobInvalid(why),
       notFound: () => new JobNotFound(id, this.#options.where),

@@ -15,20 +15,20 @@ import { isPolled, type TaskQueuePolls } from './task-queue-polls.js';
 import { TemporalJobs, type TemporalJobsOptions } from './temporal-jobs.js';
 import type { UploadProgress } from './uploads.js';
 
-/** By Temporal itself, or by `jobctl serve`, which needs neither Temporal nor a bucket here. */
+/** Options for a direct connection to Temporal, or for `jobctl serve`, which needs neither Temporal nor a bucket here. */
 export type JobClientOptions = (TemporalJobsOptions & { readonly server?: undefined }) | HttpJobClientOptions;
 
 export interface HttpJobClientOptions extends ServerOptions {
-  /** Told of files on their way to the store, many times a second. */
+  /** Called many times a second while files are uploaded to the store. */
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
 /**
- * Submits, describes, waits for and cancels jobs: what `jobctl` is made on, for other services to import.
- * By Temporal, every call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if
- * it lets nobody in, has not the namespace, or is not set up for jobctl. By `jobctl serve` these are `ServerUnreachable`,
- * `ServerRefused`, `NotLoggedIn`, `Forbidden` and `TooManyRequests`; who asks is whom the token names, and `by` and `asker` are not
- * read. All say what to do.
+ * Submits, describes, waits for and cancels jobs: the library below `jobctl`, for other services to import. Over Temporal, every
+ * call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if the server
+ * denies access, lacks the namespace, or is not set up for jobctl. Over `jobctl serve` the errors are `ServerUnreachable`,
+ * `ServerRefused`, `NotLoggedIn`, `Forbidden` and `TooManyRequests`; the token names the caller, and `by` and `asker` are
+ * ignored. Every error says what to do.
  */
 export class JobClient {
   readonly #jobs: JobPort;
@@ -42,22 +42,22 @@ export class JobClient {
     return new JobClient(await TemporalJobs.connect(options));
   }
 
-  /** @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was submitted then. */
+  /** @throws JobInvalid, JobNameTaken or TemporalRefused; nothing was submitted then */
   submit(submission: Submission): Promise<Submitted> {
     return this.#jobs.submit(submission);
   }
 
-  /** The first `limit` jobs, 100 without it: open ones first, the newest of them first, then those that ended last. And how many there are. */
+  /** The first `limit` jobs (default 100) and the total: open jobs first, newest first, then ended jobs, latest end first. */
   list({ limit = 100, ...filter }: JobFilter & { readonly limit?: number } = {}): Promise<JobPage> {
     return this.#jobs.list(filter, limit);
   }
 
-  /** The same without counting; @param most absent: all, in pages of 1,000 */
+  /** Like `list`, without counting. @param most absent: all, in pages of 1,000 */
   find(filter: JobFilter, most?: number): Promise<readonly JobRow[]> {
     return this.#jobs.find(filter, most);
   }
 
-  /** How many jobs match. One call of the server, whatever their number. */
+  /** Counts the matching jobs, with one call of the server regardless of their number. */
   count(filter: JobFilter = {}): Promise<JobCounts> {
     return this.#jobs.count(filter);
   }
@@ -67,26 +67,26 @@ export class JobClient {
     return this.#jobs.row(id);
   }
 
-  /** Whether workers ask for the jobs of a task queue: the one that this client submits to, unless another is named. */
+  /** Reports whether workers poll a task queue. @param taskQueue absent: the queue that this client submits to */
   polls(taskQueue?: string): Promise<TaskQueuePolls> {
     return this.#jobs.polls(taskQueue);
   }
 
-  /** The polls of an open job's own task queue if nobody polls it: nothing of the job goes on then. One call. */
+  /** The polls of an open job's own task queue if no worker polls it: the job makes no progress then. One call. */
   async unattended({ endedAt, taskQueue }: JobRow): Promise<TaskQueuePolls | undefined> {
     if (endedAt !== undefined) return undefined;
     const polls = await this.#jobs.polls(taskQueue);
     return isPolled(polls, Date.now()) ? undefined : polls;
   }
 
-  /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
+  /** Everything that the job's workflow knows. @throws JobNotFound; TemporalUnreachable if no worker answers within 10 s */
   describe(id: string): Promise<JobView> {
     return this.#jobs.describe(id);
   }
 
   /**
-   * Waits until the job has its outcome, however it ended. Of a job that keeps its slices (`keep`) that is before its workflow
-   * closes.
+   * Waits until the job has its outcome, however it ended. If the job keeps its slices (`keep`), the outcome comes before its
+   * workflow closes.
    * @throws JobInvalid if the job was refused, JobTerminated if its workflow was ended from outside, JobNotFound.
    */
   wait(id: string): Promise<Outcome> {
@@ -94,19 +94,20 @@ export class JobClient {
   }
 
   /**
-   * Asks the job to stop its command, give its slices back and end as cancelled. Returns at once, needs no worker; repeating is
-   * safe. `asker` is kept in the outcome; its word is believed.
+   * Asks the job to stop its command, give its slices back and end as cancelled. Returns at once and needs no worker. Repeating
+   * is safe. `asker` is recorded in the outcome and is not verified.
    */
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     return this.#jobs.cancel(id, asker);
   }
 
   /**
-   * Ends the command with notice and grace, and keeps slices and lease (`timeouts.stop` bounds that), or gives them back
-   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks, `from` the host name
-   * of their computer.
-   * @throws JobRefused where the job has ended or its state makes no sense of it; nothing was changed then. JobNotFound,
-   * TemporalUnreachable (no worker answered; it may still be done).
+   * Ends the command with notice and grace, and keeps slices and lease (at most for `timeouts.stop`), or gives them back
+   * (`release`). Like the next three calls, returns a sentence once the job has noted the request.
+   * @param by the user who asks
+   * @param options `from`: host name of the user's computer
+   * @throws JobRefused if the job has ended or its state does not allow this; nothing was changed then. JobNotFound.
+   *   TemporalUnreachable if no worker answered; the request may still be carried out.
    */
   stop(
     id: string,
@@ -116,47 +117,47 @@ export class JobClient {
     return this.#jobs.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
   }
 
-  /** A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it again. */
+  /** Continues a stopped job with a new attempt: on the slices that it kept, or as soon as its pool grants a lease again. */
   resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
     return this.#jobs.resume(id, by, edit);
   }
 
-  /** Makes modules ready once more on the hosts that it holds, beside its command; returns once it is noted. @throws JobRefused, JobNotFound */
+  /** Sets up modules again on the job's hosts beside its command. Returns once it is noted. @throws JobRefused, JobNotFound */
   setUp(id: string, by: string, wish: SetUpWish = {}): Promise<string> {
     return this.#jobs.setUp(id, by, wish);
   }
 
-  /** Slices and lease go back, and the job asks again, with its first submit time. */
+  /** Gives slices and lease back and queues the job again, with its first submit time. */
   requeue(id: string, by: string, place: RequeuePlace = {}): Promise<string> {
     return this.#jobs.requeue(id, by, place);
   }
 
-  /** The command ends and begins again on the same slices, by the same or a changed job file; some may be replaced. */
+  /** Restarts the command on the same slices, with the same or a changed job file. Some slices may be replaced. */
   restart(id: string, by: string, edit: JobRestart = {}): Promise<string> {
     return this.#jobs.restart(id, by, edit);
   }
 
-  /** Names of the job's slices whose workflows still have them to delete; none of a job that was never accepted. */
+  /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */
   openSlices(id: string): Promise<readonly string[]> {
     return this.deletions(id).then((deletions) => deletions.map(({ slice }) => slice));
   }
 
-  /** The same, each with what its provider answered last, as far as that is known. */
+  /** Like `openSlices`, each with the last answer of its provider, if known. */
   deletions(id: string): Promise<readonly SliceDeletion[]> {
     return this.#jobs.deletions(id);
   }
 
-  /** What people tell a pool: files, freeze and drain, priorities. */
+  /** Client for a pool: its files, freeze and drain, priorities. */
   quota(pool = 'default'): PoolClient {
     return this.#jobs.quota(pool);
   }
 
-  /** What operators ask of a pool's own machines. */
+  /** Client for the machines that a pool owns; for operators. */
   machines(pool = 'default'): MachinesClient {
     return this.#jobs.machines(pool);
   }
 
-  /** Whom the server knows the caller as. Undefined by Temporal: there nobody verifies it. */
+  /** Identity under which the server knows the caller. Undefined over Temporal, which does not verify it. */
   whoAmI(): Promise<VerifiedCaller | undefined> {
     return this.#jobs.whoAmI();
   }

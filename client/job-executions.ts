@@ -4,7 +4,7 @@ import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobEncrypted, JobNotFound } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
-/** What every call of a job is made with. */
+/** Connection to Temporal that every call of a job uses. */
 export interface TemporalAccess {
   readonly temporal: Client;
   readonly calls: TemporalCalls;
@@ -12,7 +12,7 @@ export interface TemporalAccess {
   readonly where: string;
 }
 
-/** What Temporal says of a job, strongly consistent; needs no worker. @throws JobNotFound, also for what is no job */
+/** Temporal's description of a job, strongly consistent; needs no worker. @throws JobNotFound, also if the workflow is no job */
 export async function describeJob(
   { temporal, calls, where }: TemporalAccess,
   id: string,
@@ -27,7 +27,7 @@ export async function describeJob(
   throw new JobNotFound(id, where);
 }
 
-/** Whether a worker has an activity of this type under way, as far as Temporal knows: one that died has it up to its heartbeat timeout. */
+/** Returns whether a worker runs an activity of this type. A dead worker's activity counts until its heartbeat timeout. */
 export function isAttended({ raw }: WorkflowExecutionDescription, type: string): boolean {
   return (raw.pendingActivities ?? []).some(
     ({ activityType, state }) => activityType?.name === type && state === ACTIVITY_STARTED,
@@ -37,7 +37,7 @@ export function isAttended({ raw }: WorkflowExecutionDescription, type: string):
 /** `PendingActivityState` of Temporal's API; its enum would load all of its messages. */
 const ACTIVITY_STARTED = 2;
 
-/** A value of a job as it was decoded. @throws JobEncrypted where it stands for what could not be. */
+/** Returns a decoded value of a job. @throws JobEncrypted if it stands for a payload that could not be decrypted */
 export function readable<T>(id: string, value: T): T {
   const keyId = missingKeyOf(value);
   if (keyId !== undefined) throw new JobEncrypted(id, keyId);

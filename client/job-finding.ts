@@ -4,17 +4,17 @@ import type { TemporalAccess } from './job-executions.js';
 
 type Finding = Pick<TemporalAccess, 'temporal' | 'calls'>;
 
-/** The most that Temporal gives in one call. */
+/** The most rows that Temporal returns in one call. */
 export const PAGE = 1_000;
 
 export interface JobCounts {
   readonly total: number;
   readonly open: number;
-  /** How those ended that are not open, by the status of their workflows; phases without any are absent. */
+  /** Counts of ended jobs by the status of their workflows; phases without jobs are absent. */
   readonly ended: Readonly<Partial<Record<ShownPhase, number>>>;
 }
 
-/** Rows in Temporal's order: open ones first, the newest of them first, then those that ended last. An id once: its last run. */
+/** Rows in Temporal's order: open jobs, newest first, then ended jobs, latest end first. Each id once, with its last run. */
 export async function findJobs(
   { temporal, calls }: Finding,
   filter: JobFilter,
@@ -25,7 +25,7 @@ export async function findJobs(
   const found = temporal.workflow.list({ query, pageSize: Math.min(most, PAGE) })[Symbol.asyncIterator]();
   const rows = new Map<string, JobRow>();
   while (rows.size < most) {
-    // Most of them are there already; each page has a deadline of its own.
+    // Most rows are already loaded; each page has a separate deadline.
     const next = await calls.bounded(() => found.next());
     if (next.done === true) break;
     const execution = next.value;

@@ -7,18 +7,18 @@ import {
 } from '../cloud/store/port.js';
 import { attemptLogsPrefix, isStreamName, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
-import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from './log-chunks.js';
-import type { LogStart } from './log-starts.js';
+import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from '../cloud/store/log-chunks.js';
+import type { LogStart } from '../cloud/store/log-starts.js';
 
-/** Some of one host's output, right behind what was given before. */
+/** A piece of one host's output that directly follows the piece before. */
 export interface LogStretch {
   readonly attempt: number;
   /** Position among all hosts of all slices, from 0. */
   readonly host: number;
   readonly bytes: Buffer;
-  /** When its chunk was stored. No time is kept of single lines. */
+  /** The time when its chunk was stored. Single lines have no times. */
   readonly storedAt: EpochMs;
-  /** Words of jobctl's behind the end of what is stored: the host printed more, or may have. */
+  /** A note of jobctl after the end of the stored output: the host printed more, or may have. */
   readonly isLostTail?: true;
 }
 
@@ -26,38 +26,37 @@ export interface LogPlace {
   readonly attempt: number;
   /** A module's name or `command`. */
   readonly stream: string;
-  /** These hosts alone. */
+  /** Only these hosts. */
   readonly hosts?: readonly number[] | undefined;
-  /** Where each of `hosts` begins; from the beginning if it is not named. */
+  /** Start position for each of `hosts`; a host that is not named starts from the beginning. */
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
-  /** The job has no more hosts: objects of higher numbers are somebody's who may write into the bucket. Absent: that is not known. */
+  /** Number of the job's hosts: objects of higher numbers come from others who may write to the bucket. Absent: unknown. */
   readonly mostHosts?: number | undefined;
 }
 
-/** A sentence of jobctl's about the end of a log; hosts can write one too. */
+/** Longest note about a lost tail, in bytes. It is a sentence of jobctl's, but hosts can write one too. */
 const MOST_LOST_WORDS = 65_536;
-/** Objects that are fetched at a time, and bytes of one that are: together the bound of what is in memory. */
+/** Objects that are fetched at a time, and bytes fetched of each. Together they bound the memory. */
 const FETCHES = 8;
 const FETCH_BYTES = 4_194_304;
 
 /**
- * Reads one stream of one attempt. What it gives of each host is an exact prefix of that host's output, never a hole and
- * never a double, whatever way the output was cut into objects, also where small ones are replaced by a joined one between
- * two calls.
+ * Reads one stream of one attempt. Each host's pieces form an exact prefix of its output, without gaps or duplicates. This holds
+ * however the output was cut into objects, even if small objects are replaced by a joined one between two calls.
  */
 export class JobLogReader {
   readonly #store: StoreReader;
   readonly #prefix: string;
   readonly #attempt: number;
-  /** Bytes given, or passed over, of each host. */
+  /** Bytes of each host that were given or skipped. */
   readonly #given: Map<number, number>;
-  /** The chunks of the hosts that are wanted, and the offset of the one from which they are listed next. Undefined: all hosts. */
+  /** Chunks of the wanted hosts, and the offset of each host from which the next listing starts. Undefined: all hosts. */
   readonly #wanted: readonly HostChunks[] | undefined;
   readonly #listedFrom: Map<number, number>;
   readonly #hosts: readonly number[];
   readonly #mostHosts: number;
   #isLong = false;
-  /** Names of the lost tails given. */
+  /** Object names of the lost tails that were already given. */
   readonly #told = new Set<string>();
 
   constructor(store: StoreReader, job: string, place: LogPlace) {
@@ -74,8 +73,8 @@ export class JobLogReader {
   }
 
   /**
-   * All that is stored and was not given yet, oldest object first. One listing, of a log beyond a page of objects from where each
-   * host was left, then the new objects alone; a caller that follows pauses in proportion.
+   * Yields everything stored that was not given yet, oldest object first. It costs one listing and the new objects alone; if the
+   * log exceeds a page of objects, the listing starts where each host was left. A caller that follows pauses in proportion.
    */
   async *unread(): AsyncGenerator<LogStretch> {
     const listed = await this.#list();
@@ -90,7 +89,7 @@ export class JobLogReader {
     for (let i = 0; i < FETCHES; i++) fetchNext();
     for (let fetched = fetches.shift(); fetched !== undefined; fetched = fetches.shift()) {
       const stretch = await fetched;
-      // Joined with others since the listing: a new one has it in its new place.
+      // The object was joined with others since the listing: a new listing finds its new place.
       if (stretch === undefined) {
         yield* this.unread();
         return;
@@ -99,13 +98,13 @@ export class JobLogReader {
       yield stretch;
       fetchNext();
     }
-    // The last chunk again: it may be replaced by a longer one.
+    // Lists the last chunk again: a longer one may replace it.
     for (const { host, offset } of chunks)
       if (offset < (this.#given.get(host) ?? 0)) this.#listedFrom.set(host, offset);
     yield* this.#lostTails(listed);
   }
 
-  /** Behind all that is stored of their hosts, and once. */
+  /** Yields each lost tail once, after everything else that is stored of its host. */
   async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
     for (const { name, updatedAt: storedAt } of listed) {
       const [, host, offset] = /\/host-(\d{1,6})\.(\d{15})\.lost$/.exec(name) ?? [];
@@ -120,7 +119,7 @@ export class JobLogReader {
   async #list(): Promise<readonly StoredObject[]> {
     if (this.#wanted === undefined && !this.#isLong) {
       const all = await this.#store.list(`${this.#prefix}host-`);
-      // Up to a page one request is the least that a look can cost.
+      // Up to a page, a listing costs one request, the least that is possible.
       this.#isLong = all.length >= PAGE;
       return all;
     }
@@ -140,13 +139,13 @@ export class JobLogReader {
 interface Fetch {
   readonly name: string;
   readonly host: number;
-  /** Bytes inside the object, `end` not included. */
+  /** Byte range inside the object; `end` is excluded. */
   readonly start: number;
   readonly end: number;
   readonly updatedAt: EpochMs;
 }
 
-/** What is to be read, in the order of storing over all hosts; of each host right behind `given` and without a hole. */
+/** The ranges to read, in the order of storing over all hosts. Each host's ranges follow `given` without a gap. */
 export function contiguous(chunks: readonly Chunk[], given: ReadonlyMap<number, number>): readonly Fetch[] {
   const positions = new Map(given);
   const ordered = chunks.toSorted((a, b) => a.host - b.host || a.offset - b.offset || b.size - a.size);
@@ -157,7 +156,7 @@ export function contiguous(chunks: readonly Chunk[], given: ReadonlyMap<number, 
     positions.set(host, end);
     return stretchesOf(position - offset, size).map(([start, stop]) => ({ name, host, start, end: stop, updatedAt }));
   });
-  // A stable sort, and within a host the times grow with the offsets: no host's order is touched.
+  // The sort is stable and times grow with offsets within a host, so the order of each host is kept.
   return inOrderOfStoring(fetches);
 }
 
@@ -178,7 +177,7 @@ function stretchesOf(from: number, to: number): readonly (readonly [number, numb
   return stretches;
 }
 
-/** `FETCHES` at a time; the answers in the order of the calls. */
+/** Makes `FETCHES` calls at a time and returns the answers in the order of the calls. */
 export async function inTurns<T>(calls: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
   const answers: T[] = [];
   for (let at = 0; at < calls.length; at += FETCHES)
@@ -186,13 +185,13 @@ export async function inTurns<T>(calls: readonly (() => Promise<T>)[]): Promise<
   return answers;
 }
 
-/** A failure is thrown when it is waited for, not before. */
+/** The promise rejects only once it is awaited. */
 function settledLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** The attempts that stored anything of this stream, ascending. Two requests for each attempt, however long its logs are. */
+/** Attempts that stored output of this stream, ascending. Two requests per attempt, regardless of the length of its logs. */
 export async function storedAttempts(store: StoreReader, job: string, stream: string): Promise<readonly number[]> {
   const attempts: number[] = [];
   for (const attempt of await loggedAttempts(store, job))
@@ -200,20 +199,23 @@ export async function storedAttempts(store: StoreReader, job: string, stream: st
   return attempts;
 }
 
-/** The attempts that stored a log of any stream, ascending. A request for each. */
+/** Attempts that stored a log of any stream, ascending. Costs one request per attempt. */
 export async function loggedAttempts(store: StoreReader, job: string): Promise<readonly number[]> {
   const parts = await firstParts(store, attemptLogsPrefix(job), (part) => /^[1-9]\d{0,8}$/.test(part));
   return parts.map(Number).toSorted((a, b) => a - b);
 }
 
-/** The streams that an attempt stored anything of, in byte order of their folders. A request for each. */
+/** Streams of which an attempt stored output, in byte order of their folders. Costs one request per stream. */
 export const storedStreams = (store: StoreReader, job: string, attempt: number): Promise<readonly string[]> =>
   firstParts(store, `${attemptLogsPrefix(job)}${attempt}/`, isStreamName);
 
-/** Hosts may write into the bucket too: so many names that are none are passed, by their own characters. */
+/** Most invalid names that are skipped; hosts may write to the bucket too. */
 const MOST_STRANGE_PARTS = 1_000;
 
-/** What stands between a prefix and the next slash, each once: a listing knows no folders. @throws StoreRefused if too many are not wanted */
+/**
+ * Name parts between a prefix and the next slash, each once: a listing knows no folders.
+ * @throws StoreRefused if there are too many unwanted parts
+ */
 async function firstParts(
   store: StoreReader,
   prefix: string,
@@ -231,12 +233,12 @@ async function firstParts(
         `store: list ${objectPlace(store, prefix)}*: there are more than ${MOST_STRANGE_PARTS} names that no jobctl gives: hosts may ` +
           'have put them there; look at the prefix, and remove what is not wanted',
       );
-    // '0' is the character behind '/': the first name behind all of this part's.
+    // '0' is the character after '/', so this is the first name after all names of this part.
     from = `${prefix}${part}0`;
   }
 }
 
-/** What jobctl did for the job, as far as it was stored: the last 64 MiB of it. */
+/** The job's own log, as far as it was stored: its last 64 MiB. */
 export async function storedJobLog(store: StoreReader, job: string): Promise<Buffer> {
   const objects = await store.list(jobLogPrefix(job));
   let bytes = 0;

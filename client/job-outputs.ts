@@ -2,7 +2,7 @@ import { MOST_WHOLE_BYTES, objectPlace, ObjectTooLong, readAtMost, type StoreRea
 import { manifestPlace, outputManifestsPrefix } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 
-/** What one host stored of one attempt (docs/adr/0059). */
+/** Outputs that one host stored in one attempt (docs/adr/0059). */
 export interface HostOutputs {
   readonly attempt: number;
   /** Position among all hosts of all slices, from 0. */
@@ -11,25 +11,25 @@ export interface HostOutputs {
 }
 
 export interface OutputsChoice {
-  /** Absent: the newest that stored anything on the chosen hosts. */
+  /** Absent: the newest attempt that stored outputs on the chosen hosts. */
   readonly attempt?: number | undefined;
   /** Absent: all. */
   readonly hosts?: readonly number[] | undefined;
 }
 
 export interface JobOutputs {
-  /** Of one attempt, by host; empty: nothing is stored of the choice. */
+  /** Outputs of one attempt, by host. Empty: nothing is stored for the choice. */
   readonly hosts: readonly HostOutputs[];
-  /** Attempts of which there is anything in the store, empty ones too, in order. */
+  /** Attempts that have anything in the store, in order; attempts with no outputs are included. */
   readonly attempts: readonly number[];
 }
 
-/** Manifests that are read at a time. */
+/** Manifests that are read at the same time. */
 const WIDTH = 8;
-/** Of all manifests that are read for one answer: they are in memory, and hosts write them. */
+/** Most bytes of all manifests read for one answer: they are held in memory, and hosts write them. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
-/** @throws ManifestWrong, its message with the object's name; what the store throws */
+/** @throws ManifestWrong with the object's name in its message; the store's errors */
 export async function jobOutputs(
   store: StoreReader,
   job: string,
@@ -68,7 +68,7 @@ async function readOne(
   const content = await readAtMost(store, name).catch((error: unknown) => {
     throw error instanceof ObjectTooLong ? new ManifestWrong(error.message) : error;
   });
-  // Removed since it was listed.
+  // The manifest was removed since it was listed.
   if (content === undefined) return [];
   try {
     return [{ attempt, host, manifest: readManifest(content) }];

@@ -10,18 +10,18 @@ import type { PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
 import type { TaskQueuePolls } from './task-queue-polls.js';
 
-/** Whom a server knows the caller as. */
+/** Identity under which a server knows the caller. */
 export interface VerifiedCaller {
   readonly kind: 'user' | 'service';
   readonly id: string;
   readonly groups: readonly string[];
-  /** Who vouches for it. */
+  /** The issuer of the caller's token. */
   readonly issuer: string;
-  /** When the token that was sent ends; milliseconds since 1970. */
+  /** Expiry of the token that was sent, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Where jobs are had from: Temporal itself, or `jobctl serve`. What each call does and throws is said at `JobClient`. */
+/** Access to jobs, over Temporal itself or `jobctl serve`. `JobClient` documents each call and its errors. */
 export interface JobPort {
   submit(submission: Submission): Promise<Submitted>;
   list(filter: JobFilter, limit: number): Promise<JobPage>;

@@ -10,25 +10,25 @@ export interface JobFilter {
   readonly project?: string;
   readonly user?: string;
   readonly pool?: string;
-  /** As rows show it; several: in any of them. */
+  /** The phase as rows show it; with several phases, any of them. */
   readonly phase?: ShownPhase | readonly ShownPhase[];
-  /** A pattern for ids, `*` for any text and `?` for one character. Without either: the id itself, or this name and a random suffix. */
+  /** Pattern for ids: `*` for any text, `?` for one character. Without them: the id itself, or this name with a random suffix. */
   readonly name?: string;
   readonly ids?: readonly string[];
-  /** Submitted or ended then or later. */
+  /** Matches jobs that were submitted or ended at this time or later. */
   readonly since?: EpochMs;
-  /** Open, or ended then or later. */
+  /** Matches jobs that are open, or that ended at this time or later. */
   readonly endedSince?: EpochMs;
   readonly state?: 'open' | 'ended';
 }
 
-/** Phases that a filter can name: a job's own, and the one that is Temporal's word over its head. */
+/** Phases of open jobs that a filter can name. Ended jobs have the other three phases, or Temporal's `terminated`. */
 const OPEN_PHASES: ReadonlySet<ShownPhase> = new Set<ShownPhase>(
   Object.values(JobPhase).filter((phase) => !['succeeded', 'failed', 'cancelled'].includes(phase)),
 );
 const IS_OPEN = "ExecutionStatus = 'Running'";
 const HAS_ENDED = "ExecutionStatus != 'Running'";
-/** `ExecutionStatus` of what ended in each way. A job's own word, its phase, goes before it. */
+/** `ExecutionStatus` for each way to end. The phase that the job itself set takes precedence. */
 const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
   succeeded: ['Completed'],
   failed: ['Failed'],
@@ -37,8 +37,9 @@ const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
 };
 
 /**
- * The visibility query of a filter. It uses only what every visibility store of Temporal takes: SQLite, PostgreSQL and MySQL refuse
- * ORDER BY and group by status alone. Where it says less than the filter, `matches` has the last word (docs/adr/0060).
+ * The visibility query of a filter. It uses only features that every visibility store of Temporal supports: SQLite, PostgreSQL
+ * and MySQL refuse ORDER BY and can group by status only. If the query is wider than the filter, `matches` decides
+ * (docs/adr/0060).
  */
 export function queryOf(filter: JobFilter): string {
   const { project, user, pool, name, ids, since, endedSince, state } = filter;
@@ -50,11 +51,11 @@ export function queryOf(filter: JobFilter): string {
   const prefix = name === undefined ? '' : literalPrefix(name);
   return [
     `WorkflowType = '${WorkflowType.Job}'`,
-    // Runs of one job before the present one. They are no jobs.
+    // Excludes earlier runs of a job: they are not jobs.
     "ExecutionStatus != 'ContinuedAsNew'",
     ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${queryText(value)}`])),
     ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${queryText(prefix)}`]),
-    // What was refused was no job: it is shown to whoever names it.
+    // A refused submission is not a job: it is shown only to callers that name it.
     ...(ids === undefined
       ? [`(JobPhase IS NULL OR JobPhase != '${REFUSED_PHASE}')`]
       : [`WorkflowId IN (${list(ids)})`]),
@@ -84,31 +85,31 @@ function phaseClauses(phases: readonly ShownPhase[] | undefined): readonly strin
   return [`(${parts.join(' OR ')})`];
 }
 
-/** Whether a row that the query found is what the filter means. */
+/** Returns whether a row that the query found matches the filter. */
 export function matches(filter: JobFilter, { id, phase }: Pick<JobRow, 'id' | 'phase'>): boolean {
   const { name } = filter;
   if (name !== undefined && !isMeant(name, id)) return false;
   return phasesOf(filter)?.includes(phase) ?? true;
 }
 
-/** Whether the server's counts are true: the query alone says which names match. */
+/** Returns whether the server's counts are exact: the query alone decides which names match. */
 export const isCountable = ({ name }: JobFilter): boolean => name === undefined || /^[^*?]*\*$/.test(name);
 
 const literalPrefix = (name: string): string => /^[^*?]*/.exec(name)?.[0] ?? '';
 
 const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 
-/** A name without `*` and `?` means itself, and itself with a random suffix. */
+/** A name without `*` and `?` matches itself, and itself with a random suffix. */
 function isMeant(name: string, id: string): boolean {
   if (/[*?]/.test(name)) return matchesGlob(name, id);
   return id.startsWith(name) && (id.length === name.length || SUFFIX.test(id.slice(name.length)));
 }
 
 /**
- * Whether the whole of `text` matches: `*` stands for any characters, `?` for one. No regular expression, because one `.*` for each
- * `*` backtracks: 60 stars and ten letters take days. Here only the last `*` is ever tried again, so the steps are at most the
- * product of both lengths.
- * @param look is told of each comparison of two characters
+ * Returns whether the whole `text` matches: `*` stands for any characters, `?` for one. This is no regular expression, because
+ * one with `.*` for each `*` backtracks: 60 stars and ten letters take days. Here only the last `*` is retried, so the number of
+ * steps is at most the product of both lengths.
+ * @param look is called for each comparison of two characters
  */
 export function matchesGlob(pattern: string, text: string, look: () => void = () => undefined): boolean {
   let [at, star, resume] = [0, -1, 0];

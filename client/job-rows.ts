@@ -8,7 +8,7 @@ import type { JobMemo } from '../contract/job.js';
 import { REMEDY_OF_MISSING_KEY } from './errors.js';
 import type { FailingTask } from './failing-task.js';
 
-/** `terminated`: ended in Temporal from outside, without an outcome. */
+/** `terminated`: the workflow was ended in Temporal from outside, without an outcome. */
 export type ShownPhase = JobPhase | 'terminated';
 
 /** One job as lists show it: from search attributes and memo alone, so that a list costs one call. */
@@ -16,10 +16,10 @@ export interface JobRow {
   readonly id: string;
   readonly project: string;
   readonly user: string;
-  /** Whether a server has verified who the user is. Absent: no worker has taken the job. */
+  /** True if a server has verified the user. Absent: no worker has taken the job. */
   readonly isVerified?: boolean;
   readonly slice: string;
-  /** Of all its slices; absent for a type that is no Cloud TPU's. */
+  /** Chips of all slices; absent if the type is not a Cloud TPU type. */
   readonly chips?: number;
   readonly pool: string;
   readonly phase: ShownPhase;
@@ -28,32 +28,32 @@ export interface JobRow {
   readonly endedAt?: EpochMs;
   readonly attempts: number;
   readonly why?: string;
-  /** REHEARSAL where nothing of it is real. */
+  /** REHEARSAL if the job runs on simulated machines. */
   readonly label?: string;
   readonly outcome?: Outcome;
-  /** Its workflow stands still. Asked of one job alone (`JobClient.row`): a list does not know it. */
+  /** The failing workflow task that blocks the job. Known for a single job only (`JobClient.row`), not in lists. */
   readonly failingTask?: FailingTask;
-  /** That its workflow is on. Of one job alone. */
+  /** Task queue of the job's workflow. Known for a single job only. */
   readonly taskQueue?: string;
-  /** While it is being set up: whether a worker is at it. Of one job alone. */
+  /** During set-up: true if a worker is running it. Known for a single job only. */
   readonly isSetUpAttended?: boolean;
-  /** Id of a key that this client does not have, where some of the job cannot be read for want of it. */
+  /** Id of a key that this client lacks, if a part of the job cannot be decrypted without it. */
   readonly encryptedWith?: string;
 }
 
-/** Its command has ended for good: it is closed, or it only keeps its slices. */
+/** Returns whether the command has ended for good: the job is closed, or it only keeps its slices. */
 export const isOver = ({ endedAt, phase }: Partial<Pick<JobRow, 'endedAt' | 'phase'>>): boolean =>
   endedAt !== undefined || phase === JobPhase.Holding;
 
-/** How it came out, where it is over. */
+/** The job's result, if the job is over. */
 export const resultOf = ({ phase, outcome }: Pick<JobRow, 'phase' | 'outcome'>): ShownPhase =>
   phase === JobPhase.Holding ? (outcome?.result ?? phase) : phase;
 
 export interface JobPage {
   readonly rows: readonly JobRow[];
-  /** All that match, whatever the limit. */
+  /** The number of matching jobs, regardless of the limit. */
   readonly total: number;
-  /** Of these, how many are not done. */
+  /** The number of those that are open. */
   readonly open: number;
 }
 
@@ -87,7 +87,7 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
   };
 }
 
-/** What of a memo can be read, and the key that is missing for the rest. */
+/** The readable fields of a memo, and the id of the key that the others need. */
 function readable(memo: Record<string, unknown>): { memo: Partial<JobMemo>; encryptedWith: string | undefined } {
   const fields = Object.entries(memo);
   return {
@@ -98,7 +98,7 @@ function readable(memo: Record<string, unknown>): { memo: Partial<JobMemo>; encr
 
 const whyNot = (keyId: string): string => `encrypted with key '${keyId}'; ${REMEDY_OF_MISSING_KEY}`;
 
-/** The job's own word, except where its workflow was closed over its head. */
+/** The phase that the job set itself, unless its workflow was closed from outside. */
 function phaseOf({ status }: Pick<WorkflowExecutionInfo, 'status'>, phase: JobPhase): ShownPhase {
   switch (status.name) {
     case 'TERMINATED':

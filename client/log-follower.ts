@@ -1,6 +1,6 @@
 import type { StoreReader } from '../cloud/store/port.js';
 import { JobLogReader, type LogPlace, type LogStretch } from './job-logs.js';
-import type { LogStart } from './log-starts.js';
+import type { LogStart } from '../cloud/store/log-starts.js';
 import { isOver, type JobRow } from './job-rows.js';
 import { isOutage, pause } from './outage.js';
 
@@ -10,40 +10,40 @@ export interface LogSelection {
   readonly stream: string;
   readonly hosts?: readonly number[] | undefined;
   readonly firstAttempt: number;
-  /** Absent: to the last one. */
+  /** Absent: through the last attempt. */
   readonly lastAttempt?: number;
-  /** Where each of `hosts` begins in the first attempt. */
+  /** Start position of each of `hosts` in the first attempt. */
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
   readonly mostHosts?: LogPlace['mostHosts'];
 }
 
-/** Called with what comes, in order; the end of an attempt is told, since lines do not go on over it. */
+/** Receives output in order. The end of an attempt is reported because lines do not continue past it. */
 export interface LogSink {
   stretch(stretch: LogStretch): Promise<void>;
   attemptEnd(attempt: number): Promise<void>;
 }
 
-/** A log that is shown as it grows. */
 export interface FollowedLog {
-  /** How far the job was seen to be. */
+  /** Reports the newest state of the job that was seen. */
   reached(row: Pick<JobRow, 'attempts'> & Partial<Pick<JobRow, 'endedAt' | 'phase'>>): void;
-  /** When all that is stored by now was given, or after a while: what comes next is not to stand before it. */
+  /** Resolves once everything stored by now was given, or after `CATCH_UP_MS`, so that the caller's next line comes after it. */
   caughtUp(signal: AbortSignal): Promise<void>;
-  /** Until the job is closed and all is read, or `signal`. */
+  /** Runs until the job is closed and everything is read, or until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** A listing a pause: twice to three times a second, rarer where a long log makes a listing long. */
+/** One listing per pause, two to three times a second, less often if a long log makes a listing slow. */
 const LIST_MS = 350;
 const PAUSE_PER_LISTING = 3;
-/** A store that is away must not hold the news of the job. */
+/** An unavailable store must not delay news of the job. */
 export const CATCH_UP_MS = 3_000;
-/** How long the rest of a closed job's log is waited for. */
+/** Time to wait for the rest of a closed job's log. */
 export const PATIENCE_MS = 60_000;
 
 /**
- * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and
- * before the job is closed (its workflow waits for that), so an attempt is left only after one more reading behind such news.
+ * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and before
+ * the job is closed (its workflow waits for that), so the follower leaves an attempt only after one more read that follows such
+ * news.
  */
 export class LogFollower implements FollowedLog {
   readonly #store: StoreReader;
@@ -51,7 +51,7 @@ export class LogFollower implements FollowedLog {
   readonly #sink: LogSink;
   #attempt: number;
   #reader: JobLogReader;
-  /** The newest attempt that is known to have begun. */
+  /** The newest attempt known to have begun. */
   #begun = 0;
   #isClosed = false;
   #awaySince: number | undefined;
@@ -96,7 +96,7 @@ export class LogFollower implements FollowedLog {
     }
   }
 
-  /** False: the store is away; nothing is lost, the next reading goes on behind what was given. */
+  /** Returns false if the store is unavailable. Nothing is lost: the next read continues after the output already given. */
   async #read(): Promise<boolean> {
     try {
       for await (const stretch of this.#reader.unread()) await this.#sink.stretch(stretch);
@@ -126,7 +126,7 @@ export class LogFollower implements FollowedLog {
     });
   }
 
-  /** The end of the job, or somebody who waits for a reading, cuts it short. */
+  /** Ends early if the job ends or a caller waits for a read. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isClosed || this.#waiting.length > 0) return;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));

@@ -15,18 +15,18 @@ import type { TemporalCalls } from './temporal-calls.js';
 
 export interface MachinesCall {
   readonly verb: MachineVerb;
-  /** Empty: all of the pool, for `ls` and `check`. */
+  /** Empty: all machines of the pool, for `ls` and `check`. */
   readonly names: readonly string[];
-  /** Who asks, by the caller's word; the pool file's `admins` are compared with it. */
+  /** The user who asks, as the caller states it; compared with the pool file's `admins`. */
   readonly by: string;
   readonly reason?: string;
-  /** Of `release`: the claim that is removed, as `ls` shows it. */
+  /** The claim that `release` removes, as `ls` shows it. */
   readonly claim?: string;
 }
 
 /**
- * What operators ask of a pool's own machines, which a worker reaches. Rejects with `PoolRefused` (nothing was changed), `MachineNotFound`,
- * `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
+ * Requests of operators about the machines that a pool owns, which a worker reaches. Rejects with `PoolRefused` (nothing was
+ * changed), `MachineNotFound`, `TemporalUnreachable` (no worker answers) or `TemporalRefused`.
  */
 export interface MachinesClient {
   readonly pool: string;

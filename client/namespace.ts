@@ -4,7 +4,7 @@ import type { Connection } from '@temporalio/client';
 type NamespaceServices = Pick<Connection, 'workflowService'>;
 
 const DAY_MS = 86_400_000;
-/** People look at last week's jobs; a server's own default is a day or three. */
+/** People look at last week's jobs, but a server keeps workflows for one to three days by default. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS;
 
 const USABLE_TIMEOUT_MS = 60_000;
@@ -13,7 +13,7 @@ const POLL_MS = 200;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
-/** How long closed workflows of a namespace are kept, in ms; undefined where there is no such namespace. */
+/** Retention of the namespace in milliseconds, or undefined if the namespace does not exist. */
 export async function retentionOf(
   { workflowService }: NamespaceServices,
   namespace: string,
@@ -27,7 +27,7 @@ export async function retentionOf(
   }
 }
 
-/** Returns when the server takes calls for it. One that was made in between is as good. */
+/** Creates a namespace and returns once the server accepts calls for it. A namespace that was created meanwhile is accepted. */
 export async function createNamespace(
   { workflowService }: NamespaceServices,
   namespace: string,
@@ -46,7 +46,7 @@ export async function createNamespace(
   await untilUsable({ workflowService }, namespace);
 }
 
-/** The parts of a server read a new namespace some seconds after it was made. */
+/** The services of a server learn of a new namespace some seconds after it was created. */
 async function untilUsable({ workflowService }: NamespaceServices, namespace: string): Promise<void> {
   const deadline = Date.now() + USABLE_TIMEOUT_MS;
   for (;;) {
@@ -60,7 +60,7 @@ async function untilUsable({ workflowService }: NamespaceServices, namespace: st
   }
 }
 
-/** Raises the retention to `retentionMs`; a longer one stays. @returns what it was before, in ms */
+/** Raises the retention to `retentionMs`; a longer one is kept. @returns the retention before, in milliseconds */
 export async function raiseRetention(
   services: NamespaceServices,
   namespace: string,

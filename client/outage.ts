@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Names of the errors that an outage of Temporal, of a `jobctl serve` or of the store causes. The job survives an outage, so the watcher waits too. */
+/** Errors that an outage of Temporal, `jobctl serve` or the store causes. The job survives an outage, so a watcher waits too. */
 const OUTAGES = new Set([
   'ServerUnreachable',
   'ServiceError',

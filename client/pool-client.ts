@@ -13,9 +13,10 @@ import {
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
+import { taskQueuePolls } from './task-queue-polls.js';
 import { updateAnswer } from './update-answer.js';
 
-/** A quota or pool file to put in force. `name` is for messages and for `quota show`. */
+/** A quota or pool file to apply. `name` is for messages and for `quota show`. */
 export interface PoolFileText {
   readonly name: string;
   readonly text: string;
@@ -29,25 +30,25 @@ export interface AppliedFiles {
 export type Admission = AdmissionCall['admission'];
 
 /**
- * What people tell a pool's quota workflow. `by` is who asks, by the caller's word: it is kept with the pool, and the pool
- * file's `admins` are compared with it. Each call answers with a sentence once it is done, and repeating it is safe. Rejects with
- * `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
+ * Requests of people to a pool's quota workflow. `by` names the user, as the caller states it; it is recorded with the pool, and
+ * the pool file's `admins` are compared with it. Each call returns a sentence once it is done, and repeating it is safe. Rejects
+ * with `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) or `TemporalRefused`.
  */
 export interface PoolClient {
   readonly pool: string;
-  /** Puts files in force; one that is left out stays as it is. Starts the pool where it never ran. */
+  /** Applies files; an omitted file stays as it is. Starts the pool's quota workflow if it never ran. */
   apply(files: AppliedFiles, by: string): Promise<string>;
-  /** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
+  /** `frozen`: nothing new is granted. `draining`: in addition, every lease is asked back, with notice. `open`: normal. */
   setAdmission(admission: Admission, by: string, reason?: string): Promise<string>;
   /**
    * @param priority 1 (first) to 5
-   * @param by whose right it is: the pool compares them with the job's user and its admins
-   * @param askedBy who asked, of a server that has verified them, for the pool's history; absent: `by`
+   * @param by the user whose right counts: the pool compares it with the job's user and the pool's admins
+   * @param askedBy the user whom a server has verified, for the pool's history; absent: `by`
    */
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string>;
   /**
-   * Stops waiting for slices of a job whose deletion does not end: `by` vouches that nothing of them is left.
-   * @param because how they know, for the pool's history
+   * Stops waiting for slices of a job whose deletion does not end. `by` vouches that nothing of the slices is left.
+   * @param because the user's grounds, for the pool's history
    */
   release(job: string, because: string, by: string): Promise<string>;
 }
@@ -102,6 +103,7 @@ export class TemporalPool implements PoolClient {
   #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
     return updateAnswer(this.#calls, call, {
       whom: `pool ${this.pool}`,
+      polls: () => taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue),
       refused: (why) => new PoolRefused(this.pool, why),
       notFound: () => new PoolNotFound(this.pool, this.#where),
     });

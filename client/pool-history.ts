@@ -5,15 +5,15 @@ import type { HistoryLine } from '../quota/pool-history.js';
 
 export interface PoolHistory {
   readonly lines: readonly HistoryLine[];
-  /** Lines that could not be read, of another version of jobctl or damaged. */
+  /** Number of lines that could not be read: written by another version of jobctl, or damaged. */
   readonly unreadable: number;
 }
 
 const READS_AT_A_TIME = 16;
-/** An object is filed under the day of its first line, and written soon after it. */
+/** An object is filed under the day of its first line and written at most this much later. */
 const LATEST_WRITE_MS = 3_600_000;
 
-/** What happened in a pool since `from`: one listing, then the objects that were written since. */
+/** Reads the events of a pool since `from`, with one listing and one read for each object written since. */
 export async function readPoolHistory(store: StoreReader, pool: string, from: EpochMs): Promise<PoolHistory> {
   const prefix = poolHistoryPrefix(pool);
   const day = new Date(from - LATEST_WRITE_MS).toISOString().slice(0, 10);

@@ -5,9 +5,9 @@ import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/p
 import type { WaitingLine } from '../quota/waiting-line.js';
 
 /**
- * A pool as a worker published it last: one read of one object, some seconds old while the pool is busy and as old as its last
- * change otherwise (`at` says). Undefined: nothing was ever published for this pool.
- * @throws RangeError where it cannot be read, or was written by another version of jobctl; the store's errors
+ * The pool's state as a worker last published it, with one read of one object. It is some seconds old while the pool is busy,
+ * otherwise as old as the pool's last change (`at`). Undefined: no state was ever published for this pool.
+ * @throws RangeError if the state cannot be read or another version of jobctl wrote it; the store's errors
  */
 export async function readPoolState(store: ObjectReader, pool: string): Promise<PoolSnapshot | undefined> {
   const packed = await readJson<PackedPoolState>(store, poolStateObject(pool));
@@ -15,13 +15,14 @@ export async function readPoolState(store: ObjectReader, pool: string): Promise<
 }
 
 /**
- * Where the pool's waiting jobs stood when it was published last, small and made for lists. Undefined: nothing was published.
- * @throws RangeError where it cannot be read; the store's errors
+ * The line of the pool's waiting jobs as last published, small and made for lists. Undefined: no line was published.
+ * @throws RangeError if it cannot be read; the store's errors
  */
 export async function readWaitingLine(store: ObjectReader, pool: string): Promise<WaitingLine | undefined> {
   const name = poolLineObject(pool);
   const line = await readJson<Partial<WaitingLine> | null>(store, name);
-  // Whoever may write the bucket may have put anything there; of another version only its reader can say.
+  // Others may write to the bucket, so the object may hold anything. Only the reader of another version knows that version's
+  // form.
   if (line === undefined || isLine(line)) return line;
   throw new RangeError(
     `${objectPlace(store, name)}: is not what a worker publishes of a pool: it has no lines of jobs`,

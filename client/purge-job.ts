@@ -6,20 +6,21 @@ export interface Purged {
   readonly bytes: number;
 }
 
-/** Calls at one time. */
+/** Concurrent calls. */
 const WIDTH = 16;
 const PAGE = 1000;
 
 /**
- * Removes everything that the bucket has of one job: file, records, logs, outcome. What is shared by content (`files/`) stays, and
- * what Temporal has of the job stays until its retention. To be called after the job has ended and its slices are gone: an open
- * one would go on writing. Repeating is safe.
+ * Removes everything that the bucket holds of one job: file, records, logs, outcome. Content-addressed objects (`files/`) stay,
+ * and Temporal keeps its data of the job until its retention ends. Call it after the job has ended and its slices are gone,
+ * because an open job would go on writing. Repeating is safe.
  */
 export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: string): Promise<Purged> {
-  // Last: without it the id may be taken again, and what stood there still would be said of another user's job.
+  // This object is removed last: without it the id may be taken again, and remaining objects would be taken for another user's
+  // job.
   const taken = runObject(job);
   let [objects, bytes, isTaken] = [0, 0, false];
-  // However many there are, a page of them is in memory.
+  // Only one page of objects is in memory, regardless of their number.
   for (let from: string | undefined = jobPrefix(job); from !== undefined;) {
     const page = await store.list(jobPrefix(job), from, PAGE);
     objects += page.length;

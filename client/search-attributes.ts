@@ -8,19 +8,19 @@ import {
   searchAttributeGaps,
 } from '../domain/search-attributes.js';
 
-/** What of a connection is used here: a client's `Connection` and a worker's `NativeConnection` both have it. */
+/** Services of a connection that are used here; a client's `Connection` and a worker's `NativeConnection` both have them. */
 export type SearchAttributeServices = Pick<Connection, 'operatorService' | 'workflowService'>;
 
 const USABLE_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 
-/** An attribute of ours is there with another type than Keyword: a type cannot be changed, only another namespace helps. */
+/** One of jobctl's attributes exists with a type other than Keyword. A type cannot be changed; only another namespace helps. */
 export class SearchAttributeTypeConflict extends Error {
   override readonly name = 'SearchAttributeTypeConflict';
 }
 
 /**
- * The attributes of ours that `namespace` lacks.
+ * jobctl's attributes that `namespace` lacks.
  * @throws SearchAttributeTypeConflict, or the server's error (no such namespace, no right to list)
  */
 export async function missingSearchAttributes(
@@ -34,8 +34,8 @@ export async function missingSearchAttributes(
 }
 
 /**
- * Adds what `missingSearchAttributes` finds, and returns it once the server takes the names in queries. Repeating is safe, also
- * at the same time from two places. The start flag of the dev server does this for a new database only.
+ * Adds what `missingSearchAttributes` finds, and returns it once the server accepts the names in queries. Repeating is safe, even
+ * concurrently from two places. The start flag of the dev server does this for a new database only.
  * @throws SearchAttributeTypeConflict, or the server's error
  */
 export async function ensureSearchAttributes(
@@ -57,14 +57,14 @@ async function add(
   try {
     await services.operatorService.addSearchAttributes({ namespace, searchAttributes });
   } catch (err) {
-    // Somebody may have added one in between; the server then refuses the whole call.
+    // Another caller may have added one meanwhile; the server then refuses the whole call.
     const still = await missingSearchAttributes(services, namespace);
     if (still.length === names.length) throw err;
     if (still.length > 0) await add(services, namespace, still);
   }
 }
 
-/** A new attribute is listed at once, but queries refuse it until the server's copy of the namespace is read again. */
+/** A new attribute is listed at once, but queries refuse it until the server reloads its copy of the namespace. */
 async function untilUsable(services: SearchAttributeServices, namespace: string): Promise<void> {
   const query = JOB_SEARCH_ATTRIBUTES.map((name) => `${name} = 'none'`).join(' AND ');
   const deadline = Date.now() + USABLE_TIMEOUT_MS;

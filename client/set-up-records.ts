@@ -2,7 +2,7 @@ import { readAtMost, type StoreReader } from '../cloud/store/port.js';
 import { readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../domain/setup-record.js';
 import { setUpObject } from '../domain/store-layout.js';
 
-/** The set-up of one attempt, as far as its worker has stored it: at most 3 s old while steps begin and end. */
+/** Set-up of one attempt, as its worker last stored it: at most 3 s old while steps begin and end. */
 export interface StoredSetUp {
   readonly attempt: number;
   readonly record: SetUpRecord;
@@ -17,8 +17,8 @@ export async function readSetUp(store: Objects, job: string, attempt: number): P
 }
 
 /**
- * The newest set-up after the `attempts` that are counted: an attempt is counted when its command starts, and of those whose
- * set-up was cut short (a slice lost, a restart) there may be several. Undefined: none has begun.
+ * The newest set-up after the counted `attempts`. An attempt is counted when its command starts, so there may be several
+ * uncounted ones whose set-up was cut short (a slice lost, a restart). Undefined: no such set-up has begun.
  */
 export async function nextSetUp(
   store: Objects,
@@ -31,7 +31,7 @@ export async function nextSetUp(
   }
 }
 
-/** That of the attempt that is being set up, else of the last one that was. */
+/** The set-up in progress, or else that of the last counted attempt. */
 export async function newestSetUp(
   store: Objects,
   row: { readonly id: string; readonly attempts: number },
@@ -39,7 +39,7 @@ export async function newestSetUp(
   return (await nextSetUp(store, row)) ?? (row.attempts === 0 ? undefined : readSetUp(store, row.id, row.attempts));
 }
 
-/** The steps that ended a set-up: the failed ones of the module that failed last. Undefined: it did not end by a step that failed. */
+/** The steps that ended a set-up: the failed steps of the module that failed last. Undefined: no failed step ended it. */
 export function failedSteps({
   endedAt,
   hosts,

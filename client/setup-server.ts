@@ -19,17 +19,17 @@ export interface ServerSetup {
   readonly connection: Connection;
   readonly client: Client;
   readonly namespace: string;
-  /** Where the owner id is kept. */
+  /** Store that keeps the owner id. */
   readonly store: StorePort;
   readonly taskQueue: string;
   readonly retentionMs: number;
-  /** The task queue is taken from another installation that has claimed it. */
+  /** True takes the task queue from another installation that has claimed it. */
   readonly isTakenOver?: boolean;
-  /** Temporal Cloud: namespaces and search attributes are made by its own tools, not over this API. */
+  /** True for Temporal Cloud, whose own tools create namespaces and search attributes, not this API. */
   readonly isCloud: boolean;
 }
 
-/** One thing that the server needs for jobctl. `by-hand`: what to run is in `commands`; `advice`: it can be left alone. */
+/** One thing that jobctl needs of the server. `by-hand`: `commands` holds the commands to run. `advice`: optional. */
 export interface SetupStep {
   readonly what: string;
   readonly state: 'done' | 'was-there' | 'by-hand' | 'advice';
@@ -38,9 +38,9 @@ export interface SetupStep {
 }
 
 /**
- * Makes a Temporal namespace and a bucket ready for workers, one step after another; each can be repeated and leaves alone
- * what is there. What may not be done over the API is returned as commands.
- * @throws TemporalRefused for a server that is too old, SearchAttributeTypeConflict, the store's own errors
+ * Prepares a Temporal namespace and a bucket for workers, step by step. Each step can be repeated and leaves existing things
+ * alone. Steps that may not be done over the API are returned as commands.
+ * @throws TemporalRefused if the server is too old, SearchAttributeTypeConflict, the store's own errors
  */
 export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep> {
   yield await serverStep(setup);
@@ -72,7 +72,7 @@ async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupSt
   return { what: 'Temporal server', state: 'was-there', detail };
 }
 
-/** Asks once with an API key that nobody has made. */
+/** Makes one call with an API key that does not exist. */
 async function callersStep({ connection, namespace }: ServerSetup): Promise<SetupStep> {
   const what = 'who may call';
   try {
@@ -95,7 +95,7 @@ const REFUSED = [7, 16];
 /** gRPC: UNIMPLEMENTED, PERMISSION_DENIED, UNAUTHENTICATED. */
 const NOT_OVER_THIS_API = [12, 7, 16];
 
-/** @param by what it is called, how it is done, and how by hand */
+/** @param by name of the step, its function, and its commands to run by hand */
 async function byHandIfRefused(
   setup: ServerSetup,
   by: {
@@ -177,7 +177,7 @@ function ownerStep({ store }: ServerSetup, { id, isNew }: InstallationOwner): Se
   return { what: 'owner id', state: isNew ? 'done' : 'was-there', detail };
 }
 
-/** Workers of another installation take no task of a queue that is claimed (docs/adr/0103). */
+/** Workers of another installation take no tasks from a claimed queue (docs/adr/0103). */
 async function claimStep(setup: ServerSetup, owner: string): Promise<SetupStep> {
   const what = `task queue ${setup.taskQueue}`;
   const holder = await claimQueue(setup, owner);
@@ -209,7 +209,7 @@ async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupSt
   }
 }
 
-/** facts/production.md 1: ten calls a second to start with; a list of 10,000 jobs in pages took 17 s, with 200 below one. */
+/** Default: 10 list calls a second. A list of 10,000 jobs took 17 s in pages, with 200 below 1 s (docs/facts.md, "Temporal"). */
 function visibilityAdvice({ namespace, isCloud }: ServerSetup): SetupStep {
   const what = 'visibility rate';
   if (isCloud) return { what, state: 'advice', detail: 'Temporal Cloud allows 30 calls a second; more by its support' };

@@ -5,17 +5,17 @@ import { parseStacks } from '../domain/stacks/text.js';
 import { STACKS_STREAM } from '../domain/store-layout.js';
 import { JobLogReader, storedAttempts } from './job-logs.js';
 
-/** Bytes that are read of one host, and of all: hosts may write into the store too. */
+/** Most bytes that are read of one host, and of all hosts: hosts may write to the store too. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_ALL_BYTES = 256 * 1024 * 1024;
 
 export interface StoredStacks {
   readonly attempt: number;
-  /** By number. */
+  /** Sorted by host number. */
   readonly hosts: readonly HostStacks[];
 }
 
-/** The stacks that were stored before a command was ended for its silence. @param asked an attempt; absent: the last that has some */
+/** Stacks that were stored before a command was ended for its silence. @param asked an attempt; absent: the last that has some */
 export async function storedStacks(
   store: StoreReader,
   job: string,

@@ -25,28 +25,28 @@ import type { LocalContents, UploadFiles } from './uploads.js';
 export interface Submission {
   /** The job file as plain JSON. */
   readonly job: unknown;
-  /** What `job` means, of whoever has resolved it already (`jobctl serve`). */
+  /** The spec of `job`, if the caller has already resolved it (`jobctl serve`). */
   readonly spec?: JobSpec;
-  /** Exactly the job's id, and an idempotency key; absent = the file's name and a random suffix. */
+  /** The exact job id, and an idempotency key. Absent: the file's name with a random suffix. */
   readonly name?: string;
   /** Text of the file, kept with the job. */
   readonly source?: string;
   readonly user?: string;
   readonly files?: LocalContents;
-  /** Of files that are in the store already: path -> SHA-256. */
+  /** Files that the store already has: path -> SHA-256. */
   readonly uploaded?: Readonly<Record<string, string>>;
-  /** Signs the input under the id that the job will have; of `jobctl serve` (docs/adr/0080). */
+  /** Signs the input under the job's future id; set by `jobctl serve` (docs/adr/0080). */
   readonly authorize?: (id: string, input: JobInput) => JobAuthorization;
-  /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
+  /** Fingerprint (`SHA256:..`) of the local `ssh.private_key` file. A worker that reads another key there refuses the job. */
   readonly sshKey?: string;
-  /** The same of identities: path as the job has it -> fingerprint. */
+  /** The same for identities: path as in the job -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
 export interface Submitted {
   readonly id: string;
   readonly spec: JobSpec;
-  /** False: the very same job was submitted under this name before. */
+  /** False if an identical job was submitted under this name before. */
   readonly isNew: boolean;
 }
 
@@ -62,7 +62,7 @@ interface Start {
   readonly hash: string;
 }
 
-/** From a job file to a running workflow: checked, its local files stored, started once under its name. */
+/** Turns a job file into a running workflow: checks it, stores its local files, and starts it once under its name. */
 export class Submissions {
   readonly #parts: SubmissionParts;
 
@@ -70,13 +70,13 @@ export class Submissions {
     this.#parts = parts;
   }
 
-  /** As `JobClient.submit`. */
+  /** See `JobClient.submit`. */
   async submit(submission: Submission): Promise<Submitted> {
     const spec = submission.spec ?? (await specOf(submission.job));
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
-    // It becomes a search attribute, which people's terminals print, before a worker has checked it.
+    // The user becomes a search attribute, which people's terminals print, before a worker has checked it.
     if (submission.user !== undefined && !isValidUser(submission.user))
       throw new JobInvalid(`user: ${showValue(submission.user)} is no user\n  ${USER_RULE}`);
     await this.#parts.calls.refuseOldServer();
@@ -107,14 +107,14 @@ export class Submissions {
     const start = { id, spec, input, hash };
     if (await this.#start(start)) return { id, spec, isNew: true };
     const { memo, searchAttributes } = await describeJob(this.#parts, id);
-    // Nothing was done or stored for it. A job that somebody starts under the name meanwhile is not closed as failed at once.
+    // Nothing was done or stored for a refused job. A job started under the name meanwhile does not close as failed at once.
     const isFree = searchAttributes['JobPhase']?.[0] === REFUSED_PHASE;
     if (isFree && (await this.#start(start, 'ALLOW_DUPLICATE_FAILED_ONLY'))) return { id, spec, isNew: true };
     if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
     return { id, spec, isNew: false };
   }
 
-  /** False: the id is in use, by a running or a finished job. */
+  /** Returns false if the id is in use, by a running or a finished job. */
   async #start(
     { id, spec, input, hash }: Start,
     workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE',
@@ -126,7 +126,7 @@ export class Submissions {
     const memo: JobMemo = { name: spec.name, slice, contentHash: hash, ...keeps };
     const attributes: Partial<Record<JobSearchAttribute, string>> = {
       JobPhase: JobPhase.Queued,
-      // Where the file names none, the worker that takes the job finds it by the quota file.
+      // If the file names no project, the worker that takes the job finds it in the quota file.
       ...(spec.project === undefined ? {} : { JobProject: spec.project }),
       JobUser: spec.user ?? input.user ?? 'unknown',
       JobAccelerator: askedMachines(spec).accelerator,
@@ -159,7 +159,7 @@ export class Submissions {
 
 /** @throws JobInvalid with every problem */
 async function specOf(job: unknown): Promise<JobSpec> {
-  // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
+  // Loaded here, because list, status and wait need no schema, and loading it takes half as long as starting Node.js.
   const { resolveJob } = await import('../domain/job-file/resolve.js');
   const resolved = resolveJob(job);
   if (resolved.ok) return resolved.spec;

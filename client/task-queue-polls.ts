@@ -4,19 +4,19 @@ import type { EpochMs } from '../domain/units.js';
 import type { TemporalCalls } from './temporal-calls.js';
 import { largest } from '../domain/extremes.js';
 
-/** What Temporal knows of the workers of one task queue. */
+/** Temporal's knowledge of the workers of one task queue. */
 export interface TaskQueuePolls {
   readonly taskQueue: string;
   readonly namespace: string;
-  /** When a worker asked for workflow tasks last. Absent: none did in the last five minutes, as long as Temporal remembers. */
+  /** Time of the last poll for workflow tasks. Absent: no poll in the last five minutes; Temporal remembers no longer. */
   readonly lastAt?: EpochMs;
-  /** The installation that has claimed the queue (docs/adr/0103). Absent: nobody has, or this client cannot ask. */
+  /** The installation that has claimed the queue (docs/adr/0103). Absent: the queue is not claimed, or this client cannot ask. */
   readonly owner?: string;
-  /** Workers of other installations that asked for its tasks lately, by their identities. Absent: none. */
+  /** Identities of other installations' workers that polled the queue recently. Absent: no such workers. */
   readonly strangers?: readonly string[];
 }
 
-/** Two calls; they wake no worker. A worker that waits for tasks asks anew every minute. */
+/** Makes two calls, which wake no worker. A worker that waits for tasks polls anew every minute. */
 export async function taskQueuePolls(
   { temporal, calls }: { readonly temporal: Client; readonly calls: TemporalCalls },
   taskQueue: string,
@@ -37,10 +37,10 @@ export async function taskQueuePolls(
   };
 }
 
-/** What a worker's identity ends with; undefined: it is of a version that does not say. */
+/** The owner id at the end of a worker's identity; undefined if the worker's version does not add it. */
 const ownerIn = (identity: string): string | undefined => /\/([0-9a-f]{12})$/.exec(identity)?.[1];
 
-/** A poll lasts a minute: a worker that asked longer ago than this asks no more. */
+/** A poll lasts a minute: a worker whose last poll is older than this no longer polls. */
 const POLL_IS_OLD_MS = 90_000;
 
 export const isPolled = ({ lastAt = 0 }: TaskQueuePolls, now: EpochMs): boolean => now - lastAt <= POLL_IS_OLD_MS;

@@ -5,7 +5,7 @@ import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
 const DEADLINE_MS = 10_000;
 
-/** Calls to one Temporal server: none without a deadline, and each failure in words that say what to do. */
+/** Calls to one Temporal server. Every call has a deadline, and each failure says what to do. */
 export class TemporalCalls {
   readonly #temporal: Client;
   readonly #server: string;
@@ -17,7 +17,7 @@ export class TemporalCalls {
     this.#server = server;
   }
 
-  /** A server that is away must not hold the caller: no call without a deadline. */
+  /** Makes a call with a deadline, so that an unreachable server does not block the caller. */
   async bounded<T>(call: () => Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> {
     try {
       return await this.#temporal.connection.withDeadline(Date.now() + deadlineMs, call);
@@ -46,7 +46,7 @@ export class TemporalCalls {
     }
   }
 
-  /** Which attribute it is that the server does not take; undefined where it does not say. */
+  /** The attributes that the server does not accept; undefined if the server does not say. */
   async #attributeGaps(): Promise<string | undefined> {
     const { operatorService } = this.#temporal.connection as Partial<Connection>;
     const { namespace } = this.#temporal.options;
@@ -54,7 +54,7 @@ export class TemporalCalls {
     return known && explainGaps(searchAttributeGaps(known.customAttributes ?? {}), namespace);
   }
 
-  /** Before a client's first job is handed over: a server that lacks what its workflow needs would fail it later, in words of its own. */
+  /** Called before a client's first job: a server that lacks features of its workflow would fail it later, less clearly. */
   async refuseOldServer(): Promise<void> {
     if (this.#isNewEnough) return;
     const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
@@ -64,7 +64,7 @@ export class TemporalCalls {
   }
 }
 
-/** What Temporal's own converter says of an encrypted payload. */
+/** Matches the error of Temporal's own converter for an encrypted payload. */
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }

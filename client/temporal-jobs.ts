@@ -24,18 +24,18 @@ import { TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
 export interface TemporalJobsOptions {
-  /** A Temporal Client that the caller has already; it stays the caller's to close. */
+  /** A Temporal Client of the caller, who also closes it. */
   readonly client?: Client;
-  /** Where to connect otherwise; absent fields come from @temporalio/envconfig. */
+  /** Connection settings if `client` is absent; missing fields come from @temporalio/envconfig. */
   readonly temporal?: TemporalOptions;
   readonly taskQueue?: string;
   /** Needed for jobs that name local files. */
   readonly store?: Pick<StorePort, 'upload'>;
-  /** Told of files on their way to the store, many times a second. */
+  /** Called many times a second while files are uploaded to the store. */
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
-/** Jobs by Temporal itself: whoever reaches the namespace is whom they say. */
+/** Jobs over Temporal itself. Callers that reach the namespace are not verified. */
 export class TemporalJobs implements JobPort {
   readonly #temporal: Client;
   readonly #taskQueue: string;
@@ -55,7 +55,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#people = new JobCalls({ ...means, upload });
+    this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
   static async connect(options: TemporalJobsOptions = {}): Promise<TemporalJobs> {
@@ -121,7 +121,7 @@ export class TemporalJobs implements JobPort {
       await this.#people.cancel(id, asker);
       return 'cancelling';
     } catch (error) {
-      // It has ended in between.
+      // The job has ended meanwhile.
       if (error instanceof WorkflowNotFoundError) return 'done';
       throw error;
     }
@@ -173,7 +173,7 @@ export class TemporalJobs implements JobPort {
     return new TemporalMachines(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
   }
 
-  /** Nobody verifies it. */
+  /** Temporal does not verify the caller. */
   async whoAmI(): Promise<undefined> {
     return undefined;
   }
@@ -184,7 +184,7 @@ export class TemporalJobs implements JobPort {
 
   // ----------------------------------------------------------------------------------------------------------------
 
-  /** Of a job that keeps its slices, or undefined once it is closed; of another, undefined at once. */
+  /** For a job that keeps its slices, waits for the outcome; undefined once it is closed. For another job, undefined at once. */
   async #outcomeOfOpen(id: string): Promise<Outcome | undefined> {
     for (let look = 0; ; look++) {
       const { memo, closeTime } = await this.#describe(id);
@@ -228,7 +228,7 @@ export class TemporalJobs implements JobPort {
 
 const SET_UP: keyof JobActivities = 'setUpHosts';
 
-/** Looks at the row of a job whose outcome comes before its end. */
+/** Interval between reads of a job whose outcome comes before its workflow closes. */
 const LOOK_MS = 2_000;
 const EARLY_LOOK_MS = 250;
 const EARLY_LOOKS = 20;

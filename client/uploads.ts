@@ -5,34 +5,34 @@ import { objectOfFile } from '../domain/local-files.js';
 import { JobInvalid } from './errors.js';
 
 /**
- * Contents of a job's local files by their names among its files: a path as the job has it, `tar:FOLDER` (tar), `bundle:FOLDER`
- * (tar.gz). What is no bytes is read in pieces.
+ * Contents of a job's local files, keyed by their names in the job: a path as the job has it, `tar:FOLDER` (tar) or
+ * `bundle:FOLDER` (tar.gz). A `FileSource` is read in pieces.
  */
 export type LocalContents = Readonly<Record<string, Uint8Array | FileSource>>;
 
-/** Puts local files into the store: path -> SHA-256. */
+/** Uploads local files to the store and returns path -> SHA-256. */
 export type UploadFiles = (files: LocalContents) => Promise<Readonly<Record<string, string>>>;
 
-/** Of one file that is being brought to the store. */
+/** Progress of one upload. */
 export interface UploadProgress {
   readonly path: string;
-  /** Bytes read for it so far: the last few megabytes of them are on their way. */
+  /** Bytes read of the file so far; the last few megabytes of them may still be in transit. */
   readonly sent: number;
-  /** Bytes of it. */
+  /** Size of the file in bytes. */
   readonly size: number;
 }
 
 export interface UploadsOptions {
   readonly store: Pick<StorePort, 'upload'> | undefined;
-  /** Called for each piece; not at all for a file that the store has. */
+  /** Called for each piece; never called for a file that the store already has. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
 const AT_ONCE = 4;
 
 /**
- * Puts contents into the store by their hash. @returns `path: sha256` of each
- * @throws JobInvalid where there is no store, or a file changes meanwhile; StoreUnavailable, StoreRefused
+ * Stores contents under their hash. @returns `path: sha256` of each
+ * @throws JobInvalid if there is no store or a file changes meanwhile; StoreUnavailable, StoreRefused
  */
 export async function uploadFiles(files: LocalContents, options: UploadsOptions): Promise<Record<string, string>> {
   const sources = Object.entries(files).map(([path, content]) => [path, sourceOf(content)] as const);
@@ -54,7 +54,7 @@ async function uploadOne(path: string, source: FileSource, { store, onProgress }
   if (!store) throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
   const watched = onProgress ? watchedSource(path, source, onProgress) : source;
   try {
-    // Where it is there already, that is as good: the name is the content's hash.
+    // An existing object is accepted: its name is the content's hash.
     await store.upload(objectOfFile(path, source.sha256), watched);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'SourceChanged') throw error;

@@ -6,25 +6,25 @@ import type { Explanation } from '../quota/explanation/explanation.js';
 import type { PoolSnapshot } from '../quota/published-state.js';
 import { leastShort, remedies, type Remedy } from '../quota/explanation/remedies.js';
 
-/** Why a job waits in its pool, as the pool was published last. */
+/** The reason why a job waits in its pool, as the pool was last published. */
 export interface WhyWaiting {
   readonly why: Explanation;
   readonly remedies: readonly Remedy[];
-  /** Units that have to come free at least, where that is what it lacks. */
+  /** The least number of units that must come free, if the job waits for units. */
   readonly short?: { readonly type: string; readonly units: number };
   readonly at: EpochMs;
   readonly pool: string;
   readonly hasTiers: boolean;
-  /** An admin's word on a freeze or a drain. */
+  /** Freeze or drain by an admin. */
   readonly admission: PoolSnapshot['admission'];
   readonly admissionReason?: string;
-  /** What is wrong with the pool's files. */
+  /** The problem of the pool's files. */
   readonly problem?: string;
   /** Slices whose chips do not come free, because their deletion does not end. */
   readonly stuck?: PoolSnapshot['stuck'];
 }
 
-/** Undefined where the pool, as it was published, has no request of the job's. */
+/** Returns undefined if the published pool has no request of the job. */
 export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undefined {
   const { view, at, pool, admission, admissionReason, problem, stuck } = state;
   const request = view.requests.find(({ id }) => jobOfLeaseKey(id) === job);

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * The work's result, or the signal's reason as soon as it is aborted; the work itself goes on for others. One signal ends the
- * work on all hosts of a job: Node's warning of a leak at the eleventh listener is none here.
+ * Settles like the work, or rejects with the signal's reason as soon as it is aborted; the work itself continues for other
+ * callers. One signal ends the work on all hosts of a job, so Node's warning of a leak at the eleventh listener is switched off.
  */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, onAbort?: () => void): Promise<T> {
   if (!signal) return work;
@@ -19,8 +19,8 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, 
 }
 
 /**
- * The work's result, or an error when it is not there in time. `late` is aborted then, for work that can be ended by it.
- * With one controller of our own: Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds.
+ * Settles like the work, or rejects if it takes longer than `limitMs`. `late` is aborted then, for work that a signal can end.
+ * Uses its own controller: Node 20 drops an AbortSignal.timeout that only AbortSignal.any references.
  */
 export async function answerWithin<T>(limitMs: number, work: (late: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController();

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** A token is of no project; where none is named the library runs gcloud to learn one, half a second and more. */
+/** Tokens do not belong to a project, but without one the library runs gcloud to find it, which takes half a second or more. */
 const NO_PROJECT = 'unused';
 
 /**
- * The access token in a file, read at each call, since its owner may put another one there; undefined without a file, or while there
- * is none. It is for a server on this computer, which takes no other credentials (docs/adr/0076).
+ * The access token in a file, or undefined without a file or while the file does not exist. The file is read at each call, since
+ * its owner may replace the token. It is for a server on this computer, which takes no other credentials (docs/adr/0076).
  */
 export function tokenInFile(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
@@ -20,8 +20,8 @@ export function tokenInFile(file: string | undefined): string | undefined {
 }
 
 /**
- * Tokens of the application default credentials for plain HTTP requests to `endpoint`. The library is loaded at the first
- * token. Over `http:` there are none but the one in `file`: a token must not travel in the clear, and who serves so asks for none.
+ * Tokens of the application default credentials for plain HTTP requests to `endpoint`. The library is loaded at the first token.
+ * For `http:` only the token in `file` is used: others must not travel in the clear, and such a server asks for no token.
  */
 export function accessTokens(endpoint: string, file?: string): () => Promise<string | undefined> {
   if (new URL(endpoint).protocol === 'http:') return async () => tokenInFile(file);

@@ -1,11 +1,11 @@
-/** Of one answer of a provider, in bytes. A page of 1,000 slices of 64 hosts has about 30 MiB. */
+/** Limit for one answer of a provider, in bytes. A page of 1,000 slices of 64 hosts has about 30 MiB. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * The text of an answer. What answers at a provider's address may be a proxy, or an endpoint that somebody configured wrongly: more
- * than `most` bytes are never collected (docs/adr/0095).
- * @param body of `fetch`, or a message of node:http
- * @throws Error that goes on behind the address
+ * Reads the text of an answer. Behind a provider's address there may be a proxy, or a wrongly configured endpoint, so it never
+ * collects more than `most` bytes (docs/adr/0095).
+ * @param body from `fetch`, or a message of node:http
+ * @throws Error with a text that is meant to follow the address in a message
  */
 export async function answerText(body: AsyncIterable<Uint8Array> | null, most = MOST_ANSWER_BYTES): Promise<string> {
   const pieces: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** One call to Google and its answer, as they crossed the wire, before anything of ours read them. Headers are no part of it. */
+/** One call to Google and its answer as they crossed the wire, before our code read them, without headers. */
 export interface Exchange {
   readonly wire: 'grpc' | 'rest';
   /** `google.cloud.tpu.v2.Tpu/GetNode`; over REST the verb, the service and the path: `GET tpu /v2/projects/P/locations/Z/nodes`. */
@@ -7,9 +7,9 @@ export interface Exchange {
   readonly request: unknown;
   /** google.rpc.Code over gRPC, else the HTTP status. */
   readonly code: number;
-  /** JSON: the message or the body; of a call that gRPC refused google.rpc.Status. */
+  /** JSON: the message or the body; google.rpc.Status if gRPC refused the call. */
   readonly answer: unknown;
-  /** Of the answer: fields that Google's published protos do not have, such as `tpu.nodeSpec.99`. REST shows them by their names. */
+  /** Fields of the answer that Google's published protos lack, such as `tpu.nodeSpec.99`. REST shows them by their names. */
   readonly unknownFields?: readonly string[];
 }
 

@@ -1,16 +1,16 @@
 import { grantCommand, roleWith } from './google-project/roles.js';
 
-/** What a call to a Google API failed with, whoever reports it: gRPC, REST, or the auth library. */
+/** The facts of a failed call to a Google API, whether gRPC, REST or the auth library reports it. */
 export interface GoogleError {
   readonly message: string;
   /** google.rpc.Code. */
   readonly code?: number;
   readonly httpStatus?: number;
-  /** The name of `code`, as REST says it: one HTTP status is several codes. */
+  /** The name of `code` in a REST answer: one HTTP status stands for several codes. */
   readonly status?: string;
-  /** ErrorInfo's, such as `SERVICE_DISABLED`. */
+  /** From ErrorInfo, such as `SERVICE_DISABLED`. */
   readonly reason?: string;
-  /** ErrorInfo's: `service`, `consumer`, `permission`, `resource`. */
+  /** From ErrorInfo: `service`, `consumer`, `permission`, `resource`. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -25,20 +25,20 @@ export type RefusalKind =
   | 'unknown-zone'
   | 'no-permission';
 
-/** A refusal that a person can end, in jobctl's words: the same wherever it is met. */
+/** A refusal that a person can end, in jobctl's words. They are the same in every place that shows it. */
 export interface GoogleRefusal {
   readonly kind: RefusalKind;
   /** One line, no full stop. */
   readonly what: string;
-  /** What to do, with the command. */
+  /** The action that ends the refusal, with the command. */
   readonly remedy: string;
 }
 
 const LOGIN = 'gcloud auth application-default login';
 
 /**
- * What a refusal of Google's means and how to end it; undefined where it is none of credentials, rights, project or API.
- * Texts and reasons: facts/cloud-tpu.md 1.5, and field reports (2024 to 2026) of the auth library's.
+ * Explains a refusal of Google's and tells how to end it. Undefined if the error is not about credentials, rights, project or
+ * API. Texts and reasons: docs/facts.md, "Cloud TPU", and field reports (2024 to 2026) for those of the auth library.
  */
 export function googleRefusal(error: GoogleError): GoogleRefusal | undefined {
   const bounded = { ...error, message: readable(error.message) };
@@ -49,7 +49,7 @@ export function googleRefusal(error: GoogleError): GoogleRefusal | undefined {
   return undefined;
 }
 
-/** Some of the expressions that look for Google's words take time that grows with the square of the text. */
+/** Cuts the text, because some of the expressions that search it take time quadratic in its length. */
 export const readable = (message: string): string => message.slice(0, MOST_CHARACTERS);
 const MOST_CHARACTERS = 4_096;
 
@@ -63,7 +63,7 @@ export function inOneLine({ what, remedy }: Pick<GoogleRefusal, 'what' | 'remedy
   return `${what}: ${remedy}`;
 }
 
-/** There is no login at all; also a key file that cannot be read. */
+/** There is no login at all, or its key file cannot be read. */
 function noCredentials(text: string): GoogleRefusal {
   const first = text.split('\n')[0]?.replace(/\. Browse to .*/, '') ?? '';
   return {
@@ -73,7 +73,7 @@ function noCredentials(text: string): GoogleRefusal {
   };
 }
 
-/** In this order: an API that is off refuses with the words of a missing permission too. */
+/** The order matters: an API that is not enabled also refuses with the words of a missing permission. */
 const READERS: readonly ((error: GoogleError) => GoogleRefusal | undefined)[] = [
   missingCredentials,
   expiredCredentials,
@@ -86,7 +86,7 @@ const READERS: readonly ((error: GoogleError) => GoogleRefusal | undefined)[] = 
   unknownProject,
 ];
 
-/** Ours, for what fails before anything is sent: the auth library's texts for it are many. */
+/** Our own reason for a failure before anything is sent: the auth library has many texts for it. */
 export const NO_CREDENTIALS = 'NO_CREDENTIALS';
 const NO_CREDENTIALS_TEXT = /could not load the default credentials|^The file at .* does not exist/i;
 
@@ -94,7 +94,7 @@ function missingCredentials({ message, reason }: GoogleError): GoogleRefusal | u
   return reason === NO_CREDENTIALS || NO_CREDENTIALS_TEXT.test(message) ? noCredentials(message) : undefined;
 }
 
-/** What the auth library says when a login is not renewed; it reaches us inside gRPC errors of several codes too. */
+/** The auth library's texts if a login cannot be renewed. They also reach us inside gRPC errors of several codes. */
 const EXPIRED_TEXT = /invalid_grant|invalid_rapt|rapt_required|invalid_client|unauthorized_client/i;
 const UNAUTHENTICATED = 16;
 
@@ -112,7 +112,7 @@ function expiredCredentials({ message, code, httpStatus, reason }: GoogleError):
   };
 }
 
-/** Of a VM's own service account: its rights are cut by the VM's access scopes. */
+/** The VM's access scopes cut the rights of the VM's own service account. */
 function narrowScopes({ message, reason }: GoogleError): GoogleRefusal | undefined {
   if (reason !== 'ACCESS_TOKEN_SCOPE_INSUFFICIENT' && !/insufficient authentication scopes/i.test(message))
     return undefined;
@@ -123,7 +123,7 @@ function narrowScopes({ message, reason }: GoogleError): GoogleRefusal | undefin
   };
 }
 
-/** The project, or its number, whose API or account was asked for. */
+/** The project, by id or number, whose API or account the call was for. */
 const consumerOf = (metadata: Readonly<Record<string, string>>): string | undefined =>
   metadata['consumer']?.replace(/^projects\//, '');
 
@@ -185,7 +185,7 @@ function quotaProject({ message, reason, metadata = {} }: GoogleError): GoogleRe
   };
 }
 
-/** Of a policy, and of a zone without Cloud TPU (dstackai/gpuhunt#98, 2024-09). */
+/** Texts of a policy, and of a zone without Cloud TPU (dstackai/gpuhunt#98, 2024-09). */
 const UNKNOWN_ZONE_TEXTS: readonly RegExp[] = [
   /Permission denied on 'locations\/([^']+)'/,
   /^Location ([a-z0-9-]+) is not found or access is unauthorized/i,
@@ -201,7 +201,7 @@ function unknownZone({ message, reason }: GoogleError): GoogleRefusal | undefine
   };
 }
 
-/** TPU and most APIs, Compute Engine, Cloud Storage. */
+/** Texts of TPU and most APIs, of Compute Engine, of Cloud Storage. */
 const PERMISSION_TEXTS: readonly RegExp[] = [
   /Permission '(?<permission>[\w.]+)' denied on (?:resource )?'?(?<resource>[^'\s]+)?/,
   /Required '(?<permission>[\w.]+)' permission for '(?<resource>[^']+)'/,
@@ -219,7 +219,7 @@ function missingPermission({ message, reason, metadata = {} }: GoogleError): Goo
 
 /**
  * @param resource a path such as `projects/P/locations/Z`, `gs://B`, or a service account's address
- * @param member who is to get the role
+ * @param member the identity that needs the role
  */
 export function permissionWords(
   permission: string,
@@ -237,7 +237,7 @@ export function permissionWords(
   };
 }
 
-/** Roles are given on a project, a bucket or a service account, not on what lies in it. */
+/** Roles are given on a project, a bucket or a service account, not on a resource inside one. */
 function grantedOn(resource = 'PROJECT'): string {
   const bucket = /^projects\/_\/buckets\/([^/]+)/.exec(resource)?.[1];
   if (bucket !== undefined) return `gs://${bucket}`;
@@ -259,7 +259,7 @@ function unknownProject({ message, reason, metadata = {} }: GoogleError): Google
   };
 }
 
-/** Google does not tell the two apart for those who may not know. */
+/** Google gives the same answer in both cases to a login without the right to see the project. */
 export function unknownProjectWords(project: string): Pick<GoogleRefusal, 'what' | 'remedy'> {
   return {
     what: `project ${project} does not exist, or this login has no right to see it`,

@@ -5,9 +5,9 @@ import type { EpochMs } from '../domain/units.js';
 import { type Form, form } from './form.js';
 
 /**
- * The word of `jobctl serve` that a job is its user's: part of the input of a job's workflow in a pool in verified mode
- * (docs/adr/0080). A worker verifies it once, in `acceptJob`. The job's id is the nonce, because an id is used once for ever; so
- * it does not expire, and a job may wait in line, or be reset, for as long as it takes.
+ * A statement of `jobctl serve` that a job belongs to its user: part of the input of a job's workflow in a pool in verified mode
+ * (docs/adr/0080). A worker verifies it once, in `acceptJob`. The job's id is the nonce, because an id is never used twice. So
+ * the statement does not expire, and a job may wait in line, or be reset, for as long as it takes.
  */
 export interface JobAuthorization {
   readonly v: 1;
@@ -16,21 +16,21 @@ export interface JobAuthorization {
   readonly pool: string;
   /** The quota project that the job runs in. */
   readonly project: string;
-  /** Verified: whose job it is. */
+  /** The verified user, whose job it is. */
   readonly user: string;
-  /** The service that submitted it for `user`. Absent: the user did. */
+  /** The service that submitted the job for `user`. Absent: the user submitted it. */
   readonly service?: string;
-  /** Of `submittedText`: 64 hex digits. */
+  /** SHA-256 of `submittedText`: 64 hex digits. */
   readonly sha256: string;
   /** When it was submitted. */
   readonly at: EpochMs;
-  /** Id of the server's key: a worker has the public half by this name. */
+  /** Id of the server's key. A worker has the public half under this name. */
   readonly key: string;
   /** Ed25519 over `signedText`, in base64url without padding: 86 characters. */
   readonly signature: string;
 }
 
-/** All that a signature is over. */
+/** The text that is signed is made of all of this. */
 export type AuthorizationStatement = Omit<JobAuthorization, 'signature'>;
 
 const name = z.string().regex(QUOTA_NAME);
@@ -48,17 +48,17 @@ const schema = z.strictObject({
 });
 export const authorizationForm: Form<JobAuthorization> = form(schema as z.ZodType<JobAuthorization>);
 
-/** A job's input (`JobInput`), of which two keys are no part of what is signed. */
+/** A job's input (`JobInput`). These two keys are not part of the signed text. */
 interface SignedInput {
   readonly authorization?: unknown;
   readonly carry?: unknown;
 }
 
-/** What of a job's input is signed: all of it but the signature itself, and what its workflow carries over. */
+/** The signed part of a job's input: all of it except the signature itself and the state that its workflow carries over. */
 export function submittedText({ authorization: _, carry: __, ...submitted }: SignedInput): string {
   return canonicalJson(submitted);
 }
 
-/** The first line keeps a signature from being taken for one of anything else that the key may ever sign. */
+/** The first line keeps a signature from being taken for a signature of something else that the key may ever sign. */
 export const signedText = (statement: AuthorizationStatement): string =>
   `jobctl job submission v1\n${canonicalJson(statement)}`;

@@ -6,7 +6,7 @@ import { text } from './lease-forms.js';
 import { timings } from './slice-forms.js';
 import type { JobRef } from './workflow-ids.js';
 
-// The forms of what a build workflow is started with and told, and of what it tells jobs (contract/build.ts).
+// Forms of a build workflow's input, of the signals that it takes, and of its signals to jobs (contract/build.ts).
 
 const jobRef = { id: text().min(1), run: text().min(1) };
 const waiter: z.ZodType<BuildWaiter> = z.object({ ...jobRef, attempt: z.int().min(1) });

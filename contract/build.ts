@@ -1,4 +1,4 @@
-/** The workflow `build`: an image that a cluster builds, for all jobs that need the same (docs/adr/0074). */
+/** The workflow `build`: a cluster builds an image, for all jobs that need the same one (docs/adr/0074). */
 import { query, signal } from './define.js';
 import type { JobRef } from './workflow-ids.js';
 import type { BuildEnd, BuildFault } from '../domain/build/condition.js';
@@ -7,12 +7,12 @@ import type { CreateAnswer } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 
-/** A job that waits for the image. `attempt`: whose logs take the build's. */
+/** A job that waits for the image. The build's output goes into the logs of its attempt `attempt`. */
 export interface BuildWaiter extends JobRef {
   readonly attempt: number;
 }
 
-/** Input of the `build` workflow. Its first job comes by the signal that starts it. */
+/** Input of the `build` workflow. Its first job arrives by the signal that starts the workflow. */
 export interface BuildInput {
   readonly v: 1;
   readonly build: RemoteBuild;
@@ -23,21 +23,21 @@ export interface BuildInput {
 
 export interface BuildCarry {
   readonly waiters: readonly BuildWaiter[];
-  /** Tries whose pod came to nothing. */
+  /** Tries whose pod ended without a result. */
   readonly lost: number;
   readonly unansweredUntil: EpochMs;
   /** Messages of a version that the worker did not know. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 
-/** What a build that made an image ends with. The id of a workflow is made of its inputs, so this is what equal inputs make. */
+/** Result of a build that made an image. A workflow's id is made of its inputs, so equal inputs have this result. */
 export interface BuildResult {
   readonly digest: string;
 }
 
-/** job -> build: it waits for the image. It may say so again. */
+/** job -> build: the job waits for the image. Repeating is safe. */
 export const buildWantedSignal = signal<[{ readonly v: 1; readonly waiter: BuildWaiter }]>('buildWanted');
-/** job -> build: it does not wait any more. */
+/** job -> build: the job no longer waits. */
 export const buildLeftSignal = signal<[{ readonly v: 1; readonly job: JobRef }]>('buildLeft');
 
 export type BuildNews =
@@ -47,11 +47,11 @@ export type BuildNews =
       readonly kind: 'failed';
       readonly by: BuildFault;
       readonly message: string;
-      /** The last ones that BuildKit printed. */
+      /** The last lines that BuildKit printed. */
       readonly lines: readonly string[];
     };
 
-/** build -> job. `run`: of the job. */
+/** build -> job. `run` is the job's. */
 export interface BuildNewsFrom {
   readonly v: 1;
   readonly build: string;
@@ -60,7 +60,7 @@ export interface BuildNewsFrom {
 }
 export const buildNewsSignal = signal<[BuildNewsFrom]>('buildNews');
 
-/** Whose logs take the build's, asked by the activity that reads it. */
+/** Jobs whose logs take the build's output. The activity that reads the output asks this. */
 export const buildWaitersQuery = query<readonly BuildWaiter[]>('waiters');
 
 export interface JoinBuildInput {
@@ -68,15 +68,15 @@ export interface JoinBuildInput {
   readonly build: RemoteBuild;
 }
 
-/** `id`: of the workflow. */
+/** `id` is the workflow's. */
 export type JoinedBuild =
   | { readonly kind: 'waiting'; readonly id: string }
-  /** It was built before. */
+  /** The image was built before. */
   | { readonly kind: 'built'; readonly id: string; readonly digest: string };
 
 /** One try of the build of a workflow. */
 export interface BuildTry {
-  /** Of the workflow. */
+  /** The workflow's id. */
   readonly id: string;
   readonly build: RemoteBuild;
   readonly timings: Timings;
@@ -88,19 +88,19 @@ export interface AwaitBuildInput extends BuildTry {
 }
 
 export interface DeleteBuildInput extends BuildTry {
-  /** That nothing is there before this time proves nothing: an unanswered create may still take effect. */
+  /** An answer that nothing is there proves nothing before this time: an unanswered create may still take effect. */
   readonly notBefore: EpochMs;
 }
 
 export interface BuildActivities {
-  /** Starts the workflow of these inputs, or joins it, or gives what it has built. Repeating is safe. */
+  /** Starts the workflow of these inputs, joins it, or returns the image that it has built. Repeating is safe. */
   joinBuild(input: JoinBuildInput): Promise<JoinedBuild>;
   /** One create call. */
   createBuild(input: BuildTry): Promise<CreateAnswer>;
-  /** One direct look: whether a create call without an answer took effect. */
+  /** One direct look: tells whether a create call without an answer took effect. */
   findBuild(input: BuildTry): Promise<'there' | 'missing' | 'foreign' | 'unknown'>;
-  /** Watches until the try has ended, and brings what it prints into the logs of the jobs that wait. */
+  /** Watches until the try has ended, and copies its output into the logs of the waiting jobs. */
   awaitBuild(input: AwaitBuildInput): Promise<BuildEnd>;
-  /** Deletes until nothing of it is seen any more. */
+  /** Deletes until the provider shows nothing of it any more. */
   deleteBuild(input: DeleteBuildInput): Promise<void>;
 }

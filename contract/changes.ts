@@ -1,10 +1,10 @@
 /**
- * Changes of workflow code that open workflows live through (docs/adr/0037). Temporal replays a history on the code of
- * today, so a change that would do other things than the history says keeps the old way beside the new one until no open
- * workflow needs it.
+ * Changes of workflow code that open workflows live through (docs/adr/0037). Temporal replays a history on today's code. A
+ * change that would act differently from the history therefore keeps the old way beside the new one, until no open workflow
+ * needs it.
  */
 export interface Change {
-  /** In a sentence, for the operator who switches it on. */
+  /** One sentence for the operator who switches the change on. */
   readonly what: string;
   /** First version that knows both ways. */
   readonly since: string;
@@ -13,7 +13,7 @@ export interface Change {
   /**
    * `known`: the code has both ways, and the installation's switch decides which one a workflow takes.
    * `required`: the old way is gone. A worker takes no work unless the change is in force and no open workflow of these types
-   * began before it was; `jobctl setup server` says so beforehand.
+   * began before that. `jobctl setup server` says so beforehand.
    */
   readonly phase: 'known' | 'required';
 }
@@ -21,23 +21,23 @@ export interface Change {
 const changes = {} as const satisfies Readonly<Record<string, Change>>;
 
 export type ChangeId = keyof typeof changes;
-/** Of this build, by id. An id is never used twice. */
+/** Changes of this build, by id. An id is never used twice. */
 export const CHANGES: Readonly<Record<string, Change>> = changes;
 
-/** When a change that was switched on comes into force, in milliseconds: workers that do not know it have stopped by then. */
+/** Delay in milliseconds until a change that was switched on is in force: workers that do not know it have stopped by then. */
 export const ACTIVATION_DELAY_MS = 120_000;
 
 /** One switch of an installation. */
 export interface ChangeSwitch {
-  /** When new workflows take the new way: milliseconds since 1970. */
+  /** New workflows take the new way from this time on: milliseconds since 1970. */
   readonly activeFrom: number;
-  /** Since when no other workflow starts it; those that carry its marker go on with it. */
+  /** From this time on no other workflow takes the new way. Workflows that carry its marker go on with it. */
   readonly inactiveFrom?: number;
-  /** Who moved it last. */
+  /** The user who moved it last. */
   readonly by: string;
 }
 
-/** Object `system/changes.json` of the bucket. A switch that was once on stays in it. */
+/** Object `system/changes.json` of the bucket. A switch that was ever on stays in it. */
 export interface ChangeSwitches {
   readonly v: 1;
   readonly changes: Readonly<Record<string, ChangeSwitch>>;
@@ -45,7 +45,7 @@ export interface ChangeSwitches {
 
 export const NO_SWITCHES: ChangeSwitches = { v: 1, changes: {} };
 
-/** @throws Error if the text is not of this form: a worker that cannot read the switches takes no work */
+/** @throws Error if the text has another form: a worker that cannot read the switches takes no work */
 export function readSwitches(text: string | undefined): ChangeSwitches {
   if (text === undefined) return NO_SWITCHES;
   const value = JSON.parse(text) as Partial<ChangeSwitches> | null;
@@ -56,7 +56,7 @@ export function readSwitches(text: string | undefined): ChangeSwitches {
 
 export const isSwitchedOn = ({ inactiveFrom }: ChangeSwitch): boolean => inactiveFrom === undefined;
 
-/** A new installation has no workflow that could need an old way: what this build requires is in force from its beginning. */
+/** A new installation has no workflow that could need an old way, so changes that this build requires are in force at once. */
 export function switchesOfNewInstallation(known: Readonly<Record<string, Change>>, at: number): ChangeSwitches {
   const required = Object.entries(known).filter(([, { phase }]) => phase === 'required');
   return { v: 1, changes: Object.fromEntries(required.map(([id]) => [id, { activeFrom: at, by: 'setup' }])) };
@@ -73,7 +73,7 @@ export function olderThan({ workflows }: Change, { activeFrom }: ChangeSwitch): 
   return `WorkflowType IN (${types}) AND StartTime < '${new Date(activeFrom).toISOString()}'`;
 }
 
-/** The switches after somebody moved one. What is there already keeps its time. */
+/** The switches after a move. A switch that is already in that position keeps its time. */
 export function switched(
   { v, changes }: ChangeSwitches,
   move: { readonly id: string; readonly to: 'on' | 'off'; readonly by: string; readonly at: number },

@@ -2,7 +2,7 @@ import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@tempo
 import type { OwnSignal } from '../domain/own-workflows.js';
 import type { TextPage } from '../quota/published-state.js';
 
-// The SDK's own defineSignal, defineUpdate and defineQuery work in the workflow sandbox alone; clients define messages too.
+// The SDK's own defineSignal, defineUpdate and defineQuery work only in the workflow sandbox, and clients define messages too.
 
 export function signal<Args extends unknown[]>(name: OwnSignal): SignalDefinition<Args> {
   return { type: 'signal', name } as SignalDefinition<Args>;
@@ -17,10 +17,10 @@ export function pagedQuery(name: string): QueryDefinition<TextPage, [page: numbe
   return { type: 'query', name } as QueryDefinition<TextPage, [page: number]>;
 }
 
-/** A call that a person makes. `by` is the caller's own word (DESIGN.md 3, "Trust"). */
+/** A call that a person makes. `by` is the caller's claim, not verified (docs/design.md, "Trust"). */
 export interface HumanCall {
   readonly v: 1;
   readonly by: string;
-  /** Host name of the caller's computer, by the caller's own word too. */
+  /** Host name of the caller's computer: also the caller's claim. */
   readonly from?: string;
 }

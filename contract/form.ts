@@ -2,31 +2,31 @@ import type { z } from 'zod';
 import { beyond, type Bounds } from '../domain/bounds.js';
 import { shortened } from '../domain/problem.js';
 
-/** What a border makes of a value that came in. */
+/** Result of checking a value that crossed a border. */
 export type Checked<T> =
-  /** Keys that the form does not name are left out. */
+  /** The value, without keys that the form does not name. */
   | { readonly kind: 'valid'; readonly value: T }
-  /** A newer sender wrote it, in the middle of a rolling upgrade: this code cannot read it, a later one can. */
+  /** A newer sender wrote the value, in the middle of a rolling upgrade. This code cannot read it, later code can. */
   | { readonly kind: 'unknown-version'; readonly version: number }
-  /** `reason` names the key and what belongs there, never the value: values may be secrets. */
+  /** `reason` names the key and the expected form, never the value: values may be secrets. */
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** Checks what crosses a border, once. It never throws. */
+/** Checks a value that crosses a border, once. Never throws. */
 export interface Form<T> {
   (value: unknown): Checked<T>;
-  /** Looked at first: no field of the value can be larger than all of it. */
+  /** Checked first: no field of the value can be larger than the whole. */
   readonly bounds: Bounds;
   readonly schema: z.ZodType<T>;
 }
 
-/** Of a message. Temporal takes 2 MiB, and a pool's own are the largest: what it carries over, and hosts of slices. */
+/** Bounds of a message. Temporal takes 2 MiB. A pool's own messages are the largest: its carried state, and hosts of slices. */
 export const MOST_OF_A_MESSAGE: Bounds = { characters: 2 * 2 ** 20, values: 250_000, levels: 50 };
 
 const KNOWN_VERSION = 1;
 
 /**
- * @param schema of version 1 of the value; a value without `v` is of version 1
- * @param bounds of a value of any version
+ * @param schema the form of version 1; a value without `v` is of version 1
+ * @param bounds for a value of any version
  */
 export function form<T>(schema: z.ZodType<T>, bounds: Bounds = MOST_OF_A_MESSAGE): Form<T> {
   const check = (value: unknown): Checked<T> => {

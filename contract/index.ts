@@ -1,6 +1,6 @@
 /**
- * `jobctl/contract`: what clients and other services need to start jobs and to talk to them (docs/contract.md). It can be
- * imported in workflow code: nothing here runs, and all values are plain JSON.
+ * `jobctl/contract`: everything that clients and other services need to start jobs and to talk to them (docs/contract.md).
+ * Workflow code can import it: nothing here has an effect, and all values are plain JSON.
  */
 export type { Asker, JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
 export type { JobSpec } from '../domain/job-spec.js';

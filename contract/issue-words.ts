@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What is wrong with a value of a configuration: zod's own words are for programmers; a check of ours has its own. */
+/** Returns the problem of a configuration value in a user's words: zod's are for programmers, our own checks bring theirs. */
 export function issueWords(issue: z.core.$ZodIssue): string {
   const { message } = issue;
   if (message.endsWith('received undefined')) return 'is missing';

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../domain/units.js';
 
-/** The janitor workflow, and what it asks of its activity. */
+/** The janitor workflow, and the contract of its activity. */
 export interface JanitorInput {
   readonly v: 1;
 }
@@ -9,12 +9,12 @@ export interface JanitorReport {
   readonly resources: number;
   readonly reclaimed: readonly string[];
   readonly unknown: readonly string[];
-  /** Slices that outlived their job, and why: `NAME: ..`. Those that are wedged are among `reclaimed` too. */
+  /** Slices that outlived their job, and why: `NAME: ..`. Wedged ones are among `reclaimed` too. */
   readonly stuck: readonly string[];
-  /** Open workflows whose workflow task fails on every try, whatever their type: `ID: ..`. */
+  /** Open workflows of any type whose workflow task fails on every try: `ID: ..`. */
   readonly failing: readonly string[];
   readonly wokenPools: readonly string[];
-  /** Google projects that refused to be listed; what is ours there was not looked at. */
+  /** Google projects that refused to be listed. Resources of ours in them were not looked at. */
   readonly unlisted: readonly string[];
   readonly stopped?: string;
 }

@@ -1,4 +1,4 @@
-/** What the job workflow asks of its activities: inputs and results, all plain JSON. */
+/** Activities of the job workflow: inputs and results, all plain JSON. */
 import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
 import type { EndHook, HookReport } from '../domain/hooks.js';
@@ -14,6 +14,7 @@ import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { FirstSilent, LastSign } from '../domain/silence.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Ownership, SliceHost } from '../domain/slice.js';
+import type { DoneTwice } from '../domain/done-twice.js';
 import type { StopNotice } from '../domain/stop-notice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
@@ -25,13 +26,13 @@ export interface AcceptJobInput {
   readonly input: JobInput;
 }
 
-/** What a job is held to from now on. */
+/** Settings and machines that are fixed once the job is accepted. */
 export interface AcceptedJob extends JobSettings {
   /** The machines that the job asks for, with its pool's defaults. */
   readonly machines: MachineRequest;
 }
 
-/** One slice of an attempt, ready. */
+/** One ready slice of an attempt. */
 export interface ReadySlice {
   readonly index: number;
   readonly ref: MachineRef;
@@ -47,10 +48,10 @@ export interface AttemptInput {
   readonly attempt: number;
   readonly slices: readonly ReadySlice[];
   readonly files: Readonly<Record<string, string>>;
-  /** As in `JobInput`. */
+  /** See `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
-  /** Since when a worker that watched this attempt before may have started its command. Absent: nobody did. */
+  /** Earliest time at which a previous watch of this attempt may have started its command. Absent: this is the first watch. */
   readonly runsSince?: EpochMs;
   /** Hosts that did not answer when the attempt was last watched. */
   readonly unreachable?: readonly UnreachableHost[];
@@ -64,64 +65,64 @@ export interface HoldInput {
 
 /** A set-up that a person asked for. */
 export interface SetUpAgainInput extends AttemptInput {
-  /** `isForced`: also what is found unchanged. */
+  /** `isForced`: repeats unchanged modules too. */
   readonly again: { readonly modules: readonly string[]; readonly isForced: boolean };
 }
 
 export interface StopInput extends AttemptInput {
-  /** What the command is told. */
+  /** The notice that the command gets. */
   readonly notice: StopNotice;
 }
 
-/** A job that has its outcome, and a hook that runs because of it. */
+/** A job that has its outcome, and a hook that runs because of that outcome. */
 export interface HookInput extends AttemptInput {
   readonly hook: EndHook;
   readonly outcome: Outcome;
 }
 
-/** The job has an outcome in the store: Temporal was set back to a time before it. Nothing was done. */
+/** The store already has an outcome of the job: Temporal was reset to an earlier time. Nothing was done. */
 export interface EndedBefore {
   readonly kind: 'ended-before';
   readonly outcome: Outcome;
 }
 
 export type SetUpEnd =
-  /** `restored`: what the hosts got back of an earlier attempt's files, in a sentence. */
+  /** `restored`: a sentence about the files of an earlier attempt that the hosts got back. */
   | { readonly kind: 'ready'; readonly restored?: string }
   | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
-  /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
+  /** A failure that the job cannot fix: the host does not answer, or a failure that may pass did not. Its slice is deleted. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  /** The provider listed hosts in another order than that of their workers: the set-up begins anew with these. */
+  /** The provider listed hosts in another order than that of their workers. The set-up begins again with these hosts. */
   | {
       readonly kind: 'renumbered';
       readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[];
     }
-  /** This worker is shutting down: another one goes on. Or `stopSetUp` ended it, `unready` then says how far it was. */
+  /** This worker is shutting down and another continues, or `stopSetUp` ended the set-up: `unready` then has its progress. */
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;
 
 export type AttemptEnd = EndOfAttempt & {
   readonly evidence?: Evidence;
-  /** Of a command that ended. Absent: it left nothing. */
+  /** Outputs of a command that ended. Absent: it left none. */
   readonly outputs?: OutputsReport;
-  /** What still ran when the command had ended with code 0, and was ended. Absent: nothing. */
+  /** Processes that still ran after the command had ended with code 0, and were ended. Absent: none. */
   readonly left?: LeftReport;
 };
 
 type EndOfAttempt =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  /** Of a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
+  /** In a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
   | {
       readonly kind: 'no-output';
       readonly last: LastSign & { readonly at: EpochMs };
       readonly first?: Omit<FirstSilent, 'quietMs'> & { readonly at: EpochMs };
-      /** Of how many hosts it is stored where their processes stood (docs/adr/0128). Absent: of none. */
+      /** Number of hosts whose processes' stacks are stored (docs/adr/0128). Absent: 0. */
       readonly stacks?: number;
     }
   | { readonly kind: 'handed-over' }
-  /** `superviseMs` is over; nothing happened. */
+  /** `superviseMs` has passed, and nothing happened. */
   | { readonly kind: 'still-running' }
   | EndedBefore;
 
@@ -132,40 +133,45 @@ export interface AttemptRecord {
   readonly startedAt: EpochMs;
   readonly endedAt?: EpochMs;
   readonly end?: string;
-  /** By what its worker called it ended. Absent: no host and no slice did. */
+  /** The worker's evidence that the attempt had ended. Absent: neither a host nor a slice ended it. */
   readonly evidence?: Evidence;
-  /** What the job decided by, as it ended. */
+  /** Facts on which the job decided when the attempt ended. */
   readonly ended?: Facts<'attempt ended'>;
-  /** The command's, if it ended with one: of the host that failed first, else 0. */
+  /** Exit code of the command, if it ended with one: that of the host that failed first, else 0. */
   readonly exitCode?: number;
 }
 
 export interface JobActivities {
   /** Checks the job against this installation (project, pool, key), stores its spec, freezes its settings. */
   acceptJob(input: AcceptJobInput): Promise<AcceptedJob>;
-  /** Names the queue of one live worker; its connections serve the attempt from now on. */
+  /** Names the queue of one live worker, whose connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
-  /** Some of the attempt's modules once more, on any worker. Repeating is safe. */
+  /** Runs some of the attempt's modules once more, on any worker. Repeating is safe. */
   setUpAgain(input: SetUpAgainInput): Promise<SetUpEnd>;
-  /** Ends a set-up that this worker has under way: it then ends as handed over. Does not wait for it. */
+  /** Tells a set-up on this worker to end, as handed over. Does not wait for its end. */
   stopSetUp(of: Pick<AttemptInput, 'job' | 'attempt'>): Promise<void>;
-  /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
+  /** Starts the command on every host (once), follows its output into the store, and returns at the end of the attempt. */
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
-  /** Ends the command on every host that can be reached, with a notice; bounded by the grace. Repeating is safe. */
+  /** Ends the command on every reachable host, with a notice. Bounded by the grace. Repeating is safe. */
   stopAttempt(input: StopInput): Promise<void>;
   /** Runs a hook on its hosts, at most once on each, bounded by its timeout. Repeating is safe. */
   runHook(input: HookInput): Promise<HookReport>;
-  /** Ends with evidence that slices are lost. */
+  /** Watches the slices, and returns evidence that some are lost. */
   holdSlices(input: HoldInput): Promise<readonly LostSlice[]>;
   recordAttempt(input: {
     readonly job: JobRef;
     readonly record: AttemptRecord;
     readonly events: readonly JobEvent[];
-    /** Text of the job file that this attempt runs by, where it is not the one that was submitted. */
+    /** Text of the attempt's job file, if it is not the submitted one. */
     readonly source?: string;
   }): Promise<void>;
-  /** Stores the outcome, once: an outcome that is there already stays. */
+  /**
+   * Returns the work that attempts repeated after earlier ones had done it, from their logs in the store.
+   * @param input.attempts the number of the last one
+   */
+  findDoneTwice(input: { readonly job: JobRef; readonly attempts: number }): Promise<DoneTwice | undefined>;
+  /** Stores the outcome, once: an outcome that is already there stays. */
   recordOutcome(input: {
     readonly job: JobRef;
     readonly outcome: Outcome;

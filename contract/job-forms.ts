@@ -22,9 +22,9 @@ import { epoch, pricing, text } from './lease-forms.js';
 import { humanCall } from './quota-forms.js';
 import type { SliceNews } from './slice.js';
 
-// The forms of what a job workflow is told (contract/job.ts). Its input has a check of its own, with a user's messages.
+// Forms of a job workflow's messages (contract/job.ts). Its input has a separate check, with messages for users.
 
-/** More than a provider has. */
+/** More zones than a provider has. */
 const MOST_ZONES = 1_000;
 const leaseNews = { run: text(), number: z.int().min(1), epoch: epoch() };
 
@@ -97,7 +97,7 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
   }),
 ]);
 const sliceMachines = { uid: text(), hosts: z.array(sliceHost) };
-/** A worker of a later version may know more of them. */
+/** A worker of a later version may know more scopes. */
 const refusalScope = z.enum(REFUSAL_SCOPES).catch('unknown');
 const sliceLost = z.discriminatedUnion('cause', [
   z.object({ kind: z.literal('lost'), cause: z.enum(['preempted', 'failed', 'lease']), message: text() }),
@@ -115,7 +115,7 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
 ]);
 export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
 
-/** What is set costs its length, squared: a path of 100,000 keys took all memory of a worker. */
+/** Setting a value costs the square of its path's length: a path of 100,000 keys took all memory of a worker. */
 const path = z.array(z.union([text().max(MOST_KEY_CHARACTERS), z.int()])).max(50);
 
 const edit = {

@@ -1,4 +1,4 @@
-/** The job workflow: its input, its memo, and the signals, queries and updates that it takes. All values are plain JSON. */
+/** The job workflow: its input, its memo, and its signals, queries and updates. All values are plain JSON. */
 import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
@@ -14,47 +14,47 @@ import type { AllowedChoices } from '../quota/allow/allowed.js';
 import type { PoolLimits } from '../quota/pool-limits.js';
 import type { Preemption } from '../quota/quota-config.js';
 
-/** What a list row shows beside the search attributes. */
+/** Columns of a list row that are not search attributes. */
 export interface JobMemo {
   readonly name: string;
   /** `v5litepod-16` or `2 x v5litepod-16`. */
   readonly slice: string;
   /** Hash of the job's content: an equal `--name` with an equal hash is the same job. */
   readonly contentHash: string;
-  /** First run id of the job's chain: which job of this id it is. */
+  /** First run id of the job's chain. It tells jobs that used the same id apart. */
   readonly run?: string;
-  /** Set by the worker that took the job: whether a server has verified who its user is. Absent: no worker has taken it. */
+  /** Set by the worker that took the job: whether a server has verified its user. Absent: no worker has taken the job. */
   readonly isVerified?: boolean;
-  /** Set by the worker that took the job; REHEARSAL where nothing of it is real. */
+  /** Set by the worker that took the job. REHEARSAL if nothing of the job is real. */
   readonly label?: string;
-  /** Of the chain's first run: a run that continues as new begins later. */
+  /** Submit time of the chain's first run: a run that continues as new begins later. */
   readonly submittedAt?: EpochMs;
   readonly attempts?: number;
   readonly phaseSince?: EpochMs;
-  /** One sentence: what the job waits for or ended with. */
+  /** One sentence: the reason why the job waits, or its end. */
   readonly why?: string;
   /** Set when the job has ended, or holds its slices with its outcome known. */
   readonly outcome?: Outcome;
-  /** Its outcome may be known long before its workflow closes (`keep`). */
+  /** Set if its workflow may stay open long after its outcome is known (`keep`). */
   readonly keeps?: true;
 }
 
-/** Input of the `job` workflow. Start it with `{v: 1, job: {...}}` and nothing else from any language. */
+/** Input of the `job` workflow. In any language, start it with `{v: 1, job: {...}}` and no other key. */
 export interface JobInput {
   readonly v: 1;
-  /** The job file as JSON, with the submitter's references resolved or not: the workflow checks it all again. */
+  /** The job file as JSON, with the submitter's references resolved or not: the workflow checks all of it again. */
   readonly job: unknown;
   /** The file's text as submitted, kept with the job. */
   readonly source?: string;
-  /** Login name of the submitter; its word is trusted (DESIGN.md 3, "Trust"). */
+  /** Login name of the submitter, who is believed (docs/design.md, "Trust"). */
   readonly user?: string;
-  /** Local files the job names, uploaded to the store before: path as written -> SHA-256. */
+  /** Local files that the job names, uploaded to the store beforehand: path as written -> SHA-256. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Public fingerprint (`SHA256:..`) of the submitter's file that `ssh.private_key` names: a worker uses no other key. */
+  /** Public fingerprint (`SHA256:..`) of the submitter's key file in `ssh.private_key`: a worker uses no other key. */
   readonly sshKey?: string;
-  /** The same of the private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
+  /** Likewise for private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
-  /** Of `jobctl serve`: who the submitter is. Wanted in a pool in verified mode, ignored in others. */
+  /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
   readonly authorization?: JobAuthorization;
   /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */
   readonly carry?: unknown;
@@ -62,8 +62,8 @@ export interface JobInput {
 
 /**
  * The one argument of the signal that `notify` asks for: how the job ended. `run` is the first run id of the job's chain: two
- * notices of one job and run are the same end told twice (an operator reset the job). `refused`: it was never a job of ours,
- * since its file is wrong; `message` is what `jobctl validate` prints.
+ * notices of one job and run report the same end twice (an operator reset the job). `refused`: it never was one of our jobs,
+ * because its file is wrong. `message` is the output of `jobctl validate`.
  */
 export type JobNotice =
   | {
@@ -81,7 +81,7 @@ export type JobNotice =
       readonly message: string;
     };
 
-/** What the worker knows about the place the job runs in. Frozen when the job is accepted. */
+/** The worker's knowledge of the place where the job runs. Frozen when the job is accepted. */
 export interface JobSettings {
   readonly owner: string;
   readonly label?: string;
@@ -90,24 +90,24 @@ export interface JobSettings {
   /** OpenSSH public key line that goes into the slice's metadata. */
   readonly publicKey: string;
   readonly loginUser: string;
-  /** Who submitted, for quota and lists. */
+  /** The submitter, for quota and lists. */
   readonly user: string;
-  /** A server has verified it. Absent: it is the submitter's own word. */
+  /** A server has verified `user`. Absent: it is the submitter's own claim. */
   readonly isVerified?: true;
   /** The quota project. */
   readonly project: string;
-  /** What the quota file says of this job, in one sentence. */
+  /** The quota file's effect on this job, in one sentence. */
   readonly quotaNote: string;
   readonly timings: Timings;
-  /** Of the pool's `[limits]`; absent: none. */
+  /** From the pool's `[limits]`. Absent: no limits. */
   readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes' | 'requestsPerJob'>;
-  /** What an edit of the job may choose; absent: anything. */
+  /** Choices that an edit of the job may make. Absent: any. */
   readonly allowed?: AllowedChoices;
 }
 
-/** One slice of a job, as its job knows it. */
+/** One slice as its job sees it. */
 export interface SliceView {
-  /** From 0, below the `slices` of its job. */
+  /** From 0, less than the job's `slices`. */
   readonly index: number;
   readonly generation: number;
   readonly ref: MachineRef;
@@ -115,7 +115,7 @@ export interface SliceView {
   readonly uid?: string;
   readonly hosts: readonly SliceHost[];
   readonly detail?: string;
-  /** Since when `detail` says so. Absent: not known, as of a worker of an older jobctl. */
+  /** When `detail` began to hold. Absent: not known, if the worker runs an older jobctl. */
   readonly since?: EpochMs;
 }
 
@@ -124,18 +124,18 @@ export interface JobEvent {
   readonly text: string;
 }
 
-/** Answer of the `describe` query. */
 export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
   readonly publicKey: string;
 }
+/** Answer of the `describe` query. */
 export interface JobView {
   readonly id: string;
-  /** First run id of its chain. Absent: a worker of an older jobctl answers. */
+  /** First run id of the job's chain. Absent: a worker of an older jobctl answers. */
   readonly run?: string;
   readonly spec: JobSpec;
-  /** Of a job file with `build`: what hosts pull and of which commit it was made, for people. */
+  /** In a job with `build`: the image that hosts pull and the commit it was built from, for people. */
   readonly image?: string;
   readonly project: string;
   readonly label?: string;
@@ -144,95 +144,95 @@ export interface JobView {
   readonly why?: string;
   readonly submittedAt: EpochMs;
   readonly attempt: number;
-  /** By the provider. */
+  /** Preemptions by the provider. */
   readonly preemptions: number;
-  /** By quota. Absent: never. */
+  /** Preemptions by quota. Absent: 0. */
   readonly quotaPreemptions?: number;
-  /** Starts that the command asked for by its exit code. Absent: none. */
+  /** Restarts that the command requested by its exit code. Absent: 0. */
   readonly requestedRestarts?: number;
   readonly slices: readonly SliceView[];
-  /** Of requests in other zones, beside `slices`, that are there or on their way out (docs/adr/0101). Absent: none. */
+  /** Requests in other zones, beside `slices`, that exist or are being deleted (docs/adr/0101). Absent: there are none. */
   readonly rivals?: readonly SliceView[];
-  /** When another zone is asked, if none of those that are asked has the slices before. Absent: there is none to be asked. */
+  /** The next zone to ask, at this time, if none of those asked has the slices before. Absent: there is no next zone. */
   readonly nextZone?: { readonly zone: string; readonly at: EpochMs };
-  /** What the pool granted last, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
+  /** The pool's last grant, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
   readonly granted?: Granted;
-  /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
+  /** Login for the job's hosts. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
   readonly outcome?: Outcome;
-  /** What a person asked for last, if the job is not through with it: a stop, until `resume`. */
+  /** The last request of a person, until the job is done with it: a stop, until `resume`. */
   readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
-  /** What jobctl did for the job, oldest first; the store keeps the whole. */
+  /** Actions of jobctl for the job, oldest first. The store keeps all of them. */
   readonly events: readonly JobEvent[];
 }
 
-/** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought where its pool file says so. */
+/** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought if its pool file says so. */
 export interface Granted extends TierPurchase {
   readonly tier: number;
 }
 
 export const describeQuery = query<JobView>('describe');
 
-/** Which lease of which job a signal of the quota workflow is about: `number` of the chain that began with `run`. */
+/** Identifies the lease and job of a signal of the quota workflow: lease `number` of the chain that began with `run`. */
 export interface LeaseNews {
   readonly run: string;
   readonly number: number;
   readonly epoch: number;
 }
-/** The lease is held from now on, in a tier that is bought like this. */
+/** The job holds the lease from now on, in a tier that is bought like this. */
 export interface LeaseGrant extends LeaseNews {
   readonly tier: number;
   readonly pricing?: Pricing;
   readonly reservation?: string;
-  /** Of a job with `zones: any`: its zones, the best first. */
+  /** In a job with `zones: any`: its zones, best first. */
   readonly zones?: readonly string[];
-  /** Of a job that could have its chips in other tiers too: these. */
+  /** Other tiers in which the job could have its chips too. */
   readonly otherTiers?: readonly number[];
 }
 /** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
 export interface LeaseRevocation extends LeaseNews {
   readonly reason: string;
-  /** `beside`: the lease stands, and its pool has no room for a gang beside the first (docs/adr/0101). */
+  /** `beside`: the job keeps the lease, but its pool has no room for a gang beside the first (docs/adr/0101). */
   readonly cause: Preemption['cause'] | 'beside';
 }
-/** An admin, or the job's user, gave it another priority: 1 (first) to 5. */
+/** An admin, or the job's user, changed the job's priority: 1 (first) to 5. */
 export interface PriorityNews {
   readonly run: string;
   readonly priority: number;
 }
-/** From the quota workflow. `restate`: one without memory asks every open job to say again what it holds or waits for. */
+/** From the quota workflow. `restate`: a workflow without memory asks every open job to repeat what it holds or waits for. */
 export const grantedSignal = signal<[LeaseGrant]>('granted');
 export const revokedSignal = signal<[LeaseRevocation]>('revoked');
 export const prioritySignal = signal<[PriorityNews]>('priority');
 export const restateSignal = signal<[{ readonly epoch: number }]>('restate');
 
-/** How far the set-up of an attempt is. Its worker sends it, at a bounded rate (activities/attempt/set-up-journal.ts). */
+/** Progress of the set-up of an attempt. Its worker sends it, at a bounded rate (activities/attempt/set-up-journal.ts). */
 export interface SetUpProgress extends Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'> {
   readonly v: 1;
   readonly attempt: number;
 }
 export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
 
-/** What the worker of an attempt waits for before it can go on; absent: it goes on again. */
+/** `what`: the thing that the worker of an attempt waits for before it can continue. Absent: it continues. */
 export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
-  /** Absent: the store. */
+  /** Kind of the trouble. Absent: the store. */
   readonly of?: 'accelerator' | 'silence';
   readonly what?: string;
-  /** Its command has ended on all hosts. Absent: it may run; an earlier worker does not say it. */
+  /** The command has ended on all hosts. Absent: it may run; an older worker never sets this. */
   readonly hasEnded?: true;
-  /** Its command has ended, and its hosts store what it wrote. */
+  /** The command has ended, and its hosts store the files that it wrote. */
   readonly isStoringOutputs?: true;
 }
 export const attemptTroubleSignal = signal<[AttemptTrouble]>('attemptTrouble');
 
 /** A host that its worker cannot reach. */
 export interface UnreachableHost extends HostPlace {
-  /** Its first miss in a row. */
+  /** Time of its first miss in a row. */
   readonly since: EpochMs;
 }
-/** Hosts of an attempt that do not answer: all of them each time, as many as are told; none: all answer. */
+/** Hosts of an attempt that do not answer: each time the full list, up to its bound. Empty: all answer. */
 export interface UnreachableHosts {
   readonly v: 1;
   readonly attempt: number;
@@ -240,7 +240,7 @@ export interface UnreachableHosts {
 }
 export const unreachableHostsSignal = signal<[UnreachableHosts]>('unreachableHosts');
 
-/** From the slice of that resource name, about the job whose chain began with `run`. */
+/** From the slice with that resource name, about the job whose chain began with `run`. */
 export interface SliceNewsFrom {
   readonly name: string;
   readonly run: string;
@@ -248,49 +248,49 @@ export interface SliceNewsFrom {
 }
 export const sliceNewsSignal = signal<[SliceNewsFrom]>('sliceNews');
 
-/** Another job file for the attempts to come: the whole of it, or single values of the one in force. */
+/** Another job file for later attempts: a whole file, or single values that change in the file in force. */
 export interface EditCall extends HumanCall {
-  /** As plain JSON. */
+  /** The new file as plain JSON. */
   readonly job?: unknown;
   readonly set?: readonly { readonly path: readonly (string | number)[]; readonly value: unknown }[];
   /** The file's text, kept with the attempt. */
   readonly source?: string;
   /** Local files that the new file names, uploaded before: path as written -> SHA-256. */
   readonly files?: Readonly<Record<string, string>>;
-  /** As in `JobInput`, of the keys that the new file names. */
+  /** Keys that the new file names, as in `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 /**
- * Who is about to cancel the job. The cancel itself is Temporal's own request, which reaches a job without a worker and
- * carries no name; this signal goes before it (docs/adr/0060).
+ * The user who is about to cancel the job. The cancel itself is Temporal's own request, which reaches a job without a worker and
+ * carries no name. This signal goes before it (docs/adr/0060).
  */
 export interface CancelNote extends HumanCall {
   readonly verb?: string;
 }
 export const cancelNoteSignal = signal<[CancelNote]>('cancelNote');
 
-/** `release`: slices and lease go back too. */
+/** `release`: the slices are deleted and the lease is returned too. */
 export interface StopCall extends HumanCall {
   readonly release?: boolean;
 }
-/** `zone`: the first that is asked then, one of the job's own. */
+/** `zone`: the zone to ask first then, one of the job's own. */
 export interface RequeueCall extends HumanCall {
   readonly zone?: string;
 }
-/** `replace`: the next attempt starts on other machines in place of all slices, or of these (from 0). */
+/** `replace`: the next attempt starts on other machines, in place of all slices or of these (from 0). */
 export interface RestartCall extends EditCall {
   readonly replace?: Replaced;
 }
 export type Replaced = 'all' | readonly number[];
 /**
- * To a job, by people (docs/adr/0022). Each is refused by its validator where the job's state makes no sense of it, or noted; the
- * answer is a sentence. What was noted is done when the job comes by.
+ * To a job, by people (docs/adr/0022). Its validator refuses a request that makes no sense in the job's state, else the job
+ * notes it. The answer is a sentence. The job carries out a noted request when it gets to it.
  */
 export const stopUpdate = update<StopCall>('stop');
 export const resumeUpdate = update<EditCall>('resume');
 export const requeueUpdate = update<RequeueCall>('requeue');
 export const restartUpdate = update<RestartCall>('restart');
-/** Without modules: all of the job's. `force`: also what is found unchanged. */
+/** Without `modules`: all modules of the job. `force`: repeats unchanged ones too. */
 export interface SetUpCall extends HumanCall {
   readonly modules?: readonly string[];
   readonly force?: boolean;

@@ -12,22 +12,22 @@ import {
 import { MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
 import { type Pricing, PRICINGS } from '../domain/slice.js';
 
-// Forms of what jobs, slices and quota workflows tell one another about leases. See contract/form.ts.
-// All workflows of a worker share this module (docs/adr/0012), and Temporal freezes what a shared module exports. zod writes to
-// its schemas as it checks with them, so each is exported as a function that returns it.
+// Forms of messages about leases between jobs, slices and quota workflows. See contract/form.ts. All workflows of a worker share
+// this module (docs/adr/0012), and Temporal freezes the exports of a shared module. zod writes to its schemas when it checks with
+// them, so each is exported as a function that returns it.
 
 const EPOCH = z.int().min(0);
-/** What `new Date` takes: a later time throws where it is written. */
+/** The latest time that `new Date` takes: later code that writes a later time would throw. */
 const LATEST_MS = 8_640_000_000_000_000;
 const epochMs = z.int().min(0).max(LATEST_MS);
-/** Half a surrogate pair is no text: `encodeURIComponent` throws at it. */
+/** Half a surrogate pair is not text: `encodeURIComponent` throws on it. */
 const TEXT = z.string().refine((value) => !/\p{Surrogate}/u.test(value), 'holds half a surrogate pair');
 /** A part of a lease key, which is joined and split by `/`. */
 const keyPart = TEXT.refine((value) => value !== '' && !value.includes('/'), "must be a name without '/'");
 
 const PRICING: z.ZodType<Pricing> = z.enum(PRICINGS);
 
-/** Of whichever kind. */
+/** A machine ref of any kind. */
 const MACHINE_REF: z.ZodType<MachineRef> = z.union(MACHINE_KINDS.map((kind) => machineKind(kind).refForm()));
 
 const LEASE_ID: z.ZodType<LeaseId> = z.object({
@@ -37,10 +37,10 @@ const LEASE_ID: z.ZodType<LeaseId> = z.object({
   number: z.int().min(1),
 });
 
-/** Units of which a pool cannot be sure would overcommit it. */
+/** Checked strictly: units that a pool cannot trust would overcommit it. */
 const quotaUnits = z.record(TEXT, z.int().min(0));
 
-/** Longer than the name of any type. */
+/** Longer than any type's name. */
 const MOST_TYPE = 40;
 const askedFor: z.ZodType<AskedFor> = z.object({ accelerator: TEXT.min(1).max(MOST_TYPE), pricing: PRICING });
 
@@ -61,7 +61,7 @@ const DELETION = {
   answer: TEXT.max(MOST_ANSWER),
   isFinal: z.literal(true).exactOptional(),
 };
-/** Of a heartbeat, which whoever reaches Temporal can send. */
+/** Form of a heartbeat, which anyone who reaches Temporal can send. */
 export const deletionForm = (): z.ZodType<StuckDeletion> => z.object(DELETION);
 
 const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind', [

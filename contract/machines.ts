@@ -1,4 +1,4 @@
-/** The workflow `machines`: what an operator asks of a pool's own machines, carried out by a worker that reaches them. */
+/** The workflow `machines`: an operator's request about a pool's own machines, carried out by a worker that reaches them. */
 import { z } from 'zod';
 import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
 import type { EpochMs } from '../domain/units.js';
@@ -11,16 +11,16 @@ export interface MachinesInput {
   readonly v: 1;
   readonly pool: string;
   readonly verb: MachineVerb;
-  /** Empty: all of the pool, which `ls` and `check` take. */
+  /** Empty: all machines of the pool, which `ls` and `check` allow. */
   readonly names: readonly string[];
-  /** Who asks, by the caller's word. */
+  /** The operator, by the caller's claim. */
   readonly by: string;
   readonly reason?: string;
-  /** Of `release`: the claim that is removed. */
+  /** For `release`: the claim to remove. */
   readonly claim?: string;
 }
 
-/** `silent`: it did not answer. `foreign`: held by a claim that this installation did not make. */
+/** `silent`: the machine did not answer. `foreign`: held by a claim that this installation did not make. */
 export type MachineState = 'free' | 'held' | 'drained' | 'aside' | 'silent' | 'foreign';
 
 export interface MachineRow {
@@ -30,12 +30,12 @@ export interface MachineRow {
   readonly user: string;
   readonly accelerators: Readonly<Record<string, number>>;
   readonly state: MachineState;
-  /** That holds it. */
+  /** The job that holds the machine. */
   readonly job?: string;
   readonly slice?: string;
-  /** Why it is not used, or what was wrong at its last use; in sentences. */
+  /** The reason why it is not used, or its problem at the last use, in sentences. */
   readonly problem?: string;
-  /** What is odd, and keeps nobody from using it. */
+  /** An oddity that does not keep the machine from use. */
   readonly warning?: string;
   readonly since?: EpochMs;
 }
@@ -49,7 +49,7 @@ export interface MachinesActivities {
   operateMachines(input: MachinesInput): Promise<MachinesAnswer>;
 }
 
-/** An operator waits for as long. */
+/** Time for which an operator waits. */
 export const MACHINES_TIMEOUT_MS = 90_000;
 
 export const machinesInputForm: Form<MachinesInput> = form(
@@ -64,7 +64,7 @@ export const machinesInputForm: Form<MachinesInput> = form(
   }),
 );
 
-/** Options of the workflow, for who starts it. @param id unique among the pool's */
+/** Options with which a client starts the workflow. @param id unique in the pool */
 export const machinesStart = (taskQueue: string, input: MachinesInput, id: string) => ({
   workflowId: `${OWN_ID_PREFIXES.machines}${input.pool}/${id}`,
   taskQueue,

@@ -1,4 +1,4 @@
-/** What the quota workflow asks of its activities: inputs and results, all plain JSON. */
+/** Activities of the quota workflow: inputs and results, all plain JSON. */
 import type { JobRef } from './workflow-ids.js';
 import type { AdmissionCall, ApplyCall } from './quota.js';
 import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
@@ -7,17 +7,17 @@ import type { Pricing } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { Preemption, QuotaConfig } from '../quota/quota-config.js';
 
-/** What a job is told with its grant: as what its tier is bought. */
+/** Contents of a job's grant: its tier, and how that tier is bought. */
 export interface GrantedLease extends LeaseId {
   readonly tier: number;
   readonly pricing?: Pricing;
   readonly reservation?: string;
-  /** Of a job with `zones: any`: all of its zones, the best first as its pool sees them now. */
+  /** In a job with `zones: any`: all its zones, best first as its pool sees them now. */
   readonly zones?: readonly string[];
-  /** Tiers beside this one in which the job could be. Absent: none. */
+  /** Other tiers that could hold the job. Absent: there are none. */
   readonly otherTiers?: readonly number[];
 }
-/** A lease whose job is to give it back; or, where `cause` is `beside`, only what it asks for beside its first gang. */
+/** A lease that its job must return. If `cause` is `beside`: only the request beside its first gang. */
 export interface RevokedLease {
   readonly lease: LeaseId;
   readonly reason: string;
@@ -31,40 +31,40 @@ export interface Deliveries {
   readonly revocations: readonly RevokedLease[];
   readonly priorities: readonly { readonly job: JobRef; readonly priority: number }[];
   readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
-  /** Open jobs that are asked to say again what they hold. */
+  /** Open jobs that are asked to repeat what they hold. */
   readonly restate: readonly JobRef[];
-  /** Slices to be found and deleted by a slice workflow of their own, where none is open. */
+  /** Slices for a new slice workflow to find and delete, if none is open. */
   readonly reclaims: readonly { readonly lease: LeaseId; readonly ref: MachineRef }[];
   readonly releases: readonly { readonly slice: string; readonly reason: string }[];
-  /** Slices that a person has given up. Absent: none, of a pool of an earlier build. */
+  /** Slices that a person has given up. Absent: none, in a pool of an earlier build. */
   readonly giveUps?: readonly { readonly slice: string; readonly reason: string }[];
 }
 
-/** Grants and revocations whose job is closed: the lease comes back. */
+/** Grants and revocations whose job is closed: their leases are returned. */
 export interface DeliveryReport {
   readonly closedJobs: readonly LeaseId[];
 }
 
-/** What is open in a pool: all that a quota workflow without memory can know. */
+/** Open work of a pool: all that a quota workflow without memory can know. */
 export interface OpenWork {
   readonly jobs: readonly { readonly job: JobRef; readonly isQueued: boolean }[];
   readonly slices: readonly OpenSlice[];
-  /** As it was published last; absent: open. */
+  /** The admission that was published last. Absent: open. */
   readonly admission?: Admission;
 }
 export interface OpenSlice {
   readonly lease: LeaseId;
   readonly demand: Demand;
   readonly ref: MachineRef;
-  /** False: only the cloud still has it; it is to be reclaimed. */
+  /** False: only the cloud still has the slice, which must be reclaimed. */
   readonly isWorkflowOpen: boolean;
   /** The cloud listed it, so its create was sent. */
   readonly isInCloud: boolean;
-  /** Of its lease; absent: the first. */
+  /** Tier of its lease. Absent: the first. */
   readonly tier?: number;
 }
 
-/** What does not go together: leases of jobs that are closed, slices whose workflow is no more. */
+/** Mismatches: leases of closed jobs, and slices whose workflow no longer exists. */
 export interface StrayHolders {
   readonly closedJobs: readonly LeaseId[];
   readonly lostSlices: readonly { readonly lease: LeaseId; readonly ref: MachineRef }[];
@@ -76,60 +76,60 @@ export interface BookPart {
   readonly name: string;
 }
 
-/** An admin's word on what the pool does with those who wait, and with those who hold. */
+/** An admin's setting of how the pool treats waiting and holding jobs. */
 export interface Admission {
   readonly kind: AdmissionCall['admission'];
   readonly reason?: string;
 }
 
 export interface PoolFacts {
-  /** Absent where the file cannot be read or is wrong: the last good one stays in force. */
+  /** Absent: the file cannot be read or is wrong, and the last good one stays in force. */
   readonly config?: QuotaConfig;
   readonly timings: Timings;
-  /** What is wrong with the file. */
+  /** The problem of the file. */
   readonly problem?: string;
-  /** Where the files in force come from: a path, a URL, or `applied by alice`. */
+  /** Origin of the files in force: a path, a URL, or `applied by alice`. */
   readonly source?: string;
   readonly warnings?: readonly string[];
-  /** All zones that the pool file names, in its order. Absent: none. */
+  /** All zones that the pool file names, in its order. Absent: it names none. */
   readonly zones?: readonly string[];
-  /** Of jobs that name none. */
+  /** For jobs that name no Google project. */
   readonly googleProject?: string;
-  /** Of all of this as it was read: what is read again and has the same mark is the same. */
+  /** Mark of everything here as it was read: a later read with the same mark is equal. */
   readonly mark?: string;
 }
-/** Nothing is other than what the workflow has, with the mark that it named. */
+/** Nothing differs from the facts that the workflow has, under the mark that it named. */
 export interface SameFacts {
   readonly same: string;
 }
 
 export interface QuotaActivities {
-  /** Completes when the signal that carried the message was acknowledged. */
+  /** Completes once the signal that carries the message is acknowledged. */
   sendLease(message: LeaseMessage): Promise<void>;
   deliver(batch: Deliveries): Promise<DeliveryReport>;
   /**
-   * @param known the mark of what the workflow has; absent: it has nothing. Then the last
-   * good files are told where one is wrong as it is now, beside its problem
+   * @param known the mark of the workflow's facts. Absent: it has none; then, if a file is wrong now, the last good files are
+   * returned beside its problem
    */
   loadPool(pool: string, known?: string): Promise<PoolFacts | SameFacts>;
   readOpenWork(pool: string): Promise<OpenWork>;
-  /** Asks the pool's workflow who holds and who waits, and compares that with what is open. Repeating is safe. */
+  /** Asks the pool's workflow for its holding and waiting jobs, and compares them with open workflows. Repeating is safe. */
   findStrays(pool: string): Promise<StrayHolders>;
-  /** Checks the files and keeps them; a refusal changes nothing. */
+  /** Checks the files and keeps them. A refusal changes nothing. */
   applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
   writeHistory(part: HistoryPart): Promise<void>;
   keepBook(part: BookPart & { readonly text: string }): Promise<void>;
-  /** Undefined: it is not there. */
+  /** Undefined if there is no such part. */
   readBook(part: BookPart): Promise<string | undefined>;
 }
 
-/** `message`: a sentence for who called; of a refusal, every problem with file, line and column. */
+/** `message`: a sentence for the caller. A refusal lists every problem with file, line and column. */
 export interface ApplyAnswer {
   readonly isApplied: boolean;
   readonly message: string;
 }
 
-/** Lines of a pool's history, under a name that the same lines always get. */
+/** Lines of a pool's history, under a name that depends only on the lines. */
 export interface HistoryPart {
   readonly pool: string;
   /** YYYY-MM-DD in UTC. */

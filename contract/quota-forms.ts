@@ -14,11 +14,11 @@ const PRIORITY = 'must be a whole number from 1 (first) to 5';
 const priority = z.int({ error: PRIORITY }).min(1, PRIORITY).max(5, PRIORITY);
 const namedText = (most: number) => z.object({ name: text().max(1_024), text: text().max(most) });
 
-/** The forms of what a quota workflow is started with and told (contract/quota.ts). */
+/** Forms of a quota workflow's input and of its messages (contract/quota.ts). */
 export const quotaInputForm: Form<QuotaInput> = form(
   z.object({ v: z.literal(1), pool: text().min(1), carry: z.unknown().exactOptional() }),
 );
-/** One message of the signal `leaseMessages`. Its messages are checked one by one: a bad one never costs the others. */
+/** One message of the signal `leaseMessages`. Messages are checked one by one: a bad one never costs the others. */
 export const leaseMessageForm: Form<LeaseMessage> = form(leaseMessage());
 
 export const applyForm: Form<ApplyCall> = form(
@@ -38,7 +38,7 @@ export const admissionForm: Form<AdmissionCall> = form(
 export const priorityCallForm: Form<PriorityCall> = form(
   z.object({ ...humanCall(), askedBy: text().min(1).exactOptional(), job: text().min(1), priority }),
 );
-/** Characters of a reason that goes into a pool's history. */
+/** Characters of a reason in a pool's history. */
 export const MOST_BECAUSE = 500;
 export const releaseCallForm: Form<ReleaseCall> = form(
   z.object({ ...humanCall(), job: text().min(1), because: text().regex(/\S/, 'says nothing').max(MOST_BECAUSE) }),

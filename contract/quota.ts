@@ -1,4 +1,4 @@
-/** The quota workflow of a pool: its input, and the signals, queries and updates that it takes. */
+/** The quota workflow of a pool: its input, and its signals, queries and updates. */
 import { type HumanCall, pagedQuery, query, signal, update } from './define.js';
 import { quotaWorkflowId } from './workflow-ids.js';
 import type { Demand, LeaseId, LeaseMessage, StuckDeletion } from '../domain/lease.js';
@@ -7,7 +7,7 @@ import type { EpochMs } from '../domain/units.js';
 import type { Rebuilding } from '../quota/published-state.js';
 import type { LeaseState, QuotaConfig } from '../quota/quota-config.js';
 
-/** Input of the `quota` workflow. Without `carry` it has lost its state, or is new: it rebuilds before it grants. */
+/** Input of the `quota` workflow. Without `carry` the workflow is new or has lost its state: it rebuilds before it grants. */
 export interface QuotaInput {
   readonly v: 1;
   readonly pool: string;
@@ -15,19 +15,19 @@ export interface QuotaInput {
 }
 
 /**
- * Of workflow tasks that wait in one queue. Without it a pool that loses its place in a worker's cache (a worker that ends, a
- * continue-as-new that a signal crosses) stands behind the first task of every job that was just submitted: minutes at 4,000.
+ * Priority among workflow tasks that wait in one queue. Without it a pool that loses its place in a worker's cache (its worker
+ * ends, or a signal crosses a continue-as-new) waits behind the first task of every job just submitted: minutes at 4,000.
  */
 const BEFORE_ALL_JOBS = { priorityKey: 1 };
 
 /**
  * A task of a pool that lost its place in the worker's cache reads its whole history again: seconds at 10,000 jobs on a busy
- * computer (docs/runs.md). With Temporal's 10 s it was lost each time, and the pool stood still. It is also how long a pool
- * stands still when its worker is killed in the middle of a task.
+ * computer (docs/runs.md). With Temporal's 10 s every such task was lost, and the pool stood still. This is also how long a pool
+ * stands still after its worker is killed in the middle of a task.
  */
 export const QUOTA_TASK_TIMEOUT_MS = 60_000;
 
-/** Options of the quota workflow of a pool, whoever starts it: a worker's outbox, the janitor, `jobctl quota apply`. */
+/** Options of a pool's quota workflow, for all who start it: a worker's outbox, the janitor, `jobctl quota apply`. */
 export function quotaStart(
   pool: string,
   taskQueue: string,
@@ -49,30 +49,30 @@ export function quotaStart(
   };
 }
 
-/** To quota: messages of many leases, coalesced by a worker. */
+/** To quota: messages about many leases, which a worker has coalesced. */
 export const leaseMessagesSignal = signal<[readonly LeaseMessage[]]>('leaseMessages');
 /** To quota: look again at once (janitor, or a person). */
 export const wakeSignal = signal<[]>('wake');
 export const quotaStateQuery = query<PoolState>('state');
 /**
- * From quota, in pages since an answer is one payload: page 0 first, then the others as long as `version` is the same. For
- * workers alone: the publisher asks for `published` (`PackedPoolState`), the comparison with what is open for `holders`.
+ * From quota, in pages because an answer is one payload: page 0 first, then the others while `version` stays the same. Only for
+ * workers: the publisher asks for `published` (`PackedPoolState`), the comparison with open workflows asks for `holders`.
  */
 export const publishedQuery = pagedQuery('published');
 export const holdersQuery = pagedQuery('holders');
 
-/** Files as text; the worker reads and checks them, keeps them in the store, and refuses where a path or URL is configured. */
+/** Files as text. The worker checks them and keeps them in the store, and refuses them if a path or URL is configured. */
 export interface ApplyCall extends HumanCall {
   readonly quotaFile?: { readonly name: string; readonly text: string };
   readonly poolFile?: { readonly name: string; readonly text: string };
 }
-/** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
+/** `frozen`: nothing new is granted. `draining`: also every lease is revoked, with notice. `open`: as usual. */
 export interface AdmissionCall extends HumanCall {
   readonly admission: 'open' | 'frozen' | 'draining';
   readonly reason?: string;
 }
 export interface PriorityCall extends HumanCall {
-  /** Who asked, of a server that has verified them and lets them act for `by`: the history names them. Absent: `by`. */
+  /** The verified user who asked a server that lets them act for `by`: the history names them. Absent: `by`. */
   readonly askedBy?: string;
   readonly job: string;
   /** 1 (first) to 5. */
@@ -81,10 +81,10 @@ export interface PriorityCall extends HumanCall {
 /** An operator vouches that nothing is left of a job's slices whose deletion does not end. */
 export interface ReleaseCall extends HumanCall {
   readonly job: string;
-  /** How they know. */
+  /** The operator's evidence. */
   readonly because: string;
 }
-/** To quota, by people. Each is refused by its validator, or done when it answers; the answer is a sentence. */
+/** To quota, by people. A call is refused by its validator, or done when it answers. The answer is a sentence. */
 export const applyUpdate = update<ApplyCall>('apply');
 export const admissionUpdate = update<AdmissionCall>('admission');
 export const priorityUpdate = update<PriorityCall>('priority');
@@ -97,10 +97,10 @@ export interface PoolState {
   readonly at: EpochMs;
   readonly config?: QuotaConfig;
   readonly problem?: string;
-  /** Absent: it knows who holds what, and grants. */
+  /** Absent: the workflow knows all holders, and grants. */
   readonly rebuilding?: Rebuilding;
   readonly leases: readonly PoolLease[];
-  /** Those who asked first, `MOST_WAITING` of them. */
+  /** The requests asked first, at most `MOST_WAITING`. */
   readonly waiting: readonly PoolLease[];
   readonly waitingCount: number;
 }
@@ -110,16 +110,16 @@ export interface PoolLease {
   readonly state: 'waiting' | LeaseState;
   readonly tier: number;
   readonly startedAt?: EpochMs;
-  /** Not seen gone yet. */
+  /** Slices that have not been seen gone yet. */
   readonly slices: readonly string[];
 }
 
-/** A lease, or a request for one, as the query `holders` answers it. */
+/** A lease, or a request for one, in the answer of the query `holders`. */
 export interface Holder {
   readonly lease: LeaseId;
   readonly state: 'waiting' | LeaseState;
-  /** Not seen gone yet. */
+  /** Slices that have not been seen gone yet. */
   readonly slices: readonly MachineRef[];
-  /** By the slice's name: deletions that do not end. Absent: none. */
+  /** Deletions that do not end, by the slice's name. Absent: none. */
   readonly stuck?: Readonly<Record<string, StuckDeletion>>;
 }

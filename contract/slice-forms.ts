@@ -6,13 +6,13 @@ import { type Form, form } from './form.js';
 import { epoch, leaseId, machineRef, text } from './lease-forms.js';
 import type { SliceCarry, SliceInput } from './slice.js';
 
-// The forms of a slice workflow's input and of what it is told (contract/slice.ts).
+// Forms of a slice workflow's input and of its messages (contract/slice.ts).
 
 const machinePlan: z.ZodType<MachinePlan> = z.union(MACHINE_KINDS.map((kind) => machineKind(kind).planForm()));
 
 const owner: z.ZodType<Owner> = z.object({ owner: text().min(1), job: text().min(1), run: text().min(1) });
 
-/** A sender of an earlier build does not know those that came since. */
+/** A sender of an earlier build does not know timings that were added since. */
 const knownTimings = z.object(
   Object.fromEntries(
     Object.entries<number>({ ...DEFAULT_TIMINGS }).map(([name, usual]) => [name, z.number().min(0).default(usual)]),

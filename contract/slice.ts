@@ -1,4 +1,4 @@
-/** The slice workflow: its input, its memo, the signals that it takes, and what it asks of its activities. */
+/** The slice workflow: its input, its memo, its signals, and the contract of its activities. */
 import { signal } from './define.js';
 import type { JobRef } from './workflow-ids.js';
 import type { Demand, LeaseId } from '../domain/lease.js';
@@ -21,48 +21,48 @@ export type SliceNews =
   | ({ readonly kind: 'lost' } & SliceLossReason)
   | { readonly kind: 'gone' };
 
-/** Why a slice is lost. `lease`: its lease does not stand. `refused`: the provider refused its request. */
+/** Reasons for a slice's loss. `lease`: its lease does not stand. `refused`: the provider refused its request. */
 export type SliceLossReason =
   | { readonly cause: LostCause | 'lease'; readonly message: string }
   | { readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string };
 
-/** Input of the `slice` workflow. `reclaim` finds and deletes what a slice workflow that is no more may have left. */
+/** Input of the `slice` workflow. `reclaim` finds and deletes machines that a closed slice workflow may have left. */
 export interface SliceInput {
   readonly v: 1;
   readonly task:
     | { readonly kind: 'create'; readonly plan: MachinePlan }
     | { readonly kind: 'reclaim'; readonly ref: MachineRef; readonly owner: Owner };
   readonly lease: LeaseId;
-  /** It is asked for beside the job's first gang (docs/adr/0101): its pool may have no room for it. */
+  /** Requested beside the job's first gang (docs/adr/0101): its pool may have no room for it. */
   readonly isBeside?: true;
   readonly timings: Timings;
   /** Set by the workflow itself, when it continues as new. */
   readonly carry?: SliceCarry;
 }
 
-/** What a run of a slice workflow that is not ready yet leaves to the next one. */
+/** State that a run of a slice workflow that is not ready yet leaves to the next run. */
 export interface SliceCarry {
   readonly leaseEpoch: number;
   readonly isLeaseHeld?: boolean;
   readonly unansweredUntil: EpochMs;
-  /** As `DeleteSliceInput`. Absent: not known, as of a run before this was kept. */
+  /** See `DeleteSliceInput`. Absent: not known, if the run began before this was kept. */
   readonly isNeverAccepted?: true;
   /** Messages of a version that the worker did not know. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 
-/** Memo of a slice workflow: what a quota workflow without memory has to know of it. */
+/** Memo of a slice workflow: the facts that a quota workflow without memory needs. */
 export interface SliceMemo {
   readonly lease: LeaseId;
   readonly demand: Demand;
   readonly ref: MachineRef;
-  /** Of its lease; absent: the first. */
+  /** Tier of its lease. Absent: the first. */
   readonly tier?: number;
 }
 
-/** To a slice: the job (or quota, or the janitor) no longer wants it. */
+/** To a slice: the job (or quota, or the janitor) no longer wants the slice. */
 export const releaseSliceSignal = signal<[{ readonly reason: string }]>('release');
-/** quota -> slice: a person vouches that nothing is left, so that its deletion is not waited for any more (docs/adr/0099). */
+/** quota -> slice: a person vouches that nothing is left, so the workflow no longer waits for the deletion (docs/adr/0099). */
 export const giveUpSignal = signal<[{ readonly reason: string }]>('giveUp');
 /** job -> slice: a job that was reset, or continued, asks for the slice's news again. */
 export const attachSignal = signal<[]>('attach');
@@ -72,32 +72,32 @@ export const leaseAnswerSignal = signal<[{ readonly epoch: number; readonly isHe
 export interface AwaitSliceInput {
   readonly ref: MachineRef;
   readonly ownership: Ownership;
-  /** As the create request was answered. */
+  /** The operation in the answer to the create request. */
   readonly operation?: string;
   readonly timings: Timings;
 }
 
 export interface DeleteSliceInput {
   readonly ref: MachineRef;
-  /** Only what carries these is deleted. */
+  /** Only resources with these labels are deleted. */
   readonly owner: Owner;
   /** NOT_FOUND before this time proves nothing: an unanswered create may still take effect. */
   readonly notBefore: EpochMs;
   readonly timings: Timings;
-  /** No create call for it was ever accepted or left in doubt: each was refused as a whole, or none was sent. */
+  /** No create call for the slice was ever accepted or left in doubt: each was refused as a whole, or none was sent. */
   readonly isNeverAccepted?: true;
-  /** Whom to tell of a deletion that does not end. Absent: nobody, as of a run before this was told. */
+  /** Lease whose pool hears of a deletion that does not end. Absent: nobody is told, if the run began before this existed. */
   readonly lease?: LeaseId;
 }
 
-/** A machine of one's own that a slice holds, and that has failed the slice's command. */
+/** A machine of an own pool that a slice holds, and that has failed the slice's command. */
 export interface BrokenMachine {
   readonly ref: MachineRef;
-  /** Of the slice. */
+  /** The slice's uid. */
   readonly uid: string;
-  /** Its number in the slice. */
+  /** The host's number in the slice. */
   readonly host: number;
-  /** In words, for operators. */
+  /** In words for operators. */
   readonly reason: string;
 }
 
@@ -105,12 +105,12 @@ export interface SliceActivities {
   createSlice(plan: MachinePlan): Promise<CreateAnswer>;
   /** One direct look. */
   inspectSlice(input: AwaitSliceInput): Promise<Condition>;
-  /** Watches until the slice is ready, lost, foreign, being deleted, or missing twice apart. */
+  /** Watches until the slice is ready, lost, foreign, being deleted, or missing in two looks some time apart. */
   awaitSlice(input: AwaitSliceInput): Promise<Condition>;
-  /** Deletes until nothing of this name and owner is seen any more. Never touches a foreign resource. */
+  /** Deletes until nothing with this name and owner is seen any more. Never touches a foreign resource. */
   deleteUntilGone(input: DeleteSliceInput): Promise<void>;
-  /** Nothing more begins on the machine until somebody has checked it. Repeating is safe. */
+  /** Keeps new work off the machine until an operator has checked it. Repeating is safe. */
   putAside(machine: BrokenMachine): Promise<void>;
-  /** Whether the chain of runs that began with `run` has an open run. */
+  /** Returns whether the chain of runs that began with `run` has an open run. */
   isJobOpen(job: JobRef): Promise<boolean>;
 }

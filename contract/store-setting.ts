@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storePlaceProblem } from '../domain/store-place.js';
 
-/** Where objects are kept, in the configuration of a worker or a server (docs/stores.md). */
+/** Place where objects are kept, in the configuration of a worker or a server (docs/stores.md). */
 export const storeSetting = z.string().superRefine((text, { addIssue }) => {
   const problem = storePlaceProblem(text);
   if (problem !== undefined) addIssue({ code: 'custom', message: problem });

@@ -12,13 +12,13 @@ export const WorkflowType = {
 
 export { TASK_QUEUE } from '../domain/task-queue.js';
 
-/** A job's workflow id is the job's id itself. Job ids hold no '/', so the others cannot clash with them. */
+/** A job's workflow id is the job's id itself. Job ids hold no '/', so other workflow ids cannot clash with them. */
 export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;
 export const quotaWorkflowId = (pool: string): string => `${OWN_ID_PREFIXES.quota}${pool}`;
 export const buildWorkflowId = (hash: string): string => `${OWN_ID_PREFIXES.build}${hash}`;
 export const JANITOR_SCHEDULE_ID = OWN_ID_PREFIXES.janitor;
 
-/** Which job: a later job of the same id has another first run. */
+/** Identifies a job: a later job with the same id has another first run. */
 export interface JobRef {
   readonly id: string;
   /** First run id of the chain. */

@@ -1,22 +1,22 @@
 /**
- * The Cloud TPU types: how many chips and hosts a slice of each has, what number its name counts, its default runtime.
+ * The Cloud TPU types: chips and hosts of a slice, the unit that the number in its name counts, and its default runtime.
  * `v5e` in Google's prose is `v5litepod` in the API and here. tpu7x is left out: it is sold on GKE and Compute Engine only.
  * Sources (gathered 2026-11): cloud.google.com/tpu/docs v5e, v6e, supported-tpu-configurations, regions-zones;
  * AI-Hypercomputer/xpk system_characteristics.py (2026-06-25); dstack's runtime versions (2026).
  */
 export interface AcceleratorType {
-  /** The name the API takes, such as `v5litepod-16`. */
+  /** The API's name, such as `v5litepod-16`. */
   readonly type: string;
   readonly generation: Generation;
   readonly chips: number;
-  /** TPU VMs of one slice. The truth at run time is the node's networkEndpoints; this is for people and the rehearsal. */
+  /** TPU VMs of one slice, for people and the rehearsal. At run time only the node's networkEndpoints count. */
   readonly hosts: number;
   /** Chips per axis, such as `4x4`. */
   readonly topology: string;
 }
 
 export interface GenerationFacts {
-  /** What the number in a type's name counts: TensorCores (two a chip) or chips. Quota counts the same unit. */
+  /** Unit of the number in a type's name: TensorCores (two a chip) or chips. Quota counts the same unit. */
   readonly nameCounts: 'cores' | 'chips';
   readonly defaultRuntime: string;
   /** `AcceleratorConfig.type` in the API. */
@@ -35,14 +35,14 @@ export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
   v6e: { nameCounts: 'chips', defaultRuntime: 'v2-alpha-tpuv6e', apiEnum: 'V6E' },
 };
 
-/** What v5p is made of, from 64 chips on: cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
+/** From 64 chips on, a v5p slice is made of cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
 const CUBE_SIDE = 4;
-/** Cubes. Up to 96 whichever fit; then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
+/** In cubes. Up to 96 all that fit, then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
 const V5P_CUBES = [...Array.from({ length: 96 }, (_, index) => index + 1), 108, 140];
-/** Cubes along one axis at most: v5p-8576 would be 4x4x268, and Google has none (ibid.). */
+/** Most cubes along one axis: v5p-8576 would be 4x4x268, which Google does not have (ibid.). */
 const LONGEST_AXIS = 64;
 
-/** The shape of so many cubes with A <= B <= C whose axes have the smallest sum: Google's own of each size. */
+/** The shape of this many cubes with A <= B <= C and the smallest sum of axes: Google's shape for each size. */
 function nearestToCube(cubes: number): readonly [number, number, number] {
   let best: readonly [number, number, number] = [1, 1, cubes];
   for (let a = 1; a ** 3 <= cubes; a += 1)
@@ -127,24 +127,24 @@ export const ACCELERATOR_TYPES: readonly AcceleratorType[] = GENERATIONS.flatMap
 
 const BY_NAME = new Map(ACCELERATOR_TYPES.map((accelerator) => [accelerator.type, accelerator]));
 
-/** The type called `name` exactly, or undefined. */
+/** The type with exactly this name, or undefined. */
 export function findAccelerator(name: string): AcceleratorType | undefined {
   return BY_NAME.get(name);
 }
 
-/** Chips of `v5litepod-16` or `2 x v5litepod-16`, as `formatSlices` writes it; undefined for a type that is no Cloud TPU's. */
+/** Chips of `v5litepod-16` or `2 x v5litepod-16` (see `formatSlices`), or undefined for a type that is not Cloud TPU's. */
 export function chipsOfSlices(slices: string): number | undefined {
   const [, count = '1', type = ''] = /^(?:(\d+) x )?(.+)$/.exec(slices) ?? [];
   const chips = findAccelerator(type)?.chips;
   return chips === undefined ? undefined : Number(count) * chips;
 }
 
-/** The number in a type's name: what quota counts (DESIGN.md 3, "Units"). `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
+/** The number in a type's name, which quota counts (docs/design.md, "Units"): `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
 export function quotaUnitsOf(accelerator: AcceleratorType): number {
   return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));
 }
 
-/** Chips, for people, that so many quota units of a type are; undefined for a type that is no Cloud TPU's: files may have any. */
+/** Chips in so many quota units of a type, for people. Undefined for a type that is not Cloud TPU's: files may have any. */
 export function chipsOfUnits(type: string, units: number): number | undefined {
   if (!Object.hasOwn(GENERATION_FACTS, type)) return undefined;
   return GENERATION_FACTS[type as Generation].nameCounts === 'cores' ? units / CORES_PER_CHIP : units;

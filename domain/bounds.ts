@@ -1,21 +1,21 @@
 /**
- * How large a value from outside may be. Looked at before anything reads on in it, because what reads on may be slower than
- * linear, and nothing may be said of a value that has no end (docs/adr/0095).
+ * Bounds for a value from outside. They are checked before any other code reads the value, because that code may be slower than
+ * linear, and a message must not repeat an endless value (docs/adr/0095).
  */
 export interface Bounds {
-  /** Of all texts and keys together. */
+  /** Characters of all texts and keys together. */
   readonly characters: number;
-  /** Lists, sections, and what stands in them. */
+  /** Lists, sections and their elements. */
   readonly values: number;
-  /** Lists and sections in one another. */
+  /** Levels of nested lists and sections. */
   readonly levels: number;
-  /** Of one key. Absent: as many as of all texts. */
+  /** Characters of one key. Absent: as many as of all texts. */
   readonly keyCharacters?: number;
 }
 
 /**
- * What of `bounds` a plain JSON value exceeds, as the end of a sentence; undefined if it exceeds nothing. The steps are linear in
- * the bounds, not in the value: it stops at the first that is exceeded, and no depth exhausts its stack.
+ * Returns the bound that a plain JSON value exceeds, as the end of a sentence, or undefined if it exceeds none. The steps are
+ * linear in the bounds, not in the value: the check stops at the first bound exceeded, and no depth exhausts its stack.
  */
 export function beyond(value: unknown, bounds: Bounds): string | undefined {
   const { characters, values, levels, keyCharacters = characters } = bounds;

@@ -1,6 +1,6 @@
 import type { Path } from './problem.js';
 
-/** What jobs choose that is somebody else's to give: keys of `[allow]` in a pool file (docs/adr/0075). */
+/** Choices of jobs about resources that others control: keys of `[allow]` in a pool file (docs/adr/0075). */
 export const CHOICE_KEYS = [
   'google_projects',
   'service_accounts',
@@ -25,18 +25,18 @@ export type ChoiceKey = (typeof CHOICE_KEYS)[number];
 /** One value that a job file chooses. */
 export interface Choice {
   readonly key: ChoiceKey;
-  /** Where it stands in the job file, or would stand. */
+  /** The choice's place in the job file, or the place that it would have. */
   readonly path: Path;
   readonly value: string;
-  /** The file does not name it: this is what the provider takes then. */
+  /** The file does not name it: this is the provider's default. */
   readonly isImplied?: true;
 }
 
-/** A choice that a job makes only if its file has a value there. */
+/** A choice that a job makes only if its file has a value for it. */
 export const choiceIf = (key: ChoiceKey, path: Path, value: string | undefined): readonly Choice[] =>
   value === undefined ? [] : [{ key, path, value }];
 
-/** Entries of a map, as `[allow]` lists them: `KEY=VALUE`. */
+/** Entries of a map in the form of `[allow]`: `KEY=VALUE`. */
 export const entryChoices = (
   key: ChoiceKey,
   path: Path,

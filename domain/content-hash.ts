@@ -1,6 +1,6 @@
 /**
- * Hashes that need no crypto module, so that workflow code can make them: cyrb53 (bryc, public domain), 53 bits. Good
- * against accident, not against an adversary: nothing that guards anything may rest on them.
+ * Hashes without a crypto module, so that workflow code can make them: cyrb53 (bryc, public domain), 53 bits. They protect
+ * against accident, not against an adversary: no security may rest on them.
  */
 function hash53(text: string, seed: number): number {
   let high = 0xdeadbeef ^ seed;
@@ -22,7 +22,7 @@ export function shortHash(text: string): string {
   return hex53(text, 0).slice(-8);
 }
 
-/** 28 hex digits (106 bits) of a plain JSON value; the order of keys does not matter, an `undefined` key is absent. */
+/** 28 hex digits (106 bits) for a plain JSON value. The order of keys does not matter; an `undefined` key is absent. */
 export function contentHash(json: unknown): string {
   const text = canonicalJson(json);
   return hex53(text, 0) + hex53(text, 1);

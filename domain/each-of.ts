@@ -1,4 +1,4 @@
-/** Calls `act` for each item, `width` at a time. It rejects with the first error; items that others have begun, and what they begin next, go on. */
+/** Calls `act` for each item, `width` at a time. Rejects with the first error; the other lanes go on, with further items too. */
 export async function eachOf<Item>(
   items: readonly Item[],
   width: number,

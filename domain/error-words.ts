@@ -1,4 +1,4 @@
-/** Why a file or folder could not be used, by the system's code: its own words (`ENOENT: no such file ..`) are for programmers. */
+/** Reasons why a file cannot be used, by the system's code: its own words (`ENOENT: no such file ..`) are for programmers. */
 const BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EDQUOT: 'the disk quota is used up',
@@ -21,7 +21,7 @@ export function fileErrorWords(error: unknown): string {
   return BY_CODE[code] ?? message;
 }
 
-/** Where a text stops being JSON: `not JSON at line 1, column 2`. @param error what JSON.parse threw */
+/** Returns the place where a text stops being JSON: `not JSON at line 1, column 2`. @param error the error of JSON.parse */
 export function notJson(error: unknown, text: string): string {
   const at = /position (\d+)/.exec((error as Error).message)?.[1];
   if (at === undefined)

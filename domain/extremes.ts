@@ -1,5 +1,5 @@
 /**
- * The largest of all, and of `least`. Not by `Math.max(...values)`: a call takes some 120,000 arguments, and a list that came from
+ * The largest of all values and `least`. Not `Math.max(...values)`, because a call takes some 120,000 arguments, and a list from
  * outside may be longer.
  */
 export function largest(values: Iterable<number>, least = -Infinity): number {
@@ -8,7 +8,7 @@ export function largest(values: Iterable<number>, least = -Infinity): number {
   return most;
 }
 
-/** The smallest of all; Infinity where there are none. */
+/** The smallest of all values, or Infinity if there are none. */
 export function smallest(values: Iterable<number>): number {
   let least = Infinity;
   for (const value of values) least = Math.min(least, value);

@@ -3,21 +3,21 @@
  * (docs/contract.md, "How it ends").
  */
 export const FailureType = {
-  /** The job's input is wrong; its message is the one `jobctl validate` prints. Never retried. */
+  /** The job's input is wrong. The message is that of `jobctl validate`. Never retried. */
   InvalidJob: 'InvalidJob',
-  /** A workflow that jobctl itself starts got an input that does not have the form of `contract/`. Never retried. */
+  /** A workflow that jobctl itself starts got an input that does not have its form of `contract/`. Never retried. */
   InvalidInput: 'InvalidInput',
   /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
   JobFailed: 'JobFailed',
-  /** A cluster did not build an image. Of workflows of jobctl's own alone. */
+  /** A cluster did not build an image. Only in jobctl's own workflows. */
   BuildFailed: 'BuildFailed',
-  /** The outside answered with an error that trying again may cure. */
+  /** An outside system answered with an error that a retry may cure. */
   Unavailable: 'Unavailable',
-  /** The outside refused for good: no permission, no such project. Never retried by Temporal. */
+  /** An outside system refused for good: no permission, no such project. Temporal never retries it. */
   Refused: 'Refused',
-  /** A worker of another installation had the task in hand: it decides nothing, and one of the right installation repeats it. */
+  /** A worker of another installation got the task: it decides nothing, and a worker of the right installation repeats it. */
   ForeignQueue: 'ForeignQueue',
-  /** What a call names is not there. Of workflows of jobctl's own alone. */
+  /** The target of a call does not exist. Only in jobctl's own workflows. */
   NotFound: 'NotFound',
   /** A message, host or lease of an older epoch tried to change something. Never retried. */
   Fenced: 'Fenced',

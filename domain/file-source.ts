@@ -1,8 +1,8 @@
-/** Bytes that can be read again from any offset, so that a copy that was cut goes on where it was. */
+/** Bytes that can be read again from any offset, so that an interrupted copy continues where it stopped. */
 export interface FileSource {
   /** Bytes. */
   readonly size: number;
-  /** Of all of them, lower case hex. */
+  /** SHA-256 of all bytes, in lower case hex. */
   readonly sha256: string;
   read(start: number): AsyncIterable<Buffer>;
 }

@@ -4,35 +4,35 @@ import { warnOfSecretIn } from './job-file/secret-looks.js';
 import type { Report } from './job-file/report.js';
 import { hostIndexes } from './modules/host-indexes.js';
 
-/** Scripts of the job's own that jobctl runs on its hosts at a moment of the job's life (docs/adr/0048). */
+/** Scripts of a job that jobctl runs on its hosts at a moment of the job's life (docs/adr/0048). */
 export const HOOKS = ['preemption', 'success', 'failure', 'finally'] as const;
 export type HookName = (typeof HOOKS)[number];
-/** The hooks that run once per job, when its outcome is known. `preemption` runs in each attempt that has to go. */
+/** The hooks that run once per job, when its outcome is known. `preemption` runs in each attempt that is preempted. */
 export type EndHook = Exclude<HookName, 'preemption'>;
 
 export interface HookSpec {
-  /** As `command.run`: in the same environment, bundle and container. */
+  /** Runs like `command.run`: in the same environment, bundle and container. */
   readonly run: string;
-  /** After which it is killed. */
+  /** Seconds after which it is killed. */
   readonly seconds: number;
-  /** Indexes in each slice. `all`: every host that runs the command; `first`: the first of these alone. */
+  /** Indexes in each slice. `all`: every host that runs the command. `first`: only the first of these. */
   readonly hosts: 'first' | 'all' | readonly number[];
 }
 export type HookSpecs = { readonly [Name in HookName]?: HookSpec };
 
-/** How a hook came out. It never changes the outcome of its job. */
+/** The result of a hook. It never changes the outcome of its job. */
 export interface HookReport {
   readonly hook: EndHook;
   /** `unknown`: no worker saw its end in time; it may have run. */
   readonly status: 'done' | 'failed' | 'timed-out' | 'not-run' | 'unknown';
-  /** One sentence, if it is not done. */
+  /** One sentence, unless the status is `done`. */
   readonly message?: string;
 }
 
-/** The longest that an end hook may hold chips of a job that has its outcome. */
+/** The longest time for which an end hook may hold the chips of a job that has its outcome. */
 const MOST_SECONDS = 3600;
 const DEFAULT_SECONDS = 300;
-/** Of a Spot VM's 30 s the command needs some itself. */
+/** Leaves some of a Spot VM's 30 s to the command. */
 const DEFAULT_PREEMPTION_SECONDS = 15;
 
 const hookForm = () =>
@@ -58,7 +58,7 @@ export const hooksForm = () =>
 
 type HooksSection = z.infer<ReturnType<typeof hooksForm>>;
 
-/** @param graceSeconds within which `preemption` has to end, so that the command has the rest */
+/** @param graceSeconds bounds `preemption`, so that the command has the rest */
 export function resolveHooks(
   hooks: HooksSection | null | undefined,
   { hasCommand, graceSeconds }: { readonly hasCommand: boolean; readonly graceSeconds: number },
@@ -94,7 +94,7 @@ function timeoutOf(name: HookName, value: number | string | null | undefined, mo
   return seconds;
 }
 
-/** The hooks of a job that ended like this, in order. */
+/** The hooks of a job that ended with this result, in order. */
 export function hooksAfter(result: 'succeeded' | 'failed' | 'cancelled', hooks: HookSpecs = {}): readonly EndHook[] {
   const own = { succeeded: ['success'], failed: ['failure'], cancelled: [] } as const;
   return ([...own[result], 'finally'] as const).filter((name) => hooks[name] !== undefined);

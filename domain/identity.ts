@@ -3,11 +3,11 @@ import type { Ownership } from './slice.js';
 
 /** Google's limit for names of nodes and queued resources, and for label values. */
 const MAX_RESOURCE_NAME = 63;
-/** Longest base of a job's id; the random suffix comes on top. */
+/** Longest base of a job's id, without the random suffix. */
 export const MAX_JOB_NAME = 40;
 /** Longest id of a job: name and suffix. */
 const MAX_JOB_ID = 50;
-/** Prefix of resource names where the file has no `tpu.name`. */
+/** Prefix of resource names if the file has no `tpu.name`. */
 export const DEFAULT_NAME_PREFIX = 'jc';
 
 const NAME = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
@@ -17,24 +17,24 @@ export function isValidJobName(name: string, maxLength: number = MAX_JOB_NAME): 
   return name.length <= maxLength && NAME.test(name);
 }
 
-/** Whether `id` can be a job's id: its labels and resource names are made of it. */
+/** Returns whether `id` can be a job's id, from which labels and resource names are made. */
 export function isValidJobId(id: string): boolean {
   return isValidJobName(id, MAX_JOB_ID);
 }
 
-/** Of random suffixes; without what is easily taken for another one. */
+/** Letters of random suffixes, without those that are easily taken for one another. */
 const SUFFIX_LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
-/** Bytes of a suffix: random ones, or those that an idempotency key is hashed to, which no other key may have. */
+/** Bytes of a suffix: random ones, or the hash of an idempotency key, which must differ for every other key. */
 export const SUFFIX_BYTES = { random: 4, ofKey: 9 } as const;
 
-/** One letter for each byte. */
+/** Makes one letter of each byte. */
 export const suffixFrom = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => SUFFIX_LETTERS[byte % SUFFIX_LETTERS.length]).join('');
 
-/** What stands behind the name in an id that was not given, as the source of a regular expression. */
+/** The part behind the name in an id that the user did not give, as the source of a regular expression. */
 export const SUFFIX_PATTERN = `-(?:[a-z0-9]{${SUFFIX_BYTES.random}}|[${SUFFIX_LETTERS}]{${SUFFIX_BYTES.ofKey}})`;
 
-/** The id of one job of `spec`; `suffix` is of `suffixFrom`. @throws RangeError for a suffix that makes no valid id. */
+/** The id of one job of `spec`. @param suffix from `suffixFrom`. @throws RangeError if the id would not be valid */
 export function jobIdFor(spec: { readonly name: string }, suffix: string): string {
   const id = `${spec.name}-${suffix}`;
   if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_ID_RULE}`);
@@ -46,16 +46,16 @@ const nameRule = (most: number): string =>
 export const JOB_NAME_RULE = nameRule(MAX_JOB_NAME);
 export const JOB_ID_RULE = nameRule(MAX_JOB_ID);
 
-/** What search attributes, labels and quota files take for a project, pool or user. */
+/** Form of a project, pool or user that search attributes, labels and quota files accept. */
 export const QUOTA_NAME = /^[\w.@+-]{1,100}$/;
 export const QUOTA_NAME_RULE = 'letters, digits and . _ - + @; 100 at most';
 
-/** Who submits: a login name may be anything on some systems, and a search attribute has to take it. */
+/** A submitter: on some systems a login name may be anything, but a search attribute must accept it. */
 const USER = /^\P{Cc}{1,100}$/u;
 export const isValidUser = (user: string): boolean => USER.test(user);
 export const USER_RULE = '1 to 100 characters, none of them a control character';
 
-/** A name made from any text: what is not allowed becomes a dash. `job` where nothing is left. */
+/** A name made from any text: other characters become dashes. `job` if nothing is left. */
 export function jobNameFrom(text: string): string {
   const dashed = text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const name = dashed
@@ -65,25 +65,25 @@ export function jobNameFrom(text: string): string {
   return name === '' ? 'job' : name;
 }
 
-/** What `${tpu.name}` is for the whole job, whichever generation of its slices runs. No resource has this name. */
+/** The value of `${tpu.name}` for the whole job, whichever generation of its slices runs. No resource has this name. */
 export function jobLevelName(prefix: string | undefined, job: string): string {
   return `${prefix ?? DEFAULT_NAME_PREFIX}-${job}`;
 }
 
-/** `--name exp-s1` beside slice 1 of `--name exp`: without a mark both would have the same resource. */
+/** Matches `--name exp-s1`: without a mark it would have the resource of slice 1 of `--name exp`. */
 const ENDS_LIKE_A_SLICE = /-s\d+$/;
 
 /**
- * The name of a slice's queued resource and node: `<prefix or jc>-<job>[-s<slice>]-g<generation>`. Longer than 63
- * characters, its front is cut, and it is marked with a hash of the whole: equal input, equal name; other jobs, other names.
+ * The name of a slice's queued resource and node: `<prefix or jc>-<job>[-s<slice>]-g<generation>`. If longer than 63 characters,
+ * its front is cut, and it is marked with a hash of the whole. Equal input gives an equal name, other jobs get other names.
  */
 export function sliceName(parts: {
   readonly prefix?: string | undefined;
   readonly job: string;
-  /** From 0; absent where the job has one slice. */
+  /** From 0. Absent if the job has one slice. */
   readonly slice?: number | undefined;
   readonly generation: number;
-  /** Of a request for several slices: how many. Its name leaves room for `-<slices - 1>`, as its last slice is called. */
+  /** For a request for several slices: their number. The name leaves room for `-<slices - 1>`, as in its last slice's. */
   readonly slices?: number | undefined;
 }): string {
   const base = jobLevelName(parts.prefix, parts.job);
@@ -96,7 +96,7 @@ export function sliceName(parts: {
   return `${front}-${hash}${suffix}`;
 }
 
-/** The label keys by which a resource is known to be ours. */
+/** The label keys that mark a resource as ours. */
 const LABELS = {
   owner: 'jobctl-owner',
   job: 'jobctl-job',
@@ -104,24 +104,24 @@ const LABELS = {
   generation: 'jobctl-generation',
   spec: 'jobctl-spec',
 } as const;
-/** Seconds that a flex-start slice lives: so whoever sees it end knows why. */
+/** Seconds that a flex-start slice lives. The label tells a later reader why the slice ended. */
 const RUN_LABEL = 'jobctl-run-seconds';
-/** How many labels we put on a resource. */
+/** Number of labels that we put on a resource. */
 export const OWN_LABELS = Object.keys(LABELS).length + 1;
-/** No label of a user's may start with it. */
+/** No label of a user may start with it. */
 export const OWN_LABEL_PREFIX = 'jobctl-';
 
 /** Google's rule for label values (cloud.google.com/compute/docs/labeling-resources, 2026). */
 export const LABEL_VALUE = /^[a-z0-9_-]{0,63}$/;
 export const LABEL_KEY = /^[a-z][a-z0-9_-]{0,62}$/;
 
-/** @throws RangeError for a value that no label can hold: it would be lost or refused in the cloud. */
-/** The label of the installation's random id, for what belongs to no single job. @throws RangeError as `labelsOf` */
+/** The label of the installation's random id, for resources that belong to no single job. @throws RangeError as `labelsOf` */
 export function ownerLabel(owner: string): Record<string, string> {
   if (owner !== '' && LABEL_VALUE.test(owner)) return { [LABELS.owner]: owner };
   throw new RangeError(`label ${LABELS.owner}: '${owner}' must be 1 to 63 of a-z, 0-9, - and _`);
 }
 
+/** @throws RangeError for a value that no label can hold: it would be lost or refused in the cloud. */
 export function labelsOf(ownership: Ownership): Record<string, string> {
   const labels = {
     [LABELS.owner]: ownership.owner,
@@ -140,13 +140,13 @@ export function labelsOf(ownership: Ownership): Record<string, string> {
 
 export const runLabel = (seconds: number): Record<string, string> => ({ [RUN_LABEL]: String(seconds) });
 
-/** Undefined for a slice that has no end of its own. */
+/** Undefined for a slice whose provider sets no end. */
 export function runSecondsFrom(labels: Readonly<Record<string, string>> | null | undefined): number | undefined {
   const seconds = labels?.[RUN_LABEL];
   return seconds === undefined || !/^\d{1,9}$/.test(seconds) ? undefined : Number(seconds);
 }
 
-/** Whose a resource is by its labels; undefined unless all of ours are there and well-formed. */
+/** The ownership that a resource's labels say, or undefined unless all our labels are there and well-formed. */
 export function ownershipFrom(labels: Readonly<Record<string, string>> | null | undefined): Ownership | undefined {
   const owner = labels?.[LABELS.owner];
   const job = labels?.[LABELS.job];

@@ -1,39 +1,39 @@
-/** More orphans than this in one sweep is a sign that we are wrong, not that the world is: nothing is deleted then. */
+/** If one sweep finds more orphans than this, the error is probably ours, not the world's: nothing is deleted then. */
 export const MOST_DELETIONS_PER_SWEEP = 5;
 
 /**
- * From this attempt on a workflow task counts as failing again and again. One or two attempts fail when a worker is killed or
- * overloaded; Temporal waits longer before each next one, so that the fifth comes after some ten seconds at the earliest.
+ * Attempts from which on a workflow task counts as failing permanently. One or two attempts fail when a worker is killed or
+ * overloaded. Temporal waits longer before each next attempt, so the fifth comes after some ten seconds at the earliest.
  */
 export const WEDGED_FROM_ATTEMPT = 5;
 
 export interface ResourceFacts {
-  /** The cloud listed it. Else its workflow was listed as open, which may be a moment old: a closed one has ended well. */
+  /** The cloud listed it. Otherwise its workflow was listed as open, which may be a moment old: a closed one has ended well. */
   readonly isInCloud: boolean;
-  /** `unknown`: Temporal has no such workflow (any more); a store restored from a backup, or another installation's doing. */
+  /** `unknown`: Temporal has no such workflow (any more): a store restored from a backup, or another installation's. */
   readonly slice: 'open' | 'closed' | 'unknown';
   readonly isJobOpen: boolean;
-  /** Since the job's chain of runs closed, in milliseconds. Absent: it is open, or Temporal does not know it. */
+  /** Milliseconds since the job's chain of runs closed. Absent: the job is open, or Temporal does not know it. */
   readonly jobClosedForMs?: number;
-  /** Attempts of the slice's pending workflow task; 0: none is pending. */
+  /** Attempts of the slice's pending workflow task. 0: no task is pending. */
   readonly taskAttempts: number;
 }
 
-/** How long a slice may outlive its job, in milliseconds. */
+/** Times for which a slice may outlive its job, in milliseconds. */
 export interface SlicePatience {
-  /** Before a slice whose workflow tasks fail is replaced: longer than a worker's restart. */
+  /** Until a slice whose workflow tasks fail is replaced: longer than a worker's restart. */
   readonly wedgedMs: number;
-  /** Before one that only takes long is reported: longer than a deletion after an unanswered create. */
+  /** Until a slice that is merely slow is reported: longer than a deletion after an unanswered create. */
   readonly slowMs: number;
 }
 
 /**
- * What to do about a slice that carries our owner label (docs/adr/0035).
- * - `keep`: its workflow looks after it.
- * - `reclaim`: its workflow is closed, so nobody looks after it.
- * - `replace`: its job is closed and its workflow cannot go on: it is terminated, and a new one deletes the slice.
- * - `report-slow`: its job closed long ago and its workflow still works on it. A deletion may be refused; people look.
- * - `report`: Temporal does not know the workflow or the job. Unknown is not dead (DESIGN.md 2): people decide.
+ * Verdict on a slice that carries our owner label (docs/adr/0035).
+ * - `keep`: its workflow takes care of it.
+ * - `reclaim`: its workflow is closed, so nothing takes care of it.
+ * - `replace`: its job is closed and its workflow cannot continue: it is terminated, and a new one deletes the slice.
+ * - `report-slow`: its job closed long ago and its workflow still works on it. A deletion may be refused; people must look.
+ * - `report`: Temporal does not know the workflow or the job. Unknown is not dead (docs/design.md): people decide.
  */
 export type ResourceVerdict = 'keep' | 'reclaim' | 'replace' | 'report-slow' | 'report';
 

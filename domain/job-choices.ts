@@ -3,7 +3,7 @@ import type { JobSpec } from './job-spec.js';
 import { kindOfJob, machineKind } from './machines.js';
 import { environmentOf } from './modules/registry.js';
 
-/** All that a job chooses and a pool may refuse, with its place in the job file. */
+/** All choices of a job that a pool may refuse, with their places in the job file. */
 export function choicesOf(spec: JobSpec): readonly Choice[] {
   const environment = environmentOf(spec);
   const image = environment?.kind === 'container' ? environment.container.image : undefined;

@@ -1,30 +1,31 @@
+import type { DoneTwice } from './done-twice.js';
 import type { HookReport } from './hooks.js';
 import type { LeftReport } from './left-processes.js';
 import type { OutputsReport } from './outputs.js';
 import type { EpochMs } from './units.js';
 
 /**
- * The phases of a job, each with who moves it on and what a crash leaves behind (the picture: docs/job-states.md).
- * Every move is made by the job's workflow, which no crash of ours loses; what a crash can leave is outside of it.
+ * The phases of a job. Each says who moves the job on, and what a crash leaves behind (the picture: docs/job-states.md).
+ * The job's workflow makes every move, and no crash of ours loses it. A crash can only leave something outside of it.
  */
 export const JobPhase = {
-  /** Waits for its pool's quota. Moved on by the quota workflow's grant. A crash leaves a waiting request, asked again. */
+  /** Waits for its pool's quota. The quota workflow's grant moves it on. A crash leaves a waiting request, asked again. */
   Queued: 'queued',
-  /** Its slices were asked for. Moved on by the slice workflows. A crash leaves slices, which their workflows own. */
+  /** Its slices were requested. The slice workflows move it on. A crash leaves slices, which their workflows own. */
   Provisioning: 'provisioning',
-  /** Modules run on every host. A crash leaves half-done modules, which are done again. */
+  /** Modules run on every host. A crash leaves half-done modules, which run again. */
   SettingUp: 'setting-up',
-  /** The command runs. A crash leaves it running under its on-host runner, to which the next worker attaches. */
+  /** The command runs. A crash leaves it under its on-host runner, to which the next worker attaches. */
   Running: 'running',
   /** The slices of a lost attempt are being deleted; the lease is kept. A crash leaves them to their slice workflows. */
   Evicting: 'evicting',
-  /** `stop`: the command was ended, slices and lease are kept. Moved on by a person, its pool, `timeouts.stop`. A crash leaves them kept. */
+  /** `stop`: the command was ended; slices and lease are kept, even by a crash. A person, pool or `timeouts.stop` moves it on. */
   Paused: 'paused',
-  /** It holds and waits for nothing, until `resume`. A crash leaves nothing. */
+  /** Holds nothing and waits for nothing, until `resume`. A crash leaves nothing. */
   Released: 'released',
-  /** `keep`: the outcome is final and stored, the slices are kept for people. Moved on as `paused` is. A crash leaves them kept. */
+  /** `keep`: the outcome is final and stored, slices are kept for people. Moved on like `paused`. A crash leaves them kept. */
   Holding: 'holding',
-  /** The outcome is known and final; logs are completed, slices told to go. A crash leaves the outcome as it is. */
+  /** The outcome is known and final. Logs are completed, slices told to go. A crash leaves the outcome as it is. */
   Finishing: 'finishing',
   Succeeded: 'succeeded',
   Failed: 'failed',
@@ -40,12 +41,12 @@ export function isDone(phase: JobPhase): phase is JobResult {
   return DONE.has(phase);
 }
 
-/** Who asked for something, by the caller's own word: nobody has verified it (DESIGN.md 3, "Trust"). */
+/** A user who asked for something, by the caller's claim: nobody has verified it (docs/design.md, "Trust"). */
 export interface Asker {
   readonly by: string;
   /** Host name of the computer that the call came from. */
   readonly from?: string;
-  /** Of jobctl: `cancel`, `stop`, `delete`. Absent: a service called. */
+  /** A command of jobctl: `cancel`, `stop`, `delete`. Absent: a service called. */
   readonly verb?: string;
 }
 
@@ -54,38 +55,40 @@ export function askerText({ by, from, verb }: Asker): string {
   return `${by}${from === undefined ? '' : ` on ${from}`}${verb === undefined ? '' : ` (jobctl ${verb})`}`;
 }
 
-/** Why the job ended; `by` says whose account it goes on (DESIGN.md 2, "Separate budgets"). */
+/** Why the job ended. `by` names the account that it is charged to (docs/design.md, "Separate budgets"). */
 export interface OutcomeCause {
   readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
   /** One sentence for the user, naming host, value and place. */
   readonly message: string;
-  /** Who cancelled the job. Absent: nobody was named, as in a cancel by Temporal's own tools. */
+  /** The user who cancelled the job. Absent: no user was named, as in a cancel by Temporal's own tools. */
   readonly asker?: Asker;
-  /** Slice and host of the failing process, where there is one. */
+  /** Slice and host of the failing process, if there is one. */
   readonly slice?: number;
   readonly host?: number;
 }
 
-/** How a job ended. Made once, final: a later clean-up failure changes its own status, never this. */
+/** The end of a job. Made once, final: a later failure of the clean-up changes its own status, never this. */
 export interface Outcome {
   readonly result: JobResult;
-  /** The command's own exit code: of the first host that failed, else 0. Absent where no command ended. */
+  /** The command's own exit code: that of the first host that failed, else 0. Absent if no command ended. */
   readonly exitCode?: number;
   readonly cause?: OutcomeCause;
-  /** Starts of the command. 0 where it never started. */
+  /** Starts of the command. 0 if it never started. */
   readonly attempts: number;
-  /** By the provider. */
+  /** Preemptions by the provider. */
   readonly preemptions: number;
-  /** By quota: how often its lease was taken back for others. Absent: never. */
+  /** Preemptions by quota: the number of times that its lease was revoked for others. Absent: 0. */
   readonly quotaPreemptions?: number;
-  /** Starts that the command asked for by its exit code (`command.restart_on`). Absent: none. */
+  /** Starts that the command asked for by its exit code (`command.restart_on`). Absent: 0. */
   readonly requestedRestarts?: number;
-  /** Of a job that has hooks for its end. */
+  /** Only in a job with hooks for its end. */
   readonly hooks?: readonly HookReport[];
-  /** What is stored of the files of the last attempt whose command ended. Absent: nothing. */
+  /** Stored files of the last attempt whose command ended. Absent: none. */
   readonly outputs?: OutputsReport;
-  /** What still ran when the last command had ended with code 0, and was ended. Absent: nothing. */
+  /** Processes that still ran after the last command had ended with code 0, and were ended. Absent: none. */
   readonly left?: LeftReport;
+  /** Work repeated after an attempt was lost. Absent: none, or the command prints no counter. */
+  readonly doneTwice?: DoneTwice;
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

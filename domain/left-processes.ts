@@ -1,26 +1,26 @@
 import { count } from './units.js';
 import { boundedLine } from './visible-text.js';
 
-/** What still ran on a host when the command's shell had ended there with code 0, and was ended (docs/adr/0122). */
+/** Processes that still ran on a host after the command's shell had ended there with code 0, and were ended (docs/adr/0122). */
 export interface LeftProcesses {
   readonly count: number;
-  /** The first of them. */
+  /** The first of the processes. */
   readonly named: readonly { readonly pid: number; readonly command: string }[];
 }
 
-/** The same of an attempt, host by host. */
+/** The same for an attempt, host by host. */
 export interface LeftReport {
   readonly hosts: readonly ({ readonly place: string } & LeftProcesses)[];
-  /** Hosts beyond those. Absent: none. */
+  /** Number of other hosts. Absent: 0. */
   readonly otherHosts?: number;
 }
 
-/** More than a runner writes: its host may be anybody's. */
+/** More than a runner writes. Bounded, because the host may be anybody's. */
 const MOST_LINES = 8;
 const MOST_COMMAND = 200;
 const MOST_HOSTS = 5;
 
-/** @param text the number of processes, then a line `PID COMMAND LINE` of each that is named. Undefined: it names none. */
+/** @param text the number of processes, then a line `PID COMMAND LINE` for each named one. Undefined if it names none. */
 export function leftProcesses(text: string): LeftProcesses | undefined {
   const [first = '', ...lines] = text.split('\n').slice(0, MOST_LINES);
   const named = lines.flatMap((line) => {
@@ -31,7 +31,7 @@ export function leftProcesses(text: string): LeftProcesses | undefined {
   return { count: Math.max(Number(first), named.length), named };
 }
 
-/** As the runner writes them into an exit record. */
+/** The form in which the runner writes them into an exit record. */
 export const leftProcessesText = ({ count: all, named }: LeftProcesses): string =>
   [all, ...named.map(({ pid, command }) => `${pid} ${command}`)].join('\n');
 
@@ -40,7 +40,7 @@ interface LeftOnHost {
   readonly left?: LeftProcesses;
 }
 
-/** @param slices of the job. @returns undefined if no host has ended anything */
+/** @param slices number of the job's slices. @returns undefined if no host has ended any process */
 export function leftReport(ends: readonly LeftOnHost[], slices: number): LeftReport | undefined {
   const hosts = ends
     .toSorted((a, b) => a.at.slice - b.at.slice || a.at.host - b.at.host)
@@ -52,7 +52,7 @@ export function leftReport(ends: readonly LeftOnHost[], slices: number): LeftRep
   return { hosts: hosts.slice(0, MOST_HOSTS), ...(otherHosts > 0 && { otherHosts }) };
 }
 
-/** `still ran when the command's shell had ended with code 0, and was ended: 2 processes on host 1: 4711 'python3 train.py', ..`. */
+/** `still ran when the command's shell had ended with code 0, and was ended: 2 processes on host 1: 4711 'python3 a.py', ..`. */
 export function leftText({ hosts, otherHosts }: LeftReport): string {
   const told = hosts.map(({ place, count: all, named }) => {
     const more = all > named.length ? ` and ${all - named.length} more` : '';

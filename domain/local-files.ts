@@ -1,26 +1,26 @@
 import type { Path } from './problem.js';
 import { bundleObject, fileObject } from './store-layout.js';
 
-/** A file or folder of the submitter's that a job names. */
+/** A file or folder of the submitter that a job names. */
 export type LocalFile = {
-  /** As the job has it. */
+  /** Path as in the job file. */
   readonly path: string;
   /** Its place in the job file. */
   readonly at: Path;
 } & (
   | {
-      /** `text`: a small file that is read. `copy`: a file or folder that is copied. */
+      /** `text`: a small file whose text is used. `copy`: a file or folder that is copied. */
       readonly kind: 'text' | 'copy';
     }
   /** A folder that is packed. */
   | { readonly kind: 'bundle'; readonly packing: Packing }
 );
 
-/** How a folder is packed: docs/bundles.md. */
+/** Options for packing a folder: docs/bundles.md. */
 export interface Packing {
-  /** Files to leave out, in the words of a .gitignore; absent = `USUAL_EXCLUDES`. */
+  /** Files to leave out, in .gitignore syntax. Absent: `USUAL_EXCLUDES`. */
   readonly exclude?: readonly string[];
-  /** Files that the folder's own .gitignore files leave out are packed too. */
+  /** Packs also files that the folder's own .gitignore files leave out. */
   readonly withIgnored?: true;
 }
 
@@ -37,7 +37,7 @@ export const USUAL_EXCLUDES: readonly string[] = [
   '.DS_Store',
 ];
 
-/** The last part of a path, of a file or a folder. */
+/** The last part of the path of a file or folder. */
 export const baseName = (path: string): string => path.replace(/(?<!\/)\/+$/, '').replace(/^.*\//s, '');
 
 /** The name of a folder's archive (tar) among a job's files. */
@@ -52,7 +52,7 @@ export function namesOf({ path, kind }: LocalFile): readonly string[] {
 }
 
 /**
- * The files of a job, some of them replaced. A path that was a folder and is a file now, or the reverse, is kept once.
+ * Replaces some of a job's files. A path that was a folder and now is a file, or the reverse, is kept once.
  * @param present names -> SHA-256
  */
 export function withFiles(
@@ -66,7 +66,7 @@ export function withFiles(
   return { ...Object.fromEntries(kept), ...given };
 }
 
-/** The object that holds the content of a file. @param name among the job's files */
+/** The object that holds the content of a file. @param name the file's name among the job's files */
 export function objectOfFile(name: string, sha256: string): string {
   return name.startsWith(bundleOf('')) ? bundleObject(sha256) : fileObject(sha256);
 }

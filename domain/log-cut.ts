@@ -1,6 +1,6 @@
 /**
- * How long a stretch of log may be held back before it is cut into an object. Freshness costs one object per cut and host
- * (DESIGN.md 5): a young run is cut finely, since somebody is looking at it, an old one coarsely.
+ * Time for which a stretch of log may be held back before it is cut into an object. Freshness costs one object per cut and host
+ * (docs/design.md, "Logs and the store"). A young run is cut finely, since people look at it, an old one coarsely.
  * @param ageMs since this stream was opened.
  */
 export function cutAfterMs(ageMs: number): number {
@@ -9,5 +9,5 @@ export function cutAfterMs(ageMs: number): number {
   return 10_000;
 }
 
-/** Bytes after which a stretch is cut at once: also the bound of what is held in memory per host. */
+/** Bytes after which a stretch is cut at once. They also bound the memory per host. */
 export const CUT_BYTES = 1_048_576;

@@ -9,7 +9,7 @@ export type PlanOf<K extends MachineKindName> = MachineTypes[K]['plan'];
 
 /** Names one slice's machines at their provider. */
 export type MachineRef = RefOf<MachineKindName>;
-/** One create request, complete: the same plan always makes the same request. Only its kind reads more than ref and ownership. */
+/** One complete create request: the same plan always makes the same request. Only its kind reads more than ref and ownership. */
 export type MachinePlan = PlanOf<MachineKindName> & { readonly ref: MachineRef; readonly ownership: Ownership };
 /** A ref without its name: equal for the slices of one job, so that a lease book keeps it once. */
 export type MachinePlace = PlaceOf<MachineRef>;
@@ -17,11 +17,11 @@ type PlaceOf<Ref> = Ref extends MachineRef ? Omit<Ref, 'name'> : never;
 
 export const MACHINE_KINDS = Object.keys(KINDS) as readonly MachineKindName[];
 
-/** What is known of a kind. Its functions take refs and plans of that kind alone. */
+/** The functions of a kind, which take refs and plans of that kind only. */
 export const machineKind = (kind: MachineKindName): AnyKind => KINDS[kind];
 type AnyKind = MachineKind<MachineRef, MachinePlan, MachineRequest>;
 
-/** The kind of machines that a job asks for: its spec has the section of one kind. */
+/** The kind of machines that a job asks for. Its spec has the section of exactly one kind. */
 export function kindOfJob(request: MachineRequest): MachineKindName {
   const kind = MACHINE_KINDS.find((name) => machineKind(name).section.name in request);
   if (kind !== undefined) return kind;
@@ -29,7 +29,7 @@ export function kindOfJob(request: MachineRequest): MachineKindName {
   throw new RangeError(`the job asks for no machines: wanted a section ${sections.join(' or ')}`);
 }
 
-/** The installation's label for a job: a rehearsal simulates providers, and what runs on machines of one's own is real. */
+/** The installation's label for a job. Own machines get none: a rehearsal simulates providers, but own machines are real. */
 export const labelOfJob = (request: MachineRequest, label: string | undefined): string | undefined =>
   kindOfJob(request) === 'machines' ? undefined : label;
 
@@ -39,19 +39,19 @@ export function machineRequestOf(spec: JobSpec): MachineRequest {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => key === name)) as unknown as MachineRequest;
 }
 
-/** The provider of a job's machines, as messages call it, such as `Cloud TPU`. */
+/** The name of a job's provider in messages, such as `Cloud TPU`. */
 export const providerOf = (request: MachineRequest): string => machineKind(kindOfJob(request)).provider;
 
-/** The slices that a request is for, in their order. */
+/** The slices of a request, in order. */
 export const slicesOfRequest = (ref: MachineRef): readonly MachineRef[] => machineKind(ref.kind).slices(ref);
 
-/** The name of the request that a slice belongs to, which its slice workflow is called by. */
+/** The name of a slice's request, which names its slice workflow. */
 export const requestNameOf = ({ name, request }: MachineRef): string => request ?? name;
 
-/** How many requests a job makes for its slices. */
+/** Number of requests that a job makes for its slices. */
 export const requestCount = ({ slices, atomic }: Pick<JobSpec, 'slices' | 'atomic'>): number => (atomic ? 1 : slices);
 
-// What a job asks for, whichever kind it is ------------------------------------------------------------------------
+// A job's request for machines, of any kind -------------------------------------------------------------------------
 
 export const askedMachines = (spec: MachineRequest): AskedMachines => machineKind(kindOfJob(spec)).asked(spec);
 
@@ -64,7 +64,7 @@ export function formatSlices(spec: MachineRequest & Pick<JobSpec, 'slices'>): st
   return spec.slices === 1 ? accelerator : `${spec.slices} x ${accelerator}`;
 }
 
-/** As `MachineKind.usdPerHour`, by default in the job's first zone and at its own pricing. */
+/** See `MachineKind.usdPerHour`. By default in the job's first zone and at its own pricing. */
 export function usdPerHour(
   spec: MachineRequest & Pick<JobSpec, 'slices'>,
   { zone, pricing }: { readonly zone?: string; readonly pricing?: Pricing } = {},

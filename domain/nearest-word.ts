@@ -1,6 +1,6 @@
 /**
- * Edit distance with swaps of neighbours (Damerau-Levenshtein, optimal string alignment): how many letters were added,
- * left out, changed or swapped.
+ * Edit distance with swaps of neighbours (Damerau-Levenshtein, optimal string alignment): the number of letters added, left
+ * out, changed or swapped.
  */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
@@ -22,13 +22,13 @@ export function editDistance(a: string, b: string): number {
 
 const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
 
-/** Longer words are not compared, and more than so many known ones are not looked at: the time is the product of all three. */
+/** Longer words are not compared, and further known words are not looked at: the time is the product of all three. */
 const MOST_CHARACTERS = 60;
 const MOST_KNOWN = 200;
 
 /**
- * The known word that `word` was likely meant to be: at most a third of its letters differ (two at least), case and
- * `-`/`_` ignored; or the only one that starts with it. The first of equals; undefined when none is near.
+ * The known word that `word` probably means: at most a third of its letters differ, or two if that is more, ignoring case and
+ * `-`/`_`; or the only one that starts with it. Of equals the first. Undefined if none is near.
  */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MOST_CHARACTERS) return undefined;

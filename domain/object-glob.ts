@@ -1,9 +1,10 @@
-/** The longest beginning of a glob that stands for itself. */
+/** The longest prefix of a glob without special characters. */
 export const literalPrefix = (glob: string): string => /^[^*?[{\\]*/.exec(glob)?.[0] ?? '';
 
 /**
- * A test of names by a glob as Cloud Storage has them: `*` and `?` stop at a slash, `**` does not, `{a,b}` is either, without braces in it.
- * @throws RangeError for one with `[` or `\`, which no caller has, or with a brace that does not end
+ * Returns a test of names by a glob of Cloud Storage: `*` and `?` stop at a slash, `**` does not, `{a,b}` is either, without
+ * nested braces.
+ * @throws RangeError for a glob with `[` or `\`, which no caller has, or with an unclosed brace
  */
 export function globTest(glob: string): (name: string) => boolean {
   const parts = glob.match(/\*\*|\*|\?|\{[^{}]*\}|[^*?{}[\]\\]+|[\s\S]/g) ?? [];

@@ -1,16 +1,16 @@
 import type { Outcome } from './job-state.js';
 
-/** What stands before the lines of a step's output in the words of its failure. */
+/** Text between a failure's sentence and the last lines of the step's output. */
 export const LAST_LINES = '; its last lines:\n';
-/** Instead of them. */
+/** Replaces those lines. */
 export const OUTPUT_HIDDEN = ' (the rest is for those who may read its logs)';
 
-/** A build whose end is not its own tells the last line of its output in the same sentence (cloud/builds/observation.ts). */
+/** If a build does not end by itself, the same sentence has the last line of its output (cloud/builds/observation.ts). */
 const BUILD_LINE = /(BuildKit ended with (?:code -?\d+|\w+)): .*/;
 
 /**
- * A failure's words without lines that a program of the job printed: what failed, where, and with which code. Output stands behind
- * the first line, always; so whatever else has more lines is cut too, rather than shown by mistake.
+ * A failure's text without lines that a program of the job printed: its step, place and code. Output always follows the first
+ * line, so any other text with more lines is cut too, rather than shown by mistake.
  */
 export function withoutOutput(text: string): string {
   const end = text.indexOf('\n');
@@ -25,7 +25,7 @@ interface Told {
   readonly outcome?: Outcome;
 }
 
-/** Of a job's row, its view, or how it ended; the very same where there is nothing to hide. */
+/** Takes a job's row, its view, or its end. Returns the same object if there is nothing to hide. */
 export function toldWithoutOutput<T extends Told>(told: T): T {
   const why = told.why === undefined ? undefined : withoutOutput(told.why);
   const outcome = told.outcome && outcomeWithoutOutput(told.outcome);

@@ -1,25 +1,26 @@
 /**
- * Whether a path of stored outputs is of these patterns, or below what they name: bash's own rules for `*`, `?`, `**` and hidden names.
- * A bracket expression stands for any one character here, which is wider. Linear in path and pattern: both come from outside.
- * @param path with a character for each byte, as bash compares them
+ * Returns whether a path of stored outputs matches these patterns or is below a match, by bash's rules for `*`, `?`, `**` and
+ * hidden names. A bracket expression matches any one character, which is wider. Linear in path and pattern, which come from
+ * outside.
+ * @param path with one character for each byte, as bash compares them
  */
 export function isNamedOutput(path: string, patterns: readonly string[]): boolean {
   const parts = path.split('/');
   return patterns.some((pattern) => matchesBeginning(parts, piecesOf(bytesText(pattern))));
 }
 
-/** Without the slashes at its end. */
+/** Drops the slashes at the end. */
 function piecesOf(pattern: string): readonly string[] {
   const pieces = pattern.split('/');
   while (pieces.length > 1 && pieces.at(-1) === '') pieces.pop();
   return pieces;
 }
 
-/** Whether the pattern names the path itself or a folder above it. */
+/** Returns whether the pattern matches the path itself or a folder above it. */
 function matchesBeginning(parts: readonly string[], pattern: readonly string[]): boolean {
   let places = reach(new Set([0]), pattern);
   for (const [at, part] of parts.entries()) {
-    // No pattern names the folder that all paths begin in.
+    // No pattern names the folder in which all paths begin.
     if (at > 0 && places.has(pattern.length)) return true;
     const next = [...places].flatMap((place) => {
       const piece = pattern[place];
@@ -32,7 +33,7 @@ function matchesBeginning(parts: readonly string[], pattern: readonly string[]):
   return places.has(pattern.length);
 }
 
-/** `**` stands for no folder too. */
+/** `**` also matches no folder at all. */
 function reach(places: ReadonlySet<number>, pattern: readonly string[]): ReadonlySet<number> {
   const all = new Set<number>();
   for (const first of places)
@@ -43,7 +44,7 @@ function reach(places: ReadonlySet<number>, pattern: readonly string[]): Readonl
   return all;
 }
 
-/** A literal character, any one, or any number of any. */
+/** A literal character, any single character, or any number of characters. */
 type Token = { readonly is: string } | 'one' | 'many';
 
 function tokensOf(piece: string): readonly Token[] {
@@ -58,7 +59,7 @@ function tokensOf(piece: string): readonly Token[] {
   return tokens;
 }
 
-/** Behind the `]` of a bracket expression, which may be its first character, and stands in `[:alpha:]`. Undefined: it has no end. */
+/** Index behind the `]` that ends a bracket expression: not one at its front or in `[:alpha:]`. Undefined if it has no end. */
 function bracketEnd(piece: string, from: number): number | undefined {
   if (from >= piece.lastIndexOf(']')) return undefined;
   let at = from + ('!^'.includes(piece[from + 1] ?? ' ') ? 2 : 1);
@@ -85,7 +86,7 @@ function matchesPart(part: string, tokens: readonly Token[]): boolean {
   return tokens.slice(place).every((token) => token === 'many');
 }
 
-/** A character for each byte of its UTF-8. */
+/** One character for each byte of the text's UTF-8. */
 function bytesText(text: string): string {
   let bytes = '';
   for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);

@@ -3,25 +3,25 @@ import { duration, flag, given, section, secondsOf, text } from './job-file/fiel
 import type { Report } from './job-file/report.js';
 import { count, type EpochMs, sizeText } from './units.js';
 
-/** Files of a command that outlive its hosts (docs/adr/0059). `$JOBCTL_OUTPUT_DIR` is stored whether a job file names more or not. */
+/** Files of a command that outlive its hosts (docs/adr/0059). `$JOBCTL_OUTPUT_DIR` is stored whatever a job file names. */
 export interface OutputsSpec {
   /** Paths and patterns of bash (`*`, `?`, `[..]`, `**`), relative to the folder in which the command starts. */
   readonly patterns: readonly string[];
   /** Seconds between two rounds while the command runs. */
   readonly everySeconds: number;
-  /** Seconds for which the end of an attempt waits for the last round at most. */
+  /** Most seconds for which the end of an attempt waits for the last round. */
   readonly waitSeconds: number;
-  /** What a host stored last, whole, is put back on it before the command of the next attempt starts (docs/adr/0124). */
+  /** Puts a host's last complete round back on it before the command of the next attempt starts (docs/adr/0124). */
   readonly restore?: true;
 }
 
 export const DEFAULT_OUTPUTS: OutputsSpec = { patterns: [], everySeconds: 600, waitSeconds: 600 };
-/** Less would be a store that is written to all the time. */
+/** More often would mean writing to the store all the time. */
 const LEAST_EVERY_SECONDS = 10;
 const MOST_EVERY_SECONDS = 24 * 3600;
-/** Slices are held, and billed, meanwhile. */
+/** Meanwhile slices are held, and billed. */
 const MOST_WAIT_SECONDS = 6 * 3600;
-/** All of them are words of the run's plan on each host. */
+/** All patterns are words of the run's plan on each host. */
 const MOST_PATTERNS = 100;
 
 const pathsForm = () => z.array(text(), { error: 'a list of paths or patterns' });
@@ -46,7 +46,7 @@ export const outputsForm = () =>
 
 type OutputsSection = z.infer<ReturnType<typeof outputsForm>>;
 
-/** @returns undefined for a job file without outputs: `DEFAULT_OUTPUTS` are its own */
+/** @returns undefined for a job file without outputs, to which `DEFAULT_OUTPUTS` apply */
 export function resolveOutputs(
   value: OutputsSection | null | undefined,
   { hasCommand, isInImage }: { readonly hasCommand: boolean; readonly isInImage: boolean },
@@ -74,7 +74,7 @@ export function resolveOutputs(
   };
 }
 
-/** For how long the end of an attempt waits for its outputs at most, in ms. */
+/** Longest wait of an attempt's end for its outputs, in ms. */
 export const outputsWaitMs = ({ outputs = DEFAULT_OUTPUTS }: { readonly outputs?: OutputsSpec }): number =>
   outputs.waitSeconds * 1000;
 
@@ -110,41 +110,41 @@ function secondsIn(
   return seconds;
 }
 
-// How it came out -----------------------------------------------------------------------------------------------------
+// Results -------------------------------------------------------------------------------------------------------------
 
-/** What one host stored last. */
+/** The last round that one host stored. */
 export interface StoredRound {
   readonly at: EpochMs;
   readonly files: number;
   readonly bytes: number;
-  /** Patterns without a match, as many as are told. */
+  /** Patterns without a match, up to a bound. */
   readonly unmatched: readonly string[];
-  /** Files that are not stored, and why, in sentences. */
+  /** Files that were not stored, with reasons, in sentences. */
   readonly problems: readonly string[];
 }
 
-/** What is stored of one attempt at its end. It never changes the outcome. */
+/** Stored files of one attempt at its end. The report never changes the outcome. */
 export interface OutputsReport {
   readonly attempt: number;
-  /** Of all hosts that stored their last files. */
+  /** Files of all hosts that stored their last files. */
   readonly files: number;
   readonly bytes: number;
   /** Hosts that stored their last files. */
   readonly hosts: number;
-  /** Hosts whose last files are not stored, or not known to be. What an earlier round stored of them stays. Absent: none. */
+  /** Hosts whose last files are not stored, or not known to be. Files of an earlier round stay. Absent: none. */
   readonly missing?: readonly { readonly host: number; readonly why: string }[];
-  /** Patterns that matched on none of the hosts. Absent: none. */
+  /** Patterns without a match on any host. Absent: none. */
   readonly unmatched?: readonly string[];
-  /** Files that are not stored, and why, with their hosts. Absent: none. */
+  /** Files that were not stored, with reasons and hosts. Absent: none. */
   readonly problems?: readonly string[];
 }
 
-/** How a host's last round came out; undefined: it has no outputs. */
+/** Result of a host's last round. Undefined: the host has no outputs. */
 export type HostOutputs = StoredRound | { readonly why: string } | undefined;
 
 const MOST_TOLD = 5;
 
-/** @returns undefined if the attempt has no outputs, and nobody asked for any */
+/** @returns undefined if the attempt has no outputs, and the job asked for none */
 export function reportOf(attempt: number, hosts: ReadonlyMap<number, HostOutputs>): OutputsReport | undefined {
   const all = [...hosts].toSorted(([a], [b]) => a - b);
   const stored = all.flatMap(([host, one]) => (one !== undefined && 'files' in one ? [{ host, ...one }] : []));

@@ -1,13 +1,13 @@
 import { utf8Bytes } from './job-input-size.js';
 
-/** Longest part of a name and longest name, in bytes of UTF-8: the limits of the file systems that matter. */
+/** Longest part of a name and longest name, in bytes of UTF-8: the limits of the relevant file systems. */
 const MOST_PART_BYTES = 255;
 const MOST_NAME_BYTES = 4096;
 
 /**
- * Judges a file name that a host, a store or a server gave, such as `out/a.txt`, before it becomes a path on this computer. All such
- * names come here (docs/adr/0092). Control characters are legal in a name; whoever prints one uses `visibleText`.
- * @returns why it names nothing below a folder, to go on behind the name; undefined if it does
+ * Checks a file name from a host, a store or a server, such as `out/a.txt`, before it becomes a path on this computer. All such
+ * names are checked here (docs/adr/0092). Control characters are legal in a name; print them by `visibleText`.
+ * @returns why it is no path below a folder, as text behind the name, or undefined if it is one
  */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is no name: it is empty';
@@ -22,11 +22,11 @@ export function nameProblem(name: string): string | undefined {
 }
 
 /**
- * Names that cannot all be laid down in one folder, each of which passed `nameProblem`: one that is there twice, or is below another.
- * Of folders only those are listed that have nothing in them.
+ * Finds names, each of which passed `nameProblem`, that cannot be together in one folder: a name that is there twice, or is
+ * below another name. `names` lists only those folders that are empty.
  */
 export function treeProblem(names: readonly string[]): string | undefined {
-  // Sorted so, what is below a name follows it at once: no other character is less than NUL, which no name has.
+  // In this order, names below a name follow it at once: no character is less than NUL, which no name has.
   const sorted = names.map((name) => name.replaceAll('/', '\0')).toSorted();
   const shown = (name: string): string => quotedName(name.replaceAll('\0', '/'));
   for (const [at, name] of sorted.entries()) {
@@ -38,6 +38,6 @@ export function treeProblem(names: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** As it may stand in a message: quoted, and cut if nobody could read it. */
+/** A name for a message: quoted, and cut if it is too long to read. */
 export const quotedName = (name: string): string =>
   JSON.stringify(name.length > MOST_PART_BYTES ? `${name.slice(0, MOST_PART_BYTES)}..` : name);

@@ -1,9 +1,9 @@
 /**
- * Names that are jobctl's own in a Temporal namespace. A job file's `notify` must not use them: the worker would send the
- * signal, so that no authorizer could stop it (docs/adr/0044).
+ * Names in a Temporal namespace that belong to jobctl. A job file's `notify` must not use them, because the worker would send the
+ * signal, and no authorizer could stop it (docs/adr/0044).
  */
 
-/** Every signal between jobctl's workflows; `contract/define.ts` takes no other name. */
+/** Every signal between jobctl's workflows. `contract/define.ts` allows no other name. */
 export const OWN_SIGNALS = [
   'granted',
   'revoked',
@@ -26,7 +26,7 @@ export const OWN_SIGNALS = [
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 
-/** What the ids of workflows begin with that are not jobs. A job's id is the job's own and holds no '/'. */
+/** Prefixes of the ids of workflows that are not jobs. A job's workflow has the job's id, which holds no '/'. */
 export const OWN_ID_PREFIXES = {
   slice: 'slice/',
   quota: 'quota/',

@@ -1,26 +1,26 @@
 import { count, type EpochMs, sizeText } from './units.js';
 import { largest, smallest } from './extremes.js';
 
-/** What a host got back before an attempt's command started (docs/adr/0124). */
+/** Files that a host got back before an attempt's command started (docs/adr/0124). */
 export type HostRestored =
   | {
       readonly kind: 'restored';
-      /** The attempt that stored it. */
+      /** The attempt that stored them. */
       readonly attempt: number;
       readonly at: EpochMs;
       readonly files: number;
       readonly bytes: number;
     }
-  /** It ran that attempt, or a later one, and has its files itself. */
+  /** The host ran that attempt, or a later one, and still has its files. */
   | { readonly kind: 'kept' }
-  /** Nothing whole is stored of it. */
+  /** The store has no complete round of the host. */
   | { readonly kind: 'nothing' };
 
 type Restored = Extract<HostRestored, { kind: 'restored' }>;
 
 /**
- * `restored 12 files (4.8 GB) of attempt 1 on 4 hosts, as stored at 12:03:10Z; what was written to them after that is lost`. Times of
- * several hosts are a range.
+ * `restored 12 files (4.8 GB) of attempt 1 on 4 hosts, as stored at 12:03:10Z; what was written to them after that is lost`. If
+ * the times of several hosts differ, it shows their range.
  */
 export function restoredText(hosts: ReadonlyMap<number, HostRestored>): string {
   const all = [...hosts.values()];

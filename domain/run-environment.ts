@@ -22,8 +22,8 @@ export function commandHosts(spec: Pick<JobSpec, 'command'>, hosts: readonly Sli
 }
 
 /**
- * The environment of the command on one host (docs/job-file.md). The coordinator is the first host that runs the command,
- * on a port that JAX uses by default nowhere else.
+ * The environment of the command on one host (docs/job-file.md). The coordinator is the first host that runs the command, on a
+ * port that JAX by default uses for nothing else.
  * @throws RangeError if `slice` or `host` is not of this attempt.
  */
 export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, host: number): Record<string, string> {
@@ -54,5 +54,5 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   };
 }
 
-/** The port of `jax.distributed`: the one that JAX's own cluster detection uses on Cloud TPU. */
+/** The port of `jax.distributed`: JAX's own cluster detection uses it on Cloud TPU. */
 export const COORDINATOR_PORT = 8476;

@@ -1,9 +1,9 @@
 /**
- * The search attributes of a job's workflow, all of type Keyword. Rows of a list come from them and the memo alone
- * (DESIGN.md 7). They are never encrypted.
+ * The search attributes of a job's workflow, all of type Keyword. Only they and the memo supply the rows of a list
+ * (docs/design.md, "Temporal"). They are never encrypted.
  */
 export const JOB_SEARCH_ATTRIBUTES = ['JobProject', 'JobUser', 'JobPhase', 'JobAccelerator', 'JobPool'] as const;
-/** `JobPhase` of what was refused before it was a job: lists leave it out, and its id is free (docs/adr/0125). */
+/** `JobPhase` of a submission refused before it became a job: lists leave it out, and its id is free (docs/adr/0125). */
 export const REFUSED_PHASE = 'refused';
 export type JobSearchAttribute = (typeof JOB_SEARCH_ATTRIBUTES)[number];
 
@@ -13,7 +13,7 @@ export const KEYWORD = TYPE_NAMES.indexOf('Keyword');
 
 export interface SearchAttributeGaps {
   readonly missing: readonly JobSearchAttribute[];
-  /** There under our name with a type that is not Keyword. A type cannot be changed. */
+  /** Exists under our name with a type other than Keyword. A type cannot be changed. */
   readonly otherType: readonly { readonly name: JobSearchAttribute; readonly type: string }[];
 }
 
@@ -27,7 +27,7 @@ export function searchAttributeGaps(known: Readonly<Record<string, number>>): Se
   return { missing, otherType };
 }
 
-/** What is wrong and what to do about it, in one sentence; undefined where all is there. */
+/** The problem and its remedy in one sentence, or undefined if nothing is missing. */
 export function explainGaps({ missing, otherType }: SearchAttributeGaps, namespace: string): string | undefined {
   const [wrong] = otherType;
   if (wrong !== undefined) {

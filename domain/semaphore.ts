@@ -1,4 +1,4 @@
-/** At most `permits` of the given works at one time; the others wait in the order of their calls. */
+/** Runs at most `permits` works at a time. The others wait in the order of their calls. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -1,14 +1,14 @@
 /**
- * What a failed step of a set-up means. `transient`: of the network, a registry, a lock or the disk, so worth waiting for.
- * `permanent`: no repetition helps. `unknown`: it is tried a few times.
+ * The meaning of a failed step of a set-up. `transient`: caused by the network, a registry, a lock or the disk, so worth waiting
+ * for. `permanent`: no repetition helps. `unknown`: the step is tried a few times.
  */
 export interface SetUpFailure {
   readonly kind: 'transient' | 'permanent' | 'unknown';
-  /** In a few words; absent for `unknown`. */
+  /** In a few words. Absent for `unknown`. */
   readonly reason?: string;
 }
 
-/** What to do about it. `module-failed` ends the job, `host-bad` costs the slice. */
+/** The reaction to it. `module-failed` ends the job, `host-bad` costs the slice. */
 export type SetUpVerdict =
   | { readonly kind: 'again'; readonly afterMs: number }
   | { readonly kind: 'give-up'; readonly as: 'module-failed' | 'host-bad' };
@@ -16,8 +16,8 @@ export type SetUpVerdict =
 type Rule = readonly [reason: string, text: RegExp];
 
 /**
- * Texts of the programs that the modules run. First match decides, and what may pass comes first: with the network away pip
- * retries, and then says that there is no such package.
+ * Texts of the programs that the modules run. The first match decides, and transient failures come first: without a network, pip
+ * retries and then says that there is no such package.
  */
 const TRANSIENT: readonly Rule[] = [
   ["dpkg's lock is held", /Could not get lock \/var\/(lib\/(dpkg|apt)|cache\/apt)|dpkg frontend lock/],
@@ -64,7 +64,7 @@ const PERMANENT: readonly Rule[] = [
 
 const MOST_CHARACTERS = 16_384;
 
-/** The exit code of ssh and of what could not be reached through it. */
+/** The exit code of ssh, and of programs that could not be reached through it. */
 const CONNECTION_CODE = 255;
 
 /** @param tail the last lines that the step printed */
@@ -78,13 +78,13 @@ export function judgeSetUpFailure(code: number, tail: string): SetUpFailure {
   return code === CONNECTION_CODE ? { kind: 'transient', reason: 'a connection ended' } : { kind: 'unknown' };
 }
 
-/** Tries of one step on one host, the first included. */
+/** Tries of one step on one host, including the first. */
 const UNKNOWN_TRIES = 3;
 const TRANSIENT_TRIES = 8;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** @param tries how often the step has failed on this host, 1 or more */
+/** @param tries failures of the step on this host so far, 1 or more */
 export function afterSetUpFailure({ kind }: SetUpFailure, tries: number): SetUpVerdict {
   if (kind === 'permanent' || (kind === 'unknown' && tries >= UNKNOWN_TRIES))
     return { kind: 'give-up', as: 'module-failed' };

@@ -2,33 +2,33 @@ import { z } from 'zod';
 import { MOST_HOSTS } from './slice.js';
 import type { EpochMs } from './units.js';
 
-/** One step on one host: what `status --timeline` draws. Its last try, by the clock of the worker. */
+/** One step on one host, for `status --timeline`: its last try, by the worker's clock. */
 export interface SetUpStepRecord {
-  /** Position among all hosts of all slices, from 0: what logs are named by. */
+  /** Position among all hosts of all slices, from 0, as in the names of logs. */
   readonly host: number;
   readonly module: string;
-  /** `check` for a module that was found unchanged; of the module `connect`: the wait until the host answered. */
+  /** `check` if the module was found unchanged. For the module `connect`: the wait until the host answered. */
   readonly step: string;
   readonly startedAt: EpochMs;
-  /** Of its first try, where there were several. */
+  /** Start of its first try, if there were several. */
   readonly firstStartedAt?: EpochMs;
-  /** Absent while it runs. */
+  /** Absent while the step runs. */
   readonly endedAt?: EpochMs;
   readonly code?: number;
   readonly tries: number;
   readonly outcome?: 'unchanged' | 'done' | 'failed';
 }
 
-/** The set-up of one attempt, as it is stored (domain/store-layout.ts, setUpObject). */
+/** The set-up of one attempt in its stored form (domain/store-layout.ts, setUpObject). */
 export interface SetUpRecord {
   readonly v: 1;
   readonly modules: readonly string[];
-  /** How many hosts there are. */
+  /** Number of hosts. */
   readonly hosts: number;
   readonly startedAt: EpochMs;
-  /** Absent while it is under way. */
+  /** Absent while the set-up runs. */
   readonly endedAt?: EpochMs;
-  /** On how many hosts each module is ready. */
+  /** Number of hosts on which each module is ready. */
   readonly ready: Readonly<Record<string, number>>;
   readonly steps: readonly SetUpStepRecord[];
 }
@@ -51,7 +51,7 @@ const recordShape = z.object({
   ),
 });
 
-/** Reads a stored record. Undefined for a text that no worker writes: hosts may write into the bucket of their jobs too. */
+/** Reads a stored record. Undefined for a text that no worker writes: hosts too may write into the bucket of their jobs. */
 export function readSetUpRecord(text: string): SetUpRecord | undefined {
   try {
     return recordShape.parse(JSON.parse(text));
@@ -60,15 +60,15 @@ export function readSetUpRecord(text: string): SetUpRecord | undefined {
   }
 }
 
-/** `ssh 4/4, gcsfuse 3/4`: on how many hosts each module is ready. */
+/** `ssh 4/4, gcsfuse 3/4`: the number of hosts on which each module is ready. */
 export function setUpCounts({ modules, hosts, ready }: Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>): string {
   return modules.map((module) => `${module} ${ready[module] ?? 0}/${hosts}`).join(', ');
 }
 
 /**
- * What a set-up that is under way is at: `venv 3/4 hosts, host 2: requirements`. The module is the first that is not ready on all
- * hosts; the host is the one that is at its step for longest.
- * @param isAttended whether a worker is at it: the steps of one that is gone are not under way
+ * The progress of a set-up that is under way: `venv 3/4 hosts, host 2: requirements`. The module is the first that is not ready
+ * on all hosts. The host is the one that has been at its step for longest.
+ * @param isAttended whether a worker attends it: steps of a worker that is gone are not under way
  */
 export function setUpText(record: SetUpRecord, { isAttended }: { readonly isAttended: boolean }): string {
   const { modules, hosts, ready, steps } = record;
@@ -87,10 +87,10 @@ export function setUpText(record: SetUpRecord, { isAttended }: { readonly isAtte
   return slowest === undefined ? count : `${count}, ${stepText(slowest, isConnecting ? CONNECT : module)}`;
 }
 
-/** The module, and its step, that stand for the wait until a host answers. */
+/** The module and step that stand for the wait until a host answers. */
 export const CONNECT = 'connect';
 
-/** The step that each host began last. What a worker that is gone left open lies before the step of the one that came after it. */
+/** The last step that each host began. A step that a lost worker left open is older than the step of the worker after it. */
 function latestSteps({ steps }: SetUpRecord): readonly SetUpStepRecord[] {
   const latest = new Map<number, SetUpStepRecord>();
   for (const step of steps) {

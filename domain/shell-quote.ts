@@ -1,5 +1,5 @@
 /**
- * Quotes text as one word of a POSIX shell. All shell words are made here. The text stands in single quotes, and each single
+ * Quotes text as one word of a POSIX shell. All shell words are made here. The text is put in single quotes, and each single
  * quote in it is closed, escaped and reopened. Newlines and `$` are kept.
  * @throws RangeError for a NUL byte, which no shell word can hold.
  */

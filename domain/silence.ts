@@ -1,37 +1,37 @@
 /**
- * When the command of an attempt counts as silent (`timeouts.no_output`). Only what the hosts say themselves is evidence: one of
- * which nothing is known keeps the attempt alive, however long it lasts (DESIGN.md 2, "Unknown is not dead"; docs/adr/0029).
+ * Decides when the command of an attempt counts as silent (`timeouts.no_output`). Only the hosts' own reports are evidence. A
+ * host of unknown state keeps the attempt alive, however long that lasts (docs/design.md, "Unknown is not dead"; docs/adr/0029).
  */
 
 import type { EpochMs } from './units.js';
 
-/** What is known of one host that is to run the command. */
+/** The known state of one host that runs the command. */
 export type HostSilence =
-  /** It was not reached, cannot tell, its command has not begun, or is on its way to another end than its own with code 0. */
+  /** The host was not reached, cannot tell, has not begun its command, or its command ends otherwise than with code 0. */
   | { readonly kind: 'unknown' }
   | {
-      /** `ended`: with code 0; the others have the whole time once more, since what they wait for may take as long. */
+      /** `ended`: with code 0. The other hosts then get the whole time again: the work they wait for may take as long. */
       readonly kind: 'running' | 'ended';
       readonly slice: number;
       readonly host: number;
-      /** How long ago it gave its last sign of life, at least: output, its start, its end. */
+      /** Least time since its last sign of life: output, its start, its end. */
       readonly quietMs: number;
       readonly hasPrinted: boolean;
     };
 
-/** What an attempt was last heard of. */
+/** The last sign of life of an attempt. */
 export interface LastSign {
   readonly what: 'output' | 'start' | 'end';
   readonly slice: number;
   readonly host: number;
 }
 
-/** The host that fell silent first: where people look first. */
+/** The host that fell silent first, for people to look at first. */
 export interface FirstSilent {
   readonly slice: number;
   readonly host: number;
   readonly quietMs: number;
-  /** False: it printed nothing at all. */
+  /** False: the host printed nothing at all. */
   readonly hasPrinted: boolean;
 }
 
@@ -40,22 +40,22 @@ export type SilenceVerdict =
       readonly kind: 'silent';
       readonly quietMs: number;
       readonly last: LastSign;
-      /** Whose command still runs and has been quiet for longest. Absent: no other host than `last` is still running. */
+      /** The host whose command still runs and has been quiet for longest. Absent: no host other than `last` still runs. */
       readonly first?: FirstSilent;
     }
-  /** Not before `dueInMs` (more than 0) from now. */
+  /** Not silent before `dueInMs` (more than 0) from now. */
   | { readonly kind: 'not-yet'; readonly dueInMs: number }
   | { readonly kind: 'unknown' };
 
 /**
- * One host that gave a sign of life within `limitMs` is enough for all: on many jobs one prints for all of them.
+ * One host with a sign of life within `limitMs` is enough for all, because in many jobs one host prints for all of them.
  * @param hosts every host that runs the command, of all slices
  */
 export function silenceOf(hosts: readonly HostSilence[], limitMs: number): SilenceVerdict {
   const known = hosts.flatMap((host) => (host.kind === 'unknown' ? [] : [host]));
   const [latest] = known.toSorted((a, b) => a.quietMs - b.quietMs || a.slice - b.slice || a.host - b.host);
   if (latest === undefined || known.length < hosts.length) return { kind: 'unknown' };
-  // All of them ended: that is how the attempt ends.
+  // If all of them ended, that is how the attempt ends.
   if (known.every(({ kind }) => kind === 'ended')) return { kind: 'unknown' };
   if (latest.quietMs < limitMs) return { kind: 'not-yet', dueInMs: limitMs - latest.quietMs };
   const { slice, host, quietMs } = latest;
@@ -67,9 +67,9 @@ export function silenceOf(hosts: readonly HostSilence[], limitMs: number): Silen
 export interface SilentHost {
   readonly slice: number;
   readonly host: number;
-  /** False: it printed nothing at all since its command began. */
+  /** False: the host printed nothing at all since its command began. */
   readonly hasPrinted: boolean;
-  /** Since when, by the clock of the worker that asked. */
+  /** Start of its silence, by the clock of the worker that asked. */
   readonly since: EpochMs;
 }
 
@@ -88,18 +88,18 @@ function signOf({ kind, hasPrinted }: Exclude<HostSilence, { kind: 'unknown' }>)
   return hasPrinted ? 'output' : 'start';
 }
 
-/** A host's output as a worker has read it. */
+/** The part of a host's output that a worker has read. */
 export interface OutputRead {
-  /** Bytes of it, from the first. */
+  /** Bytes read, from the first. */
   readonly position: number;
-  /** How long ago the last of them came, or, if none came, this worker began to read. */
+  /** Time since the last of them arrived, or since this worker began to read if none arrived. */
   readonly forMs: number;
 }
 
 /**
- * How long a host has been quiet, at least. Two proofs, of which the longer counts: the host's own word, and, without anybody's
- * clock but the reader's, that the output is as long now as what was read by then. Undefined where the host cannot tell: with a
- * full disk the output is as long as before, whatever the command prints.
+ * Least time for which a host has been quiet. The longer of two proofs counts: the host's own report, and, by the reader's clock
+ * alone, that the output has not grown since it was read. Undefined if the host cannot tell: with a full disk the output does
+ * not grow, whatever the command prints.
  */
 export function quietMsOf(
   status: { readonly outputBytes: number; readonly quietMs?: number },
@@ -109,5 +109,5 @@ export function quietMsOf(
   return Math.max(0, status.quietMs, status.outputBytes === position ? forMs : 0);
 }
 
-/** How soon hosts are asked again when one of them could not tell: a tenth of the limit, 1 s to a minute. */
+/** Time after which hosts are asked again if one of them could not tell: a tenth of the limit, 1 s to a minute. */
 export const askAgainMs = (limitMs: number): number => Math.min(60_000, Math.max(1_000, limitMs / 10));

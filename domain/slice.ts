@@ -1,20 +1,20 @@
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 
-/** Hosts of one job, as far as a number that came from outside is believed: the largest has some thousands. */
+/** Hosts of one job, up to which a number from outside is believed. The largest jobs have some thousands. */
 export const MOST_HOSTS = 100_000;
 
 /**
- * How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. `flex-start` waits in a queue of
- * Google's and lives as long as was asked, 7 days at most (docs/adr/0117).
+ * Forms of payment for a slice. `preemptible` is Google's old form of spot and lives at most 24 hours. `flex-start` waits in a
+ * queue of Google and lives as long as requested, at most 7 days (docs/adr/0117).
  */
 export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved', 'flex-start'] as const;
 export type Pricing = (typeof PRICINGS)[number];
 
-/** What the tier of a lease buys, as the grant says it. A tier without a pricing leaves the pricing to the job. */
+/** The purchase by a lease's tier, from its grant. A tier without a pricing leaves the pricing to the job. */
 export interface TierPurchase {
   readonly pricing?: Pricing;
-  /** With pricing `reserved` only. */
+  /** Only with pricing `reserved`. */
   readonly reservation?: string;
 }
 
@@ -28,42 +28,42 @@ export interface Owner {
   readonly run: string;
 }
 
-/** Whose machines are. Only those that carry all of our own values are ever adopted (DESIGN.md 2, "Nothing leaks"). */
+/** The owner of machines. Only machines with all of our own values are ever adopted (docs/design.md, "Nothing leaks"). */
 export interface Ownership extends Owner {
   readonly generation: number;
-  /** Short hash of what was asked for: machines of another spec are not adopted. */
+  /** Short hash of the request: machines of another spec are not adopted. */
   readonly spec: string;
 }
 
-/** One host of a slice. `reach` says how it is reached; a host that is reached in another way is another member of this union. */
+/** One host of a slice. `reach` says how to reach it. A host reached in another way is another member of this union. */
 export type SliceHost = SshHost | PodHost;
 
 /** A host that an SSH connection reaches. */
 export interface SshHost {
   readonly reach: 'ssh';
-  /** Position in the slice, from 0. On Cloud TPU: what Google's tools call the worker. */
+  /** Position in the slice, from 0. On Cloud TPU: the worker number of Google's tools. */
   readonly index: number;
-  /** Address in the slice's own network: hosts of a job reach each other here. */
+  /** Address in the slice's own network, by which hosts of a job reach each other. */
   readonly internalIp: string;
   readonly externalIp?: string;
-  /** Of a machine that outlives its slices. */
+  /** Only for a machine that outlives its slices. */
   readonly own?: OwnHost;
 }
 
-/** How a machine of a pool's inventory is reached, and whose it has to be. */
+/** Access to a machine of a pool's inventory, and its required claim. */
 export interface OwnHost {
   readonly pool: string;
-  /** In the inventory. */
+  /** Name in the inventory. */
   readonly name: string;
   readonly port: number;
   readonly user: string;
   /** `secret:NAME` of the private key that connects. Absent: the job's. */
   readonly key?: string;
-  /** Id of the claim without which nothing of the slice begins on it (docs/adr/0070). */
+  /** Id of the claim that the machine must hold before anything of the slice begins on it (docs/adr/0070). */
   readonly claim: string;
 }
 
-/** Where a host is reached from outside of its network, if it is. */
+/** The host's address outside its network, if it has one. */
 export const externalIpOf = (
   host: Pick<SshHost, 'reach' | 'externalIp'> | Pick<PodHost, 'reach'>,
 ): string | undefined => (host.reach === 'ssh' ? host.externalIp : undefined);
@@ -73,54 +73,54 @@ export interface PodHost {
   readonly reach: 'pod';
   /** JOB_COMPLETION_INDEX, from 0. */
   readonly index: number;
-  /** The pod's own address: hosts of a job reach each other here. */
+  /** The pod's own address, by which hosts of a job reach each other. */
   readonly internalIp: string;
   readonly namespace: string;
   readonly pod: string;
   readonly uid: string;
 }
 
-/** What the provider's answer about one slice amounts to. A failed call is not an answer: ports throw instead. */
+/** The meaning of the provider's answer about one slice. A failed call is not an answer: ports throw instead. */
 export type Condition =
-  /** Asked for, not there yet. `detail` is the provider's state in its own words. */
+  /** Requested, not there yet. `detail` is the provider's state in its own words. */
   | {
       readonly kind: 'waiting';
       readonly detail: string;
-      /** The provider calls it ready, but has not said where all of its hosts are. */
+      /** The provider calls the slice ready, but has not given the addresses of all its hosts. */
       readonly isIncomplete?: true;
-      /** `detail` says why it is not there yet: people want to read it, once it has taken so long. Absent: it says nothing. */
+      /** `detail` says why the slice is not there. After this time people want to read it. Absent: it says nothing. */
       readonly tellAfterMs?: number;
-      /** Of a provider that queues requests: it is in the queue; or chips were chosen for it, in the provider's word for that. */
+      /** If the provider queues requests: the request is in the queue, or got chips, in the provider's word for that. */
       readonly place?: 'queued' | { readonly granted: string };
     }
   | ReadyCondition
   /** Positive evidence that the slice will not serve any more. */
   | { readonly kind: 'lost'; readonly cause: LostCause; readonly message: string }
-  /** The request was accepted and came to nothing: Google fails an operation, or a queued resource, with what it refuses. */
+  /** The request was accepted and then failed: Google fails an operation, or a queued resource, for what it refuses. */
   | { readonly kind: 'lost'; readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string }
   | { readonly kind: 'deleting' }
   /**
-   * The machines do not exist. It is evidence only if it is seen twice, apart, or once after a removal that is done.
-   * `isRequestLeft`: the request for them still exists, or another slice of it, so there is still something to remove.
+   * The machines do not exist. This is evidence only if seen twice with time between, or once after a completed removal.
+   * `isRequestLeft`: their request still exists, or another slice of it, so there is still something to remove.
    */
   | { readonly kind: 'missing'; readonly isRequestLeft?: true }
-  /** Something of this name exists and belongs to somebody else. */
+  /** A resource with this name exists and has another owner. */
   | { readonly kind: 'foreign'; readonly message: string };
 
 /** The machines of one slice. */
 export interface SliceMachines {
-  /** Provider's id of these very machines. Machines that are made anew under the same name have another one. */
+  /** Provider's id of these very machines. Machines made anew under the same name have another id. */
   readonly uid: string;
   readonly hosts: readonly SliceHost[];
 }
 
-/** Of a request for several slices these are the first slice's machines. */
+/** In a request for several slices, `uid` and `hosts` are those of the first slice. */
 export interface SlicesMachines extends SliceMachines {
-  /** Those of its other slices, in their order. Absent: the request is for one slice. */
+  /** Machines of its other slices, in order. Absent: the request is for one slice. */
   readonly others?: readonly SliceMachines[];
 }
 
-/** Of each slice of a request. */
+/** The machines of each slice of a request. */
 export const machinesOfSlices = ({ uid, hosts, others = [] }: SlicesMachines): readonly SliceMachines[] => [
   { uid, hosts },
   ...others,
@@ -135,13 +135,13 @@ export interface ReadyCondition extends SlicesMachines {
 export type LostCause = 'preempted' | 'failed';
 
 /**
- * The provider's answer to a create request. `unanswered` means that the outcome is unknown: the request may have taken
- * effect, and the caller must go on looking (DESIGN.md 2, `create_settle`).
+ * The provider's answer to a create request. `unanswered` means that the outcome is unknown: the request may have taken effect,
+ * and the caller must keep looking (`createSettleMs`).
  */
 export type CreateAnswer =
-  /** `operation`: the adapter's own handle of the request, for later observations. Absent if the answer carried none. */
+  /** `operation`: the adapter's own handle of the request, for later observations. Absent if the answer had none. */
   | { readonly kind: 'accepted'; readonly operation?: string }
-  /** Something of that name exists. An observation tells whose it is. */
+  /** A resource with that name exists. An observation tells its owner. */
   | { readonly kind: 'exists' }
   | CreateRefused
   | { readonly kind: 'unanswered'; readonly message: string };
@@ -149,18 +149,18 @@ export type CreateAnswer =
 export interface CreateRefused {
   readonly kind: 'refused';
   readonly scope: RefusalScope;
-  /** The provider's own text, or jobctl's for rights and credentials. */
+  /** The provider's own text, or jobctl's text for rights and credentials. */
   readonly message: string;
-  /** Of a request for several things one was refused, and others may exist. Absent: nothing was made. */
+  /** A request for several things had one refused, and others may exist. Absent: nothing was made. */
   readonly isPartial?: true;
 }
 
 /**
- * How far a refusal reaches (DESIGN.md 11, docs/adr/0042).
- * `request`: this request is wrong wherever it is sent. `zone`: this zone has no capacity or quota now. `zone-lasting`: this
- * zone does not have what is asked for. `moment`: the same request may be accepted later. `installation`: rights, credentials
- * or billing are missing, so that every request is refused until a person acts. `permission`: refused as a matter of rights, in words
- * that do not say how far they reach; the installation's if every zone says so. `unknown`: nobody has seen this text yet.
+ * The reach of a refusal (docs/adr/0042). `request`: this request is wrong wherever it is sent. `zone`: this zone has no
+ * capacity or quota now. `zone-lasting`: this zone does not have the requested machines. `moment`: the same request may be
+ * accepted later. `installation`: rights, credentials or billing are missing, so every request is refused until a person acts.
+ * `permission`: refused as a matter of rights, in a text that does not tell its reach; it is the installation's if every zone
+ * says so. `unknown`: a text that nobody has seen yet.
  */
 export const REFUSAL_SCOPES = [
   'request',
@@ -173,6 +173,6 @@ export const REFUSAL_SCOPES = [
 ] as const;
 export type RefusalScope = (typeof REFUSAL_SCOPES)[number];
 
-/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+/** Returns whether `found` has all values of `wanted`. An `Owner` has no generation and no spec. */
 export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
   Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);

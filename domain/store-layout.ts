@@ -1,57 +1,57 @@
-/** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
+/** Names of objects in the job bucket, one function per name. No other code joins paths. */
 
 /**
- * Whether an object decides something: who owns an installation, a pool's files and state, whose a job is, its key and its end, what was
- * done. With a second bucket these lie in it, out of reach of hosts (docs/adr/0082).
+ * Returns whether an object decides something: the owner of an installation, a pool's files and state, a job's owner, key and
+ * end, the audit log. With a second bucket these objects are in it, out of reach of hosts (docs/adr/0082).
  */
 export const isSystemObject = (name: string): boolean =>
   /^(system|quota|audit)\//.test(name) || /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|job-keys\/.*)$/.test(name);
 
-/** First run id of the one job that all objects under this id are of. */
+/** First run id of the one job that all objects under this id belong to. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
-/** Whose the job is, as the worker that accepted it knows: user, project, pool. Written once. */
+/** The job's owner as the accepting worker knows it: user, project, pool. Written once. */
 export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
-/** Which key the hosts of the job let in, by its first run id: `JobKeyRecord` of activities/job-key-record.ts. */
+/** The key that the job's hosts accept, by the job's first run id: `JobKeyRecord` of activities/job-key-record.ts. */
 export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
-/** The job file of an attempt that runs by another one than was submitted (`restart`, `resume`). */
+/** The job file of an attempt that runs by another file than the submitted one (`restart`, `resume`). */
 export const attemptSpecObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.yaml`;
-/** Everything that is kept of one job and of no other. */
+/** All objects of one job and no other. */
 export const jobPrefix = (job: string): string => `jobs/${job}/`;
-/** A local file of the submitter's (requirements), by content. */
+/** A local file of the submitter (requirements), by content. */
 export const fileObject = (sha256: string): string => `files/${sha256}`;
-/** What somebody uploads past the server, until the server has compared it with its hash (docs/adr/0086). */
+/** Files uploaded past the server, until the server has compared them with their hashes (docs/adr/0086). */
 export const UPLOADS_PREFIX = 'uploads/';
 export const stagedUploadObject = (id: string): string => `${UPLOADS_PREFIX}${id}`;
-/** A packed folder of the submitter's, by the archive's content. */
+/** A packed folder of the submitter, by the archive's content. */
 export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.gz`;
-/** SSH host keys of one node's VMs, one object for each (cloud/hosts/host-key-record.ts). Nodes are never made again under an id. */
+/** SSH host keys of one node's VMs, one object each (cloud/hosts/host-key-record.ts). No node is ever made again under an id. */
 export const hostKeysPrefix = (uid: string): string => `system/host-keys/${uid}/`;
 export const hostKeyObject = (uid: string, index: number): string => `${hostKeysPrefix(uid)}${index}`;
-/** What the set-up of an attempt did, `SetUpRecord` of domain/setup-record.ts; written anew while it goes on. */
+/** Record of the set-up of an attempt, `SetUpRecord` of domain/setup-record.ts. Rewritten while the set-up runs. */
 export const setUpObject = (job: string, attempt: number): string => `${setUpPrefix(job)}${attempt}.json`;
-/** Of the set-ups of all attempts. */
+/** Prefix of the set-ups of all attempts. */
 export const setUpPrefix = (job: string): string => `jobs/${job}/setup/a`;
-/** The same of the last set-up that a person asked for. */
+/** Record of the last set-up that a person asked for. */
 export const setUpAgainObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}-again.json`;
-/** A host's sign of life while the command of an attempt runs: written by the host itself (docs/adr/0046). */
+/** A host's sign of life while the command of an attempt runs. The host itself writes it (docs/adr/0046). */
 export const signObject = (job: string, attempt: number, host: number): string =>
   `jobs/${job}/alive/a${attempt}/host-${host}`;
-/** How the command of an attempt ended on each host of a node: written once by the host itself (docs/adr/0058). */
+/** Ends of an attempt's command on the hosts of a node. The host itself writes each one, once (docs/adr/0058). */
 export const exitRecordsPrefix = (job: string, attempt: number): string => `jobs/${job}/exits/a${attempt}/`;
-/** @param uid of the node: after a reset a job's attempts are counted anew, on other nodes */
+/** @param uid the node's: after a reset a job's attempts are counted anew, on other nodes */
 export const exitRecordObject = (job: string, attempt: number, uid: string, index: number): string =>
   `${exitRecordsPrefix(job, attempt)}${uid}-${index}`;
-/** What the commands of a job left on their hosts (docs/adr/0059): contents by hash, and a manifest for each attempt and host. */
+/** Files that the commands of a job left on their hosts (docs/adr/0059): contents by hash, a manifest per attempt and host. */
 export const outputsPrefix = (job: string): string => `jobs/${job}/outputs/`;
 export const outputContentObject = (job: string, sha256: string): string => `${outputsPrefix(job)}contents/${sha256}`;
 export const outputManifestsPrefix = (job: string): string => `${outputsPrefix(job)}manifests/`;
-/** One JSON object a line: the header, then each file. @param host number among all of the attempt */
+/** One JSON object a line: the header, then each file. @param host number among all hosts of the attempt */
 export const outputManifestObject = (job: string, attempt: number, host: number): string =>
   `${outputManifestsPrefix(job)}a${attempt}/host-${host}.jsonl`;
-/** Of which attempt and host the manifest of this name is; undefined for another object. */
+/** The attempt and host of the manifest with this name, or undefined for another object. */
 export function manifestPlace(
   job: string,
   name: string,
@@ -61,26 +61,26 @@ export function manifestPlace(
   return host === undefined ? undefined : { attempt: Number(attempt), host: Number(host) };
 }
 export const ownerObject = 'system/owner';
-/** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
+/** The changes of workflow code that are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';
 /** Workflows that stood still at the janitor's last sweep: `FailingWorkflows` of contract/janitor.ts. */
 export const failingWorkflowsObject = 'system/failing-workflows.json';
 /**
- * One empty object for each account (a Google project) in which a job was accepted: where the janitor, a quota workflow
- * without memory and the audit look for what is ours. Temporal forgets jobs, so it is not kept there; an operator removes the
- * object with the project.
- * @param prefix of the kind of machines (`MachineKind.accountsPrefix`)
+ * One empty object for each account (a Google project) in which a job was accepted. There the janitor, a quota workflow without
+ * memory and the audit look for our resources. Temporal forgets jobs, so it does not hold this. An operator removes the object
+ * with the project.
+ * @param prefix the one of the kind of machines (`MachineKind.accountsPrefix`)
  */
 export const accountObject = (prefix: string, account: string): string => `${prefix}${account}`;
 export const accountOfObject = (prefix: string, name: string): string => name.slice(prefix.length);
 
-/** Which of a pool's own machines are claimed, and how they are: `PoolRecord` of cloud/machines/own/pool-record.ts. */
+/** Claims and states of a pool's own machines: `PoolRecord` of cloud/machines/own/pool-record.ts. */
 export const machinePoolObject = (pool: string): string => `system/machines/${pool}.json`;
 
-/** Of `jobctl serve`: one object for the lines that were written together. @param at milliseconds since 1970 */
+/** Audit log of `jobctl serve`: one object for lines that were written together. @param at milliseconds since 1970 */
 export const auditObject = (at: number, replica: string, count: number): string =>
   `${auditDayPrefix(at)}${new Date(at).toISOString().slice(11, 23).replaceAll(':', '-')}-${replica}-${count}.jsonl`;
-/** When the object was begun. Undefined for a name that `auditObject` does not make. */
+/** Time at which the object was begun. Undefined for a name that `auditObject` does not make. */
 export function timeOfAudit(name: string): number | undefined {
   const [, day, hour, minute, rest] = /^audit\/([\d-]{10})\/(\d\d)-(\d\d)-(\d\d\.\d{3})-/.exec(name) ?? [];
   const at = day === undefined ? NaN : Date.parse(`${day}T${hour}:${minute}:${rest}Z`);
@@ -90,52 +90,55 @@ export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
 export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
 
-// Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
+// Objects of a pool (docs/adr/0019) --------------------------------------------------------------------------------------
 
-/** What people look at: written by workers, `PackedPoolState` of quota/published-state.ts. */
+/** The pool's state for people. Workers write it: `PackedPoolState` of quota/published-state.ts. */
 export const poolStateObject = (pool: string): string => `quota/${pool}/state.json`;
-/** Where its waiting jobs stand, for lists: `WaitingLine` of quota/waiting-line.ts. */
+/** Places of its waiting jobs, for lists: `WaitingLine` of quota/waiting-line.ts. */
 export const poolLineObject = (pool: string): string => `quota/${pool}/line.json`;
-/** One JSON object a line, in the order in which it happened; the objects of a day in name order. */
+/** One JSON object a line, in order of events. The objects of a day are in name order. */
 export const poolHistoryPrefix = (pool: string): string => `quota/${pool}/history/`;
 /** `day` is YYYY-MM-DD in UTC, `name` sorts by time. */
 export const poolHistoryObject = (pool: string, day: string, name: string): string =>
   `${poolHistoryPrefix(pool)}${day}/${name}.jsonl`;
-/** The last file that `jobctl quota apply` put in force, where none is configured. */
+/** The last file that `jobctl quota apply` put in force, if none is configured. */
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
-/** All of them, as a glob. */
+/** All applied files, as a glob. */
 export const APPLIED_FILES = 'quota/*/applied/{quota,pool}';
-/** The pool's files as they were good last (activities/last-good-files.ts). */
+/** The pool's files when they were last right (activities/last-good-files.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
-/** The open jobs of one user, where the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user as a hash: names hold anything */
+/** Open jobs of one user, if the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user a hash: names hold anything */
 export const userJobsObject = (pool: string, user: string): string => `quota/${pool}/users/${user}.json`;
 /** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
 export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;
 
-/** Of all attempts. */
+/** Prefix of the logs of all attempts. */
 export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;
-/** The stream that has what a cluster printed as it built the job's image; its hosts are the tries (docs/adr/0074). */
+/** The stream with a cluster's output while it built the job's image. Its hosts are the tries (docs/adr/0074). */
 export const BUILD_STREAM = 'build';
-/** The stream that has what the processes of a command were doing when it was ended for its silence (docs/adr/0128). */
+/** The stream with the stacks of a command's processes when it was ended for its silence (docs/adr/0128). */
 export const STACKS_STREAM = 'stacks';
-/** Whether a stream can have this name: a module's, `command`, `BUILD_STREAM`, `STACKS_STREAM`, `hook-success`. Hosts may put other names beside them. */
+/**
+ * Whether a stream can have this name: a module's, `command`, `BUILD_STREAM`, `STACKS_STREAM`, `hook-success`. Hosts may put
+ * other names beside them.
+ */
 export const isStreamName = (part: string): boolean => /^[a-z][a-z0-9_-]{0,39}$/.test(part);
 /** `stream` is a module's name, `command`, `BUILD_STREAM` or `STACKS_STREAM`. */
 export const logPrefix = (job: string, attempt: number, stream: string): string =>
   `jobs/${job}/logs/a${attempt}/${stream}/`;
 /**
- * One stretch of a host's output, named by the offset of its first byte, so that the objects of a host in name order are
- * the output in order: `gcloud storage cat 'PREFIXhost-0.*'` prints it whole.
+ * One stretch of a host's output, named by the offset of its first byte. So the objects of a host in name order are its output
+ * in order: `gcloud storage cat 'PREFIXhost-0.*'` prints the whole.
  */
 export const logChunkObject = (prefix: string, host: string, offset: number): string =>
   `${prefix}host-${host}.${String(offset).padStart(OFFSET_DIGITS, '0')}`;
 /**
- * Says that what a host printed behind `offset`, the end of its stored output, is not stored, and since when: right behind that
- * output in name order, and no part of it.
+ * Says that the host's output behind `offset`, the end of its stored output, is not stored, and since when. In name order it
+ * follows that output directly, and it is not part of it.
  */
 export const lostTailObject = (prefix: string, host: string, offset: number): string =>
   `${logChunkObject(prefix, host, offset)}.lost`;
-/** What jobctl did for the job: the "bastion log". */
+/** Actions of jobctl for the job: the "bastion log". */
 export const jobLogPrefix = (job: string): string => `jobs/${job}/logs/job.`;
 
 const OFFSET_DIGITS = 15;

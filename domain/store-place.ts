@@ -1,25 +1,25 @@
 /**
- * Where an installation keeps its objects, as it is configured: `NAME` or `gs://NAME` of Cloud Storage, `s3://BUCKET[/PREFIX]` of a
- * store that speaks S3, `file:///ABSOLUTE/PATH` of a folder.
+ * The configured place of an installation's objects: `NAME` or `gs://NAME` of Cloud Storage, `s3://BUCKET[/PREFIX]` of a store
+ * that speaks S3, `file:///ABSOLUTE/PATH` of a folder.
  */
 export type StorePlace =
   | { readonly kind: 'google'; readonly bucket: string }
-  /** `prefix`: empty, or ends with a slash. */
+  /** `prefix` is empty or ends with a slash. */
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string }
   | { readonly kind: 'folder'; readonly path: string };
 
-/** What is wrong with a value, as the end of a sentence that begins with it, and what to write. */
+/** The problem of a value, as the end of a sentence that begins with the value, and its remedy. */
 export interface StorePlaceProblem {
   readonly what: string;
   readonly remedy: string;
 }
 
 const GOOGLE_NAME = /^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/;
-/** Of S3's general purpose buckets (docs.aws.amazon.com, "General purpose bucket naming rules", 2026-11). */
+/** Names of S3's general purpose buckets (docs.aws.amazon.com, "General purpose bucket naming rules", 2026-11). */
 const S3_NAME = /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/;
 const FORMS = 'NAME or gs://NAME (Google Cloud Storage), s3://BUCKET or s3://BUCKET/PREFIX, or file:///ABSOLUTE/PATH';
 
-/** The place, or what is wrong with it. */
+/** Returns the place, or the problem of the text. */
 export function readStorePlace(text: string): StorePlace | StorePlaceProblem {
   const [, scheme, rest = ''] = /^([a-z][a-z\d+.-]*):(.*)$/is.exec(text) ?? [];
   switch (scheme) {
@@ -38,7 +38,7 @@ export function readStorePlace(text: string): StorePlace | StorePlaceProblem {
 
 export const isPlaceProblem = (read: StorePlace | StorePlaceProblem): read is StorePlaceProblem => 'what' in read;
 
-/** One line for a configuration's error; undefined: it is a place. */
+/** One line for a configuration's error, or undefined if the text is a place. */
 export function storePlaceProblem(text: string): string | undefined {
   const read = readStorePlace(text);
   return isPlaceProblem(read) ? `${JSON.stringify(text)} ${read.what}: ${read.remedy}` : undefined;
@@ -50,7 +50,7 @@ interface Stores {
   readonly endpoint?: string | undefined;
 }
 
-/** What does not fit together of stores that are places each, with the field to blame. */
+/** A conflict between valid stores, with the field to blame. */
 export function storesProblem({
   bucket,
   systemBucket,
@@ -71,7 +71,7 @@ export function storesProblem({
   };
 }
 
-/** @throws RangeError for what is none: whoever takes it from people checks it before */
+/** @throws RangeError if the text is not a place: a text from people must be checked before */
 export function storePlace(text: string): StorePlace {
   const read = readStorePlace(text);
   if (isPlaceProblem(read)) throw new RangeError(`store: ${JSON.stringify(text)} ${read.what}: ${read.remedy}`);
@@ -85,7 +85,7 @@ function googlePlace(bucket: string): StorePlace | StorePlaceProblem {
   return { what: 'is not the name of a bucket', remedy };
 }
 
-/** A path is a folder that was meant, else an object of a bucket. */
+/** Hint for a text with slashes: if it looks like a path, a folder was meant, otherwise an object of a bucket. */
 const nameAlone = (text: string): string =>
   /^[./~]/.test(text) ? `a folder is file:///ABSOLUTE/PATH` : `the name alone: ${text.split('/')[0] ?? ''}`;
 
@@ -120,7 +120,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Why a name of parts between slashes is not taken as a path; undefined: it is. */
+/** The reason why a name of parts between slashes is not taken as a path, or undefined if it is. */
 export function nameProblem(name: string): string | undefined {
   if (name.includes('\0')) return 'has a zero byte in it';
   const parts = name.split('/');
@@ -128,13 +128,13 @@ export function nameProblem(name: string): string | undefined {
   return parts.includes('') ? 'has two slashes in a row, or one at an end' : undefined;
 }
 
-/** `storeText` of what somebody wrote; what is no place stays as it is, for whoever opens it to refuse. */
+/** `storeText` of a user's text. A text that is not a place stays as it is, for the code that opens it to refuse. */
 export function canonicalStore(text: string): string {
   const read = readStorePlace(text);
   return isPlaceProblem(read) ? text : storeText(read);
 }
 
-/** As `StorePort.bucket` says it: the bare name of a bucket of Google's, and a URL else. */
+/** The form of `StorePort.bucket`: the bare name of a Google bucket, otherwise a URL. */
 export function storeText(place: StorePlace): string {
   switch (place.kind) {
     case 'google':
@@ -147,8 +147,8 @@ export function storeText(place: StorePlace): string {
 }
 
 /**
- * Where an object is, for people and their tools.
- * @param bucket as `StorePort.bucket` says it; a reader by a server has its address there
+ * The place of an object, for people and their tools.
+ * @param bucket from `StorePort.bucket`; a reader that reads through a server has the server's address there
  */
 export function placeOfObject(bucket: string, name: string): string {
   if (/^https?:/.test(bucket)) return `${name} of ${bucket}`;
@@ -158,5 +158,5 @@ export function placeOfObject(bucket: string, name: string): string {
 /** `gs://NAME`, `s3://..`, `file:///..` */
 export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(bucket) ? bucket : `gs://${bucket}`);
 
-/** Whether a store is a bucket of Google's, which hosts with an account of Google's reach by themselves. */
+/** Returns whether a store is a Google bucket, which hosts with a Google account reach by themselves. */
 export const isGoogleBucket = (bucket: string): boolean => !bucket.includes('://');

@@ -1,21 +1,21 @@
 import { nameProblem, quotedName, treeProblem } from './outside-names.js';
 import type { StoredRound } from './outputs.js';
 
-/** The manifest of one attempt and host (docs/adr/0059): what was stored, as the host wrote it. It may be forged: nothing in it is believed. */
+/** The manifest of one attempt and host (docs/adr/0059), as the host wrote it. It may be forged: nothing in it is believed. */
 export interface OutputsManifest extends ManifestHeader {
   readonly entries: readonly OutputEntry[];
 }
 
 export interface ManifestHeader extends StoredRound {
-  /** `ended`: the command had ended. `running`: an earlier round. */
+  /** `ended`: stored after the command had ended. `running`: an earlier round. */
   readonly state: 'running' | 'ended';
-  /** No file changed while the round was made: these are the files as they were at one moment. */
+  /** No file changed during the round: these are the files as they were at one moment. */
   readonly isWhole: boolean;
 }
 
 export type OutputEntry = OutputFile | OutputLink | OutputFolder;
 interface OfOutputDir {
-  /** It lies in `$JOBCTL_OUTPUT_DIR`. Absent: in the folder in which the command starts. */
+  /** The entry is in `$JOBCTL_OUTPUT_DIR`. Absent: in the folder in which the command starts. */
   readonly isInOutputDir?: true;
 }
 export interface OutputFile extends OfOutputDir {
@@ -35,21 +35,21 @@ export interface OutputLink extends OfOutputDir {
   /** Relative to the link's folder: some `..` first, then names. */
   readonly target: string;
 }
-/** One without entries. */
+/** An empty folder. */
 export interface OutputFolder extends OfOutputDir {
   readonly kind: 'folder';
   readonly path: string;
 }
 
-/** How a manifest is wrong: the sentence goes on behind its name. */
+/** The problem of a manifest, as text that follows its name. */
 export class ManifestWrong extends Error {
   override readonly name = 'ManifestWrong';
 }
 
 /**
- * Reads a manifest. Names may be of any bytes: those that are no UTF-8 are shown as %XX.
- * @param names `bytes`: they are given with a character for each byte, for a host that gets them back
- * @throws ManifestWrong for one that is not of this form or not whole, and for names that lead out of the folder it is laid down in
+ * Reads a manifest. Names may have any bytes. Those that are not UTF-8 are shown as %XX.
+ * @param names `bytes`: one character for each byte, for a host that gets the files back
+ * @throws ManifestWrong if the form is wrong, the manifest is not whole, or a name leads out of the folder that it is put in
  */
 export function readManifest(content: Uint8Array, names: 'shown' | 'bytes' = 'shown'): OutputsManifest {
   const [first = '', ...lines] = latin1(content).split('\n');
@@ -101,7 +101,7 @@ function entryOf(line: string, names: 'shown' | 'bytes'): OutputEntry {
   return { kind: 'file', ...at, sha256, size: countOf(size, 'size'), modifiedAt, mode: modeOf(mode) };
 }
 
-/** @throws ManifestWrong for a name that is none below a folder */
+/** @throws ManifestWrong for a name that is not a path below a folder */
 function safePath(value: unknown): string {
   const path = typeof value === 'string' ? shownName(value) : '';
   const problem = nameProblem(path);
@@ -109,7 +109,7 @@ function safePath(value: unknown): string {
   throw new ManifestWrong(`is refused: ${path === '' ? JSON.stringify(value) : quotedName(path)} ${problem}`);
 }
 
-/** A link may lead up as far as to the folder itself, and then to names: so it stays inside, whatever those are. */
+/** A link may lead up to the folder itself at most, and then to names. So it stays inside, whatever those names are. */
 function safeTarget(path: string, value: unknown): string {
   const target = typeof value === 'string' ? shownName(value) : '';
   const parts = target.split('/');
@@ -130,7 +130,7 @@ function parsed(line: string): Record<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new ManifestWrong(`is no manifest of outputs: ${JSON.stringify(line.slice(0, 80))}`);
 }
@@ -145,7 +145,7 @@ function countOf(value: unknown, key: string): number {
   throw new ManifestWrong(`has ${key} ${JSON.stringify(value)}, which is no count`);
 }
 
-/** Farther off, Date has no date. */
+/** Date has no date beyond this. */
 const MOST_MS = 8.64e15;
 
 function timeOf(ms: number, key: string): number {
@@ -170,7 +170,7 @@ const latin1 = (bytes: Uint8Array): string => {
   return text;
 };
 
-/** Of a character that is no byte another part would see another name than was judged. */
+/** Refuses characters that are not bytes: other code would see another name than the one that was checked. */
 function bytesOf(name: string): string {
   for (const character of name)
     if (character > '\u00ff') throw new ManifestWrong(`is refused: ${quotedName(name)} is no name that a host writes`);

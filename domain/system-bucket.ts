@@ -1,7 +1,7 @@
 const WHAT_TO_DO =
   'make a second one (jobctl setup server --bucket BUCKET --system-bucket NAME) and name it here: docs/security.md, "Separate what decides"';
 
-/** What is wrong with `store.systemBucket` of verified mode (docs/adr/0082); undefined: it is a second bucket. */
+/** The problem of `store.systemBucket` in verified mode (docs/adr/0082), or undefined if it is a second bucket. */
 export function systemBucketProblem(bucket: string, systemBucket: string | undefined): string | undefined {
   if (systemBucket === undefined)
     return `is missing, and in verified mode hosts must not be able to write what decides: ${WHAT_TO_DO}`;

@@ -1,17 +1,17 @@
 /**
- * The oldest Temporal server of somebody else's that is taken: a job was seen to run on it, the quick start on the dev server
- * of CLI 0.12.0 (2026-11-21). 1.29.1 is what everything is tested with. One that we choose ourselves is newer
+ * The oldest version of another owner's Temporal server that is accepted: a job was seen to run on it, the quick start on the
+ * dev server of CLI 0.12.0 (2026-11-21). All tests use 1.29.1. A server that we choose ourselves is newer
  * (client/cli/dev/temporal-server/version.ts).
  */
 export const OLDEST_SERVER = '1.23.0';
 
-/** Undefined where the server is new enough, or says a version that is no number (a build of one's own). */
+/** Undefined if the server is new enough, or its version is not a number (a user's own build). */
 export function serverTooOld(version: string, oldest: string = OLDEST_SERVER): string | undefined {
   if (!isOlderVersion(version, oldest)) return undefined;
   return `the Temporal server has version ${version}, jobctl needs ${oldest} or newer: upgrade the server, one minor version at a time`;
 }
 
-/** Of `1.29.1`, `v1.29.1` and the like; what comes behind the numbers does not count, and what has none is not older. */
+/** Compares `1.29.1`, `v1.29.1` and the like. Text behind the numbers does not count. A version without numbers is not older. */
 export function isOlderVersion(version: string, than: string): boolean {
   const [own, wanted] = [numbersOf(version), numbersOf(than)];
   if (own === undefined || wanted === undefined) return false;

@@ -1,45 +1,45 @@
 /**
- * How long jobctl waits for what. One object, chosen by the worker's configuration and handed to workflows as plain JSON,
- * so that a rehearsal or a test can shorten all of them together. All in milliseconds unless the name says otherwise.
+ * Waiting times of jobctl. One object, chosen by the worker's configuration and handed to workflows as plain JSON, so that a
+ * rehearsal or a test can shorten all of them together. In milliseconds unless the name says otherwise.
  */
 export interface Timings {
-  /** After a create call without a definite answer, how long NOT_FOUND must hold before the slice counts as gone. */
+  /** After a create call without a definite answer: time for which NOT_FOUND must hold before the slice counts as gone. */
   readonly createSettleMs: number;
-  /** How long a slice may be READY without the addresses of all its hosts; a host without one by then never got it (marin#532). */
+  /** Time for which a slice may be READY without all hosts' addresses. A host without one by then never got it (marin#532). */
   readonly incompleteMs: number;
-  /** After how long a deletion that has not ended is stuck: it is told, and a person may give it up (docs/adr/0099). */
+  /** Time after which a deletion that has not ended is stuck: it is reported, and a person may give it up (docs/adr/0099). */
   readonly giveBackMs: number;
-  /** How far apart two NOT_FOUND answers must lie to be evidence. */
+  /** Least time between two NOT_FOUND answers that are evidence. */
   readonly notFoundApartMs: number;
-  /** Activities that hold a worker's connections are given up after this silence. */
+  /** Silence after which activities that hold a worker's connections are given up. */
   readonly heartbeatTimeoutMs: number;
-  /** How long a claimed worker may take to pick up its next activity before another is claimed. */
+  /** Time for a claimed worker to pick up its next activity before another worker is claimed. */
   readonly claimTimeoutMs: number;
-  /** How often the quota workflow compares its leases with open jobs and slices. */
+  /** Interval at which the quota workflow compares its leases with open jobs and slices. */
   readonly reconcileMs: number;
-  /** How long a quota workflow that lost its state waits for visibility to settle before it reads what is open. */
+  /** Time for which a quota workflow that lost its state lets visibility settle before it reads the open work. */
   readonly rebuildSettleMs: number;
   /**
-   * How long it then waits, at most, for jobs that do not say what they hold (docs/adr/0035). Longer than a worker's restart,
-   * shorter than anybody's patience with a pool that grants nothing.
+   * Longest time that it then waits for jobs that do not say what they hold (docs/adr/0035). Longer than a worker's restart,
+   * shorter than people's patience with a pool that grants nothing.
    */
   readonly rebuildBoundMs: number;
-  /** How long after its job closed a slice whose workflow tasks fail is replaced by the janitor (docs/adr/0035). */
+  /** Time from a job's end until the janitor replaces its slice if the slice's workflow tasks fail (docs/adr/0035). */
   readonly wedgedSliceMs: number;
-  /** The longest single supervision activity; between two of them the job may continue as new. */
+  /** The longest single supervision activity. Between two of them the job may continue as new. */
   readonly superviseMs: number;
-  /** Between two signs of life that a host writes into the store while its command runs (docs/adr/0046). */
+  /** Interval of the signs of life that a host writes into the store while its command runs (docs/adr/0046). */
   readonly signOfLifeMs: number;
   /** A sign of life that has not been renewed for this long is stale. Several times `signOfLifeMs`. */
   readonly signStaleMs: number;
-  /** Between two looks for evidence about a host that does not answer. */
+  /** Interval of looks for evidence about a host that does not answer. */
   readonly unreachableLookMs: number;
-  /** First wait before a zone is asked again; doubles up to `zoneBackoffMaxMs`. */
+  /** First wait before a zone is asked again. It doubles up to `zoneBackoffMaxMs`. */
   readonly zoneBackoffMs: number;
   readonly zoneBackoffMaxMs: number;
-  /** How long one of several zones is asked alone, where `timeouts.provision` does not say (docs/adr/0101). */
+  /** Time for which one of several zones is asked alone, unless `timeouts.provision` says otherwise (docs/adr/0101). */
   readonly zonePatienceMs: number;
-  /** The same of a job whose slices were preempted, until it has all of them again. A place in line is kept for `zonePatienceMs`. */
+  /** The same for a job with preempted slices, until it has all of them again. A place in line is kept for `zonePatienceMs`. */
   readonly zonePatiencePreemptedMs: number;
   /** History events after which a job continues as new between two supervision activities. */
   readonly jobHistoryEvents: number;
@@ -51,7 +51,7 @@ export interface Timings {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** The values of DESIGN.md 2, 3 and 7. */
+/** Waiting times of a worker whose configuration sets no others. */
 export const DEFAULT_TIMINGS: Timings = {
   createSettleMs: 15 * MINUTE,
   incompleteMs: 10 * MINUTE,
@@ -76,5 +76,5 @@ export const DEFAULT_TIMINGS: Timings = {
   quotaHistoryBytes: 2_000_000,
 };
 
-/** Timings of a message whose sender may be of an earlier build, and not know those that came since. */
+/** Completes the timings of a message whose sender may be of an earlier build and not know newer ones. */
 export const wholeTimings = (timings: Partial<Timings>): Timings => ({ ...DEFAULT_TIMINGS, ...timings });

@@ -1,7 +1,7 @@
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type EpochMs = number;
 
-/** Whole seconds in the largest of three units that says them exactly. */
+/** Whole seconds in the largest of three units that expresses them exactly. */
 export function inLargestUnit(seconds: number): { readonly count: number; readonly unit: 'h' | 'm' | 's' } {
   if (seconds % 3600 === 0) return { count: seconds / 3600, unit: 'h' };
   return seconds % 60 === 0 ? { count: seconds / 60, unit: 'm' } : { count: seconds, unit: 's' };
@@ -19,22 +19,22 @@ export function addUnits(a: QuotaUnits, b: QuotaUnits): QuotaUnits {
   return sum;
 }
 
-/** Of one type, in a file: 31 bits, so that what decisions multiply is exact in a double. */
+/** Most units of one type in a file: 31 bits, so that products in decisions are exact in a double. */
 export const MOST_UNITS = 2_147_483_647;
 
-/** Units of one type; 0 where it is not named. */
+/** Units of one type, or 0 if it is not named. */
 export function unitsOf(units: QuotaUnits, type: string): number {
   return Object.hasOwn(units, type) ? (units[type] ?? 0) : 0;
 }
 
-/** `a` less `b`, per type; below 0 where a pool was shrunk under its leases. */
+/** `a` less `b`, per type. Below 0 if a pool was shrunk under its leases. */
 export function subtractUnits(a: QuotaUnits, b: QuotaUnits): QuotaUnits {
   const rest: Record<string, number> = { ...a };
   for (const [type, units] of Object.entries(b)) rest[type] = unitsOf(rest, type) - units;
   return rest;
 }
 
-/** Whether `asked` is within `available` in every type that it names with more than 0. */
+/** Returns whether `asked` is within `available` for every type with more than 0. */
 export function isWithin(asked: QuotaUnits, available: QuotaUnits): boolean {
   return Object.entries(asked).every(([type, units]) => units <= 0 || units <= unitsOf(available, type));
 }

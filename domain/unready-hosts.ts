@@ -1,25 +1,25 @@
-/** A host that is not set up yet, and what it is at. Plain JSON: a worker tells the job's workflow. */
+/** A host that is not set up yet, and its present step. Plain JSON: a worker sends it to the job's workflow. */
 export interface UnreadyHost {
   readonly slice: number;
   /** Index in its slice. */
   readonly host: number;
-  /** `connect` before it has answered. */
+  /** `connect` until the host has answered. */
   readonly module: string;
-  /** `check` while it is looked whether the module is there. */
+  /** `check` during the module's check. */
   readonly step: string;
-  /** Since the step was begun first. */
+  /** Time since the step was first begun. */
   readonly forMs: number;
-  /** How often it was begun. */
+  /** Number of times that it was begun. */
   readonly tries: number;
-  /** Of the last try, which failed: the host waits for the next. */
+  /** Exit code of the last try, which failed. The host waits for the next try. */
   readonly code?: number;
 }
 
-/** How far the hosts of a set-up are that was ended before it was done. */
+/** Progress of the hosts of a set-up that was ended before it was done. */
 export interface UnreadyHosts {
   readonly hosts: number;
   readonly ready: number;
-  /** Those that were longest at one step, `MOST_NAMED` at most; of a pod with hundreds nobody reads more. */
+  /** Hosts that were longest at one step, at most `MOST_NAMED`. Of hundreds of hosts nobody reads more. */
   readonly slowest: readonly UnreadyHost[];
 }
 
@@ -27,7 +27,7 @@ export const MOST_NAMED = 3;
 
 /**
  * `host 3 was at venv, step requirements, for 9 min 40 s; 3 of 4 hosts were ready`.
- * @param slices of the job: with several, each host is named with its own
+ * @param slices number of the job's slices; if there are several, each host is named with its own
  */
 export function unreadyText({ hosts, ready, slowest }: UnreadyHosts, slices: number): string {
   const named = slowest.map((each) => hostText(each, slices));

@@ -1,17 +1,17 @@
 /**
- * Characters that a terminal obeys, or that hide or turn around what a reader sees: control characters (C0 and C1), marks and
- * overrides of direction, text without width, Unicode's tags, half surrogates. Not the joiners, which emoji and scripts need.
+ * Characters that a terminal obeys, or that hide or reverse visible text: control characters (C0 and C1), marks and overrides of
+ * direction, text without width, Unicode's tags, half surrogates. Joiners are left out: emoji and scripts need them.
  */
 const HIDDEN =
   /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
 
 /**
- * Text from elsewhere as it may be shown: every hidden character as `\u001b`, as JSON writes it, so that a JSON text stays the same
- * value. The only function for it (docs/adr/0075, F13).
+ * Text from outside in a form that may be shown: every hidden character as `\u001b`, as in JSON, so that a JSON text keeps its
+ * value. No other function does this (docs/adr/0075, F13).
  */
 export const visibleText = (text: string): string => text.replace(HIDDEN, escaped);
 
-/** The same of text of several lines, whose line ends and tabs stay. */
+/** The same for text of several lines, whose line ends and tabs stay. */
 export const visibleLines = (text: string): string =>
   text.replace(HIDDEN, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
@@ -20,7 +20,7 @@ const escaped = (character: string): string =>
 
 const hex = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
 
-/** One line of another's words, as it may be kept and shown: hidden characters escaped, and no more than so many characters. */
+/** One line of text from outside that may be kept and shown: hidden characters escaped, at most `most` characters. */
 export const boundedLine = (text: string, most: number): string =>
   visibleText(text.slice(0, most).replaceAll(/\s+/g, ' ').trim())
     .slice(0, most)

@@ -1,17 +1,17 @@
 import type { SliceHost } from './slice.js';
 
 /**
- * Whether a provider listed the hosts of a slice in the order of their workers, by what the hosts say themselves. Google promises
- * no order of `networkEndpoints`, and training programs number themselves by what their host says (docs/adr/0047).
+ * Whether a provider listed the hosts of a slice in the order of their workers, according to the hosts. Google promises no order
+ * of `networkEndpoints`, and training programs number themselves by their host's answer (docs/adr/0047).
  */
 export type Numbering =
   | { readonly kind: 'as-listed' }
-  /** In their true order, each with its true index. */
+  /** Hosts in their true order, each with its true index. */
   | { readonly kind: 'renumbered'; readonly hosts: readonly SliceHost[] }
-  /** They are not the workers of one slice. */
+  /** The hosts are not the workers of one slice. */
   | { readonly kind: 'contradictory'; readonly message: string };
 
-/** @param said by each host, in the same order: its worker number; undefined where it cannot tell */
+/** @param said each host's worker number, in the same order; undefined if the host cannot tell */
 export function numberingOf(hosts: readonly SliceHost[], said: readonly (number | undefined)[]): Numbering {
   if (said.every((number, place) => number === undefined || number === hosts[place]?.index))
     return { kind: 'as-listed' };

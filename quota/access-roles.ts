@@ -8,7 +8,7 @@ import { findProject, type QuotaConfig } from './quota-config.js';
 export interface ServiceRule {
   /** Id of the subject; a `service`. */
   readonly subject: string;
-  /** Names, and RE2 patterns with a full match on the id, of the users that it may submit for. */
+  /** Users that it may submit for: names, or RE2 patterns that match the whole id. */
   readonly submitFor: readonly string[];
 }
 
@@ -16,18 +16,18 @@ export interface ServiceRule {
 export interface AccessRules {
   /** Principals. */
   readonly operators: readonly string[];
-  /** By project, in lower case: principals. */
+  /** Principals by project; keys are in lower case. */
   readonly projectAdmins: Readonly<Record<string, readonly string[]>>;
   readonly services: readonly ServiceRule[];
   readonly readers: Readers;
 }
 
-/** Without `[access]`: nobody is operator or admin, and no service submits for others. */
+/** The rules of a file without `[access]`: there are no operators or admins, and no service submits for others. */
 export const NO_ACCESS_RULES: AccessRules = { operators: [], projectAdmins: {}, services: [], readers: 'project' };
 
 /**
- * All that `subject` is to `object`, by the files in force. A service is the owner of what it submitted in its own name.
- * `member` is membership by the quota file, and only in a project that it names.
+ * Every role of `subject` towards `object` under the files in force. A service owns what it submitted in its own name. `member`
+ * means membership by the quota file, and only in a project that the file names.
  */
 export function rolesOf(
   subject: Subject,
@@ -49,7 +49,7 @@ export function rolesOf(
   return roles.flatMap(([role, isTrue]) => (isTrue ? [role] : []));
 }
 
-/** Whether a service may start a job that counts as `user`'s. A person submits in their own name alone. */
+/** Returns whether a service may start a job that counts as `user`'s. A person may submit only in their own name. */
 export function maySubmitFor(subject: Subject, user: string, { services }: AccessRules): boolean {
   if (subject.kind !== 'service') return false;
   const own = services.filter((service) => service.subject === subject.id);

@@ -12,19 +12,19 @@ export interface ChipHolder {
   readonly isVerified: boolean;
   readonly project: string;
   readonly units: QuotaUnits;
-  /** Absent for types that are no Cloud TPU's. */
+  /** Absent if a type is not a Cloud TPU type. */
   readonly chips?: number;
   readonly state: LeaseState;
-  /** Index of the pool's tiers. */
+  /** Index into the pool's tiers. */
   readonly tier: number;
   readonly priority: number;
   /** The time of the grant. */
   readonly since: EpochMs;
-  /** Its lease does not lie on its project's nominal quota: in-quota demand can take it back. */
+  /** The lease is not within its project's nominal quota, so in-quota demand can take it back. */
   readonly isBorrowing: boolean;
 }
 
-/** What a user has and waits for, over all of their jobs in one project. A name that nobody verified is another user. */
+/** One user's chips, held and waited for, over all of their jobs in one project. An unverified name is a separate user. */
 export interface UserShare {
   readonly user: string;
   readonly isVerified: boolean;
@@ -60,7 +60,7 @@ export function chipHolders(pool: Pool): readonly ChipHolder[] {
     .toSorted((a, b) => (b.chips ?? 0) - (a.chips ?? 0) || a.since - b.since || (a.job < b.job ? -1 : 1));
 }
 
-/** One row a user and project, the most chips first, then the most waiting. */
+/** One row per user and project, the most chips first, then the most waiting. */
 export function userShares(pool: Pool): readonly UserShare[] {
   const shares = new Map<string, { -readonly [Key in keyof UserShare]: UserShare[Key] }>();
   const shareOf = ({ user, project, isVerified = false }: Pick<Demand, 'user' | 'project'> & Verified) => {
@@ -94,7 +94,7 @@ interface Verified {
   readonly isVerified?: boolean;
 }
 
-/** Undefined if a type is no Cloud TPU's. */
+/** Undefined if a type is not a Cloud TPU type. */
 function chipsOf(units: QuotaUnits): number | undefined {
   const chips = Object.entries(units).map(([type, amount]) => chipsOfUnits(type, amount));
   return chips.reduce((sum, each) => (sum === undefined || each === undefined ? undefined : sum + each), 0);

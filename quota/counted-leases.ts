@@ -7,7 +7,7 @@ import { inQuotaOrder } from './nominal-quota.js';
 import { projectKey } from './quota-config.js';
 import type { LimitedQuota, QuotaLease, QuotaRequest } from './quota-config.js';
 
-/** A project's leases, counted against its nominal quota (rule 3). Those that drain are none of them. */
+/** A project's leases, counted against its nominal quota (rule 3). Draining leases are left out. */
 export interface CountedProject {
   readonly quota: ProjectQuota;
   /** In the order of rule 3. */
@@ -15,9 +15,9 @@ export interface CountedProject {
   readonly borrowed: readonly QuotaLease[];
 }
 
-/** Who is within nominal quota and who borrows, by the same count as a decision's, for those who explain and show it. */
+/** The leases within nominal quota and the borrowing ones, counted as decisions count them, for explanations and displays. */
 export class CountedLeases {
-  /** By name in lower case: of the quota file, and of any lease. */
+  /** Projects by name in lower case: those of the quota file and those of any lease. */
   readonly projects: ReadonlyMap<string, CountedProject>;
   readonly #shapes: ShapeTable;
   readonly #config: LimitedQuota;
@@ -59,7 +59,7 @@ export class CountedLeases {
     return quota === undefined ? 0 : quota.nominalOf(number) - (quota.usage().used[number] ?? 0);
   }
 
-  /** What is left of its project's nominal quota for a request, of one type. */
+  /** Units of one type that are left of the project's nominal quota for this request. */
   leftFor({ project, priority, pricing }: QuotaRequest, type: string): number {
     const quota = this.projects.get(projectKey(project))?.quota;
     return quota?.leftFor(priority).for(pricing, this.#shapes.typeNumber(type)) ?? 0;

@@ -10,16 +10,16 @@ import type { Pass, Verdict } from './decision/verdict.js';
 import { Verdicts } from './decision/verdicts.js';
 
 /**
- * Which waiting jobs get their units now, and which leases have to go for it: the rules of docs/quota.md. Pure and exact;
- * the order of `requests` and `leases` does not matter. The caller carries grants and preemptions out, marks those leases
- * draining, keeps `memory` for the next call, and calls again when anything changes and at `nextAt`.
- * @param now the grants' start
+ * Decides which waiting jobs get their units now, and which leases are preempted for them, by the rules of docs/quota.md. Pure
+ * and exact. The order of `requests` and `leases` does not matter. The caller carries out grants and preemptions, marks the
+ * preempted leases draining, keeps `memory` for the next call, and calls again when anything changes and at `nextAt`.
+ * @param now the start of the grants
  */
 export function decide(pool: Pool, now: EpochMs): Decision {
   return passOf(pool, now).decision;
 }
 
-/** As `decide`, with the reasons. */
+/** Decides like `decide`, and returns the reasons too. */
 export function passOf(pool: Pool, now: EpochMs): Pass {
   const { config, requests, leases, memory = NO_MEMORY, isFrozen = false } = pool;
   if (config.kind === 'unlimited') return unlimitedPass(pool);
@@ -29,7 +29,7 @@ export function passOf(pool: Pool, now: EpochMs): Pass {
   run.serve();
   const back = returnedLeases(run, input);
   if (back.length === 0) return limitedPass(run, run.decision(), false);
-  // Whoever waits could not know yet that these chips come free: once more, with them draining.
+  // The first pass did not know that these chips come free. Serve again, with their leases draining.
   const second = served(withoutAsking(input, back, run));
   const decision = second.decision();
   return limitedPass(second, { ...decision, preemptions: [...back, ...decision.preemptions] }, false);
@@ -52,7 +52,7 @@ function served(input: PassInput): DecisionPass {
   return run;
 }
 
-/** Rule 11. */
+/** Leases that are returned to the pool by rule 11. */
 function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemption[] {
   const forOthers = timedOutLeases(run.state, input.leases);
   if (forOthers.length > 0) return forOthers;
@@ -62,7 +62,7 @@ function returnedLeases(run: DecisionPass, input: PassInput): readonly Preemptio
   });
 }
 
-/** The leases that come back drain, and their places cool down (rule 11). */
+/** The same input with the returned leases draining and their places on cool-down (rule 11). */
 function withoutAsking(input: PassInput, back: readonly Preemption[], { state }: DecisionPass): PassInput {
   const { leases, memory, now } = input;
   const ids = new Set(back.map(({ id }) => id));
@@ -79,7 +79,7 @@ function withoutAsking(input: PassInput, back: readonly Preemption[], { state }:
   };
 }
 
-/** It has asked in all of its zones, and comes back when it has asked in each of its other tiers. */
+/** Cools down all zones of each lease, for long enough that its job can ask in each of its other tiers. */
 function coolWhileOthersAreTried(leases: readonly QuotaLease[], { rules, shapes }: DecisionPass['state']) {
   const failed = leases.map(({ zone: _, ...anywhere }) => anywhere);
   const others = Math.max(0, ...leases.map((lease) => shapes.of(lease).tiers.length - 1));
@@ -101,7 +101,7 @@ function unlimitedPass({ requests, memory = NO_MEMORY, isFrozen = false }: Pool)
   return { decision: { grants, preemptions: [], memory }, line: isFrozen ? waiting : [], verdictOf };
 }
 
-/** Priority, submit time, id: the last is arbitrary but fixed. */
+/** Sorts by priority, then submit time, then id. The id is arbitrary but fixed. */
 export function inServiceOrder(a: QuotaRequest, b: QuotaRequest): number {
   return a.priority - b.priority || a.submittedAt - b.submittedAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }

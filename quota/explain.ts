@@ -10,8 +10,8 @@ import type { Pool, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config
 import type { Pass, Verdict } from './decision/verdict.js';
 
 /**
- * Why the jobs of a pool wait. It reads the verdicts of the same pass that decides, so it never disagrees with a decision:
- * who has no reason is granted. The pass is run once; each job after it costs a fraction of a millisecond.
+ * Explains why the jobs of a pool wait. It reads the verdicts of the pass that decides, so it never disagrees with a decision: a
+ * job without a reason is granted. The pass runs once. Each job after it costs a fraction of a millisecond.
  */
 export class Explainer {
   readonly pass: Pass;
@@ -70,12 +70,12 @@ export class Explainer {
   }
 }
 
-/** As things stand when the decision was carried out. None in an unlimited pool: it keeps nobody waiting unless it is frozen. */
+/** The reasons after the decision was carried out. Undefined for an unlimited pool: jobs wait there only while it is frozen. */
 function reasonsAfter({ config, requests, leases }: Pool, { decision }: Pass, now: EpochMs): Reasons | undefined {
   if (config.kind === 'unlimited') return undefined;
   const asked = new Map(requests.map((request) => [request.id, request]));
   const leaving = new Set(decision.preemptions.map(({ id }) => id));
-  // Who was granted first counts first, whatever the ids.
+  // An earlier grant counts first, whatever its id.
   const granted = decision.grants.flatMap(({ id, tier }, index): QuotaLease[] => {
     const request = asked.get(id);
     if (request === undefined) return [];
@@ -85,22 +85,22 @@ function reasonsAfter({ config, requests, leases }: Pool, { decision }: Pass, no
   return new Reasons(config, decision.memory, requests, new LeaseHolders(config, [...stayed, ...granted]));
 }
 
-/** All that is to be said about one waiting job; undefined if `id` does not wait. For many jobs of one pool: `Explainer`. */
+/** Explains why one job waits; undefined if `id` does not wait. For many jobs of one pool, use `Explainer`. */
 export function explain(pool: Pool, now: EpochMs, id: string): Explanation | undefined {
   return new Explainer(pool, now).of(id);
 }
 
-/** Why one job waits, in one sentence; undefined if `id` does not wait. For many jobs of one pool: `Explainer`. */
+/** Explains in one sentence why one job waits; undefined if `id` does not wait. For many jobs of one pool, use `Explainer`. */
 export function explainWaiting(pool: Pool, now: EpochMs, id: string, words?: Wording): string | undefined {
   return new Explainer(pool, now).sentenceOf(id, words);
 }
 
-/** The waiting jobs in the order of service, those too who start now. */
+/** The waiting jobs in the order of service, including those that start now. */
 export function inLine<Request extends QuotaRequest>(
   config: QuotaConfig,
   requests: readonly Request[],
   leases: readonly QuotaLease[],
 ): readonly Request[] {
-  // Of a frozen pool nobody starts. The line is made of the requests themselves.
+  // In a frozen pool no job starts, so every request is in the line. The line is made of the given request objects.
   return passOf({ config, requests, leases, isFrozen: true }, 0).line as readonly Request[];
 }

@@ -4,21 +4,21 @@ import { mayLieIn } from './decision/shapes.js';
 import { projectKey } from './quota-config.js';
 import type { QuotaConfig } from './quota-config.js';
 
-/** How large one gang of a project may be that has nominal quota in several tiers, in quota units of one type (docs/adr/0126). */
+/** Sizes of one gang of a project with nominal quota in several tiers, in quota units of one type (docs/adr/0126). */
 export interface GangBound {
   readonly project: string;
   readonly type: string;
-  /** Of jobs that name this pricing; absent: that name none. */
+  /** The bound is for jobs that name this pricing. Absent: for jobs that name none. */
   readonly pricing?: Pricing;
-  /** What the project has in all tiers that such a job may use: more is borrowed. */
+  /** The project's nominal quota in all tiers that such a job may use. A larger gang borrows. */
   readonly nominal: number;
-  /** The largest of those tiers: no more can start. */
+  /** Units of the largest of those tiers. A larger gang cannot start. */
   readonly tier: number;
-  /** So much has room in some tier whatever others run within their quota, if the project runs nothing else. */
+  /** A gang of this size has room in some tier whatever others run within their quota, if the project runs nothing else. */
   readonly sure: number;
 }
 
-/** Where nominal quota is more than one gang can be sure of. None in a pool of one tier. */
+/** The bounds of projects whose nominal quota is more than one gang can be sure of. Empty for a pool of one tier. */
 export function gangBounds(config: QuotaConfig): readonly GangBound[] {
   if (config.kind === 'unlimited' || config.tiers.length < 2) return [];
   const named = config.tiers.map((_, tier) => config.rules?.tiers[tier]?.pricing);
@@ -46,8 +46,8 @@ const asking = (pricing: Pricing | undefined): { readonly pricing?: Pricing } =>
   pricing === undefined ? {} : { pricing };
 
 /**
- * The largest gang that `others` units cannot keep out of all tiers at once: to keep it out of one they need as much of it as
- * leaves less than the gang.
+ * The largest gang that `others` units cannot keep out of all tiers at once. To keep it out of one tier, they must leave less of
+ * that tier than the gang needs.
  */
 function sureGang(sizes: readonly number[], others: number): number {
   const isSure = (gang: number): boolean => sizes.reduce((sum, size) => sum + Math.max(0, size - gang + 1), 0) > others;

@@ -3,26 +3,27 @@ import { findProject, isSameProject, NO_PROJECT } from './quota-config.js';
 import { isNamedIn, type NamesMode } from './name-pattern.js';
 import type { QuotaConfig, QuotaProject } from './quota-config.js';
 
-/** Whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
+/** Returns whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
 export const isMember = (project: QuotaProject, user: string, mode: NamesMode): boolean =>
   isNamedIn(project.members, user, mode);
 
 export type ProjectChoice =
-  | { readonly ok: true; /** As the quota file writes it. */ readonly project: string }
+  | { readonly ok: true; /** The name as the quota file writes it. */ readonly project: string }
   | { readonly ok: false; readonly message: string; readonly hint?: string };
 
-/** Who asks for a project. */
+/** A user who asks for a project. */
 export interface Asker {
   readonly user: string;
-  /** As they name it. */
+  /** The name as the user wrote it. */
   readonly project?: string | undefined;
-  /** In `verified` a project's name means nothing without a quota file that says whose it is (docs/adr/0087). */
+  /** In `verified`, a project's name means nothing without a quota file that lists its members (docs/adr/0087). */
   readonly mode: NamesMode;
 }
 
 /**
- * The quota project of a job: the one named, if `user` is a member of it; else the only one that `user` is a member of;
- * else `none` (no nominal quota, best effort), unless the pool requires a project. Called at submit and when a quota file is applied, never in a decision.
+ * The quota project of a job: the named one, if `user` is a member of it; else the only one that `user` is a member of; else
+ * `none` (no nominal quota, best effort), unless the pool requires a project. Called at submit and when a quota file is applied,
+ * never in a decision.
  */
 export function resolveProject(config: QuotaConfig, { user, project, mode }: Asker): ProjectChoice {
   if (config.kind === 'unlimited') return mode === 'trusted' ? anyProject(project) : withoutMembers(project);
@@ -40,7 +41,7 @@ export function resolveProject(config: QuotaConfig, { user, project, mode }: Ask
 
 const anyProject = (project = NO_PROJECT): ProjectChoice => ({ ok: true, project });
 
-/** Its secrets, quota and floors are those of the project of this name, so nobody is given it without a file that names them. */
+/** A project's name gives its secrets, quota and floors, so no user gets the name without a file that makes them a member. */
 function withoutMembers(project = NO_PROJECT): ProjectChoice {
   if (isSameProject(project, NO_PROJECT)) return { ok: true, project: NO_PROJECT };
   return {
@@ -50,7 +51,7 @@ function withoutMembers(project = NO_PROJECT): ProjectChoice {
   };
 }
 
-/** Best effort on what others leave, unless the pool wants to know whose work it is. */
+/** Best effort on units that others leave, unless the pool requires a project. */
 function asNobody(config: QuotaConfig, user: string): ProjectChoice {
   if (config.kind === 'unlimited' || config.rules?.requireProject !== true) return { ok: true, project: NO_PROJECT };
   const { admins } = config.rules;

@@ -1,24 +1,27 @@
 import { RE2JS } from 're2js';
 
 /**
- * Who says what users are called. `trusted`: they do. `verified`: an issuer does, whose names a server has checked
- * (docs/adr/0087, docs/adr/0105).
+ * The source of user names. `trusted`: users name themselves. `verified`: an issuer names them, and a server has checked the
+ * names (docs/adr/0087, docs/adr/0105).
  */
 export type NamesMode = 'trusted' | 'verified';
 
-/** Of a pattern, in characters; and of what it is compiled to, in instructions. A list of names is many patterns, not a long one. */
+/**
+ * The longest pattern, in characters, and the largest compiled pattern, in instructions. A list of names is many patterns, not
+ * one.
+ */
 const MOST_CHARACTERS = 1000;
 const MOST_INSTRUCTIONS = 10_000;
 
 /**
- * Why `pattern` cannot be a pattern of names, or undefined if it can. RE2 syntax: Python's (?i) and (?P<name>..) work,
- * what needs backtracking (look-around, backreferences) does not.
+ * Says why `pattern` cannot be a pattern of names; undefined if it can. The syntax is RE2: Python's (?i) and (?P<name>..) work.
+ * Look-around and backreferences do not, since they need backtracking.
  */
 export function patternProblem(pattern: string): string | undefined {
   if (pattern === '') return 'it is empty, and nobody is called so';
   if (pattern.length > MOST_CHARACTERS) return `it has ${pattern.length} characters; ${MOST_CHARACTERS} are the most`;
   try {
-    // Matching is linear in the user id, times this: nested counts make it large without being long.
+    // Matching takes time linear in the user id, times this size. Nested counts make a short pattern large.
     const size = RE2JS.compile(pattern).programSize();
     return size <= MOST_INSTRUCTIONS ? undefined : 'its repeats, multiplied out, are too large';
   } catch (error) {
@@ -26,7 +29,7 @@ export function patternProblem(pattern: string): string | undefined {
   }
 }
 
-/** Letters of any script, digits and . _ - + @: whoever reads it takes it for a name. */
+/** Letters of any script, digits and . _ - + @: a reader takes such text for a name. */
 const PLAIN_NAME = /^[\p{L}\p{M}\p{N}._+@-]+$/u;
 
 interface Compiled {
@@ -34,15 +37,16 @@ interface Compiled {
   readonly patterns: readonly RE2JS[];
 }
 
-/** Compiled once for each reading of a file: 2,000 patterns cost 70 ms, and every job that is submitted asks. */
+/** Compiled once per reading of a file: 2,000 patterns take 70 ms, and every submitted job is checked. */
 const compiled: Readonly<Record<NamesMode, WeakMap<readonly string[], Compiled>>> = {
   trusted: new WeakMap(),
   verified: new WeakMap(),
 };
 
 /**
- * Whether one of `patterns` matches the whole of `user`, linear in its length. Every list of patterns of names is asked here. In verified mode a plain name is that
- * name, byte for byte, and no pattern: `j.doe@example.org` would also be `jxdoe@example.org` (docs/adr/0105).
+ * Returns whether one of `patterns` matches the whole of `user`, in time linear in its length. Every list of name patterns is
+ * matched here. In verified mode a plain name matches itself, byte for byte, and is not a pattern: `j.doe@example.org` would also
+ * match `jxdoe@example.org` (docs/adr/0105).
  */
 export function isNamedIn(patterns: readonly string[], user: string, mode: NamesMode): boolean {
   const known = compiled[mode].get(patterns) ?? compile(patterns, mode);
@@ -59,12 +63,12 @@ function compile(patterns: readonly string[], mode: NamesMode): Compiled {
 }
 
 /**
- * With a backslash before each dot that stands for one character of any kind: not in a class, not escaped, not repeated. In one pass,
- * since an expression for classes would begin anew at every bracket.
+ * Puts a backslash before each dot that stands for any one character: not in a class, not escaped, not repeated. One pass, since
+ * a regular expression for classes would begin anew at every bracket.
  */
 function withDotsEscaped(pattern: string): string {
   const out: string[] = [];
-  /** Where the class began that has not ended; -1 outside of one. */
+  /** Index at which the open class began; -1 outside a class. */
   let open = -1;
   for (let at = 0; at < pattern.length; at += 1) {
     const character = pattern.charAt(at);
@@ -72,22 +76,22 @@ function withDotsEscaped(pattern: string): string {
     out.push(isLoose ? String.raw`\.` : character);
     if (character === '\\') out.push(pattern.charAt((at += 1)));
     else if (open === -1 && character === '[') open = at;
-    // A bracket right behind the beginning is one of the class.
+    // A bracket right after the beginning of a class belongs to the class.
     else if (character === ']' && !/^\[\^?$/.test(pattern.slice(Math.max(open, at - 2), at))) open = -1;
   }
   return out.join('');
 }
 
 export interface LooseName {
-  /** What is matched beside what is meant, such as `jxdoe@example.org` matches too. */
+  /** Says what else the entry matches, such as `jxdoe@example.org`. */
   readonly message: string;
-  /** How to write it, as TOML. */
+  /** The spelling that matches only the intended name, as TOML. */
   readonly hint: string;
 }
 
 /**
- * Why an entry says more, or something else, than the address that a reader takes it for; undefined if it does not.
- * @param known names of users: who of them is meant by accident
+ * Says why an entry matches more than the address that a reader takes it for, or something else; undefined if it does not.
+ * @param known names of users, to show which of them are matched by accident
  */
 export function looseName(entry: string, known: readonly string[] = []): LooseName | undefined {
   const isPlain = PLAIN_NAME.test(entry);

@@ -1,13 +1,16 @@
 import type { EpochMs } from '../domain/units.js';
 import type { QuotaLease } from './quota-config.js';
 
-/** A share as an exact fraction: what was written, not what a double makes of it. */
+/** A share as an exact fraction: the written decimal, not its nearest double. */
 interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** The shortest decimal that gives `value`, which is what stood in the file. @throws RangeError for NaN, infinity, less than 0. */
+/**
+ * Reads the shortest decimal that gives `value`, which is the one in the file.
+ * @throws RangeError for NaN, infinity, less than 0
+ */
 function fractionOf(value: number): Fraction {
   if (!Number.isFinite(value) || value < 0) throw new RangeError(`share: ${value} is not a number of 0 or more`);
   const [digits = '0', exponent = '0'] = String(value).split('e');
@@ -20,9 +23,9 @@ function fractionOf(value: number): Fraction {
 }
 
 /**
- * Whole units that each share of `total` comes to, by largest remainder, ties by name. Shares that add up to less than 1
- * leave the rest to nobody; more than 1 are weights (facts/quota-file.md). Never more than `total` together, and nobody
- * is a whole unit away from their exact share.
+ * Divides `total` into whole units by shares, by largest remainder, ties by name. If the shares add up to less than 1, the rest
+ * goes to no project. If they add up to more than 1, they are weights (docs/facts.md, "Predecessors"). The units are never more
+ * than `total` together, and each project's are less than one unit away from its exact share.
  * @param total units of one type in one tier, 0 or more, whole
  */
 export function nominalQuota(total: number, shares: ReadonlyMap<string, number>): Map<string, number> {

@@ -16,7 +16,7 @@ export class Table<T> {
   }
 }
 
-/** @throws RangeError where the table has no such entry */
+/** @throws RangeError if the table has no such entry */
 export function entry<T>(table: readonly T[], index: number | undefined): T {
   const value = table[index ?? -1];
   if (value === undefined) throw new RangeError(`packed rows: a table of theirs has no entry ${index}`);
@@ -24,34 +24,34 @@ export function entry<T>(table: readonly T[], index: number | undefined): T {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** In the order of their values: base64url, of which encodeURIComponent changes nothing. */
+/** Digits in the order of their values: base64url, which encodeURIComponent leaves unchanged. */
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Of a packed run id, in characters. */
+/** Characters of a packed run id. */
 export const PACKED_RUN_LENGTH = 22;
 
-/** A run id, which is a UUID, in 22 characters instead of 36; undefined for any other text. */
+/** Packs a run id, which is a UUID, into 22 characters instead of 36; undefined for any other text. */
 export function packRunId(run: string): string | undefined {
   if (!UUID.test(run)) return undefined;
   const parts = run.replaceAll('-', '').match(/.{1,3}/g) ?? [];
-  // Three hexadecimal digits are two of ours: no big integer, which took six times as long.
+  // Three hexadecimal digits become two of ours. A big integer took six times as long.
   return parts
     .map((part) => Number.parseInt(part, 16))
     .map((value) => `${DIGITS[value >> 6] ?? ''}${DIGITS[value & 63] ?? ''}`)
     .join('');
 }
 
-/** @param packed what `packRunId` made */
+/** @param packed a result of `packRunId` */
 export function unpackRunId(packed: string): string {
   const hex = (packed.match(/../g) ?? []).map((pair, index) => {
     const value = DIGITS.indexOf(pair.charAt(0)) * 64 + DIGITS.indexOf(pair.charAt(1));
-    // Of 32 digits the last part has two.
+    // The last part has two of the 32 digits.
     return value.toString(16).padStart(index === LAST_PART ? 2 : 3, '0');
   });
   return uuidOf(hex.join(''));
 }
 
-/** @param digits 32 hexadecimal ones */
+/** @param digits 32 hexadecimal digits */
 const uuidOf = (digits: string): string => UUID_PARTS.map(([from, to]) => digits.slice(from, to)).join('-');
 
 const LAST_PART = 10;

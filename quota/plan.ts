@@ -17,27 +17,27 @@ import type { Path, Problem } from '../domain/problem.js';
 import { MOST_UNITS } from '../domain/units.js';
 
 /**
- * What one decision would do: the answer of `quota plan --output json`. Other tools read it (docs/quota.md, "What if"): keys
- * are added, never changed.
+ * The effect of one decision: the answer of `quota plan --output json`. Other tools read it (docs/quota.md, "What if"): keys are
+ * added, never changed.
  */
 export interface Plan {
   readonly grants: readonly { readonly id: string; /** 0 = the best. */ readonly tier: number }[];
-  /** Leases that would have to go, each for one of `waiting`. */
+  /** Leases that would be preempted, each for one of `waiting`. */
   readonly preemptions: readonly { readonly id: string; readonly for: string }[];
-  /** Those who would go on waiting, in the order of service. */
+  /** Jobs that would go on waiting, in the order of service. */
   readonly waiting: readonly PlannedWait[];
 }
 export interface PlannedWait {
   readonly id: string;
   /** 1 = first. */
   readonly position: number;
-  /** Every reason as a sentence; one at least. */
+  /** Every reason as a sentence; at least one. */
   readonly reasons: readonly string[];
   /** The same reasons, in the same order, for programs. */
   readonly details: readonly Reason[];
 }
 
-/** @param wording of ids and reasons; absent: ids as they are, times in ISO 8601 */
+/** @param wording for ids and reasons; absent: ids as they are, times in ISO 8601 */
 export function planOf(pool: Pool, now: EpochMs, wording: Wording = plainWording(pool.config)): Plan {
   const explainer = new Explainer(pool, now);
   const { decision, line } = explainer.pass;
@@ -62,7 +62,7 @@ function plannedWait(why: Explanation, wording: Wording): PlannedWait {
   };
 }
 
-/** A pool without its quota file: what `quota plan --state` reads (docs/quota.md, "What if"). */
+/** A pool without its quota file, as `quota plan --state` reads it (docs/quota.md, "What if"). */
 export interface PlanState {
   readonly now: EpochMs;
   readonly waiting: readonly QuotaRequest[];
@@ -76,7 +76,7 @@ export type ParsedPlanState =
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 const A_TIME = 'a time such as 2026-11-21T09:30:00Z';
 
-/** Of an ISO time, in UTC where it names no offset; NaN where it is none. */
+/** Parses an ISO time, in UTC if it names no offset. NaN for any other text. */
 function epochOf(value: string): EpochMs {
   const found = ISO_TIME.exec(value);
   if (found === null) return Number.NaN;
@@ -126,9 +126,9 @@ type WaitingForm = Form['waiting'][number];
 type LeaseForm = Form['leases'][number];
 
 /**
- * Reads the state that a plan is made from. Every problem with its place and value, such as
+ * Reads the state that a plan is made from. Each problem has its place and value, such as
  * `state.json: waiting[3].resources.v4: -8 is not a whole number of units from 1 to 2147483647`.
- * @param file its name, for messages
+ * @param file the file's name, for messages
  */
 export function parsePlanState(source: string, file: string): ParsedPlanState {
   const tree = readJson(source);
@@ -166,7 +166,7 @@ function unknownKey(path: Path): Problem {
   return { path, message: 'no such key in a state file', hint: hint.join('\n'), at: 'key' };
 }
 
-/** What the form cannot say: each id once, each type once, at least one type. */
+/** Checks rules beyond the schema: each id once, each type once, at least one type. */
 function senseProblems({ waiting, leases }: Form): Problem[] {
   const seen = new Map<string, Path>();
   const rows = [

@@ -4,49 +4,49 @@ import { nominalQuota } from './nominal-quota.js';
 import { type LeaseState, type LimitedQuota, type Pool, type QuotaLease, tierOf } from './quota-config.js';
 import type { PoolSnapshot } from './published-state.js';
 
-/** What a project has of one type, over all tiers, in quota units. */
+/** One project's quota units of one type, over all tiers. */
 export interface ProjectAccount {
-  /** As the quota file writes it. */
+  /** The name as the quota file writes it. */
   readonly project: string;
   readonly type: string;
-  /** What its shares come to; 0 where the quota file gives it none. */
+  /** Units that its shares come to; 0 if the quota file gives it none. */
   readonly nominal: number;
-  /** In leases that ask, hold or are parked, on nominal quota and borrowed. */
+  /** Units in asking, held and parked leases, within nominal quota and borrowed. */
   readonly used: number;
   /** Part of `used`: units of leases that are not within its nominal quota (rule 3). */
   readonly borrowed: number;
-  /** Of the nominal quota that it does not use: what others have borrowed (`lend`). */
+  /** Part of its unused nominal quota that others have borrowed (`lend`). */
   readonly lent: number;
-  /** In leases that drain: they count in the pool until they are seen gone, and in none of the above. */
+  /** Units in draining leases. They count in the pool until their slices are seen gone, and in none of the fields above. */
   readonly draining: number;
-  /** What its waiting jobs ask for. */
+  /** Units that its waiting jobs ask for. */
   readonly waiting: number;
 }
 
-/** What a tier has of one type, in quota units. */
+/** One tier's quota units of one type. */
 export interface TierAccount {
-  /** Index of the tiers, best first. */
+  /** Index into the tiers, best first. */
   readonly tier: number;
   readonly type: string;
   readonly total: number;
-  /** In all leases, whatever their state. */
+  /** Units in all leases, whatever their state. */
   readonly inUse: number;
-  /** Of `inUse`. */
+  /** Part of `inUse` in draining leases. */
   readonly draining: number;
   /** Less than 0 after the pool was shrunk under its leases. */
   readonly free: number;
 }
 
 export interface PoolAccounts {
-  /** One a tier and type of the quota file; none in an unlimited pool. */
+  /** One row per tier and type of the quota file; empty for an unlimited pool. */
   readonly tiers: readonly TierAccount[];
-  /** One a project and type with anything in it: the quota file's in its order, then others by name. */
+  /** One row per project and type with any units: the quota file's projects in its order, then others by name. */
   readonly projects: readonly ProjectAccount[];
   /** Projects of the quota file that have no row. */
   readonly idle: readonly string[];
 }
 
-/** Who has how much of a pool. The order of requests and leases does not matter. */
+/** Units of a pool by tier and by project. The order of requests and leases does not matter. */
 export function poolAccounts({ config, requests, leases }: Pool): PoolAccounts {
   const ledger = new Ledger(config.kind === 'limited' ? config.projects.map(({ name }) => name) : []);
   for (const { project, units } of requests) ledger.add(project, 'waiting', units);
@@ -72,7 +72,7 @@ function tierAccounts(total: QuotaUnits, tier: number, leases: readonly QuotaLea
   }));
 }
 
-/** Ids of the leases that do not lie on their project's nominal quota (rule 3); a lease that drains is none of them. */
+/** Ids of the leases that are not within their project's nominal quota (rule 3). Draining leases are left out. */
 export function borrowedLeases({ config, leases }: Pool): ReadonlySet<string> {
   if (config.kind === 'unlimited') return new Set();
   const { projects } = new CountedLeases(config, leases);
@@ -82,7 +82,7 @@ export function borrowedLeases({ config, leases }: Pool): ReadonlySet<string> {
 const leasesIn = ({ tiers }: LimitedQuota, tier: number, leases: readonly QuotaLease[]): readonly QuotaLease[] =>
   leases.filter((lease) => tierOf(lease, tiers.length) === tier);
 
-/** Who borrows and who lends, over all tiers. */
+/** Enters the units that each project borrows and lends, over all tiers. */
 function enterLoans(ledger: Ledger, config: LimitedQuota, leases: readonly QuotaLease[]): void {
   const counted = new CountedLeases(config, leases);
   const borrowed = new Map([...counted.projects].map(([project, each]) => [project, sumOf(each.borrowed)]));
@@ -99,9 +99,9 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, leases: readonly Quota
 }
 
 /**
- * Nobody borrows from a named lender: what is borrowed beyond the pool's unpromised units is divided among those who leave
- * nominal quota unused, in proportion to how much, in whole units.
- * @param unused by project, 0 or more; nobody lends more than that
+ * Borrowing has no named lender: units borrowed beyond the pool's unpromised ones are divided among the projects that leave
+ * nominal quota unused, in proportion to how much they leave, in whole units.
+ * @param unused units by project, 0 or more; no project lends more than these
  */
 function lend(borrowed: number, unused: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const most = [...unused.values()].reduce((sum, units) => sum + units, 0);
@@ -115,10 +115,10 @@ const sumOf = (leases: readonly QuotaLease[]): QuotaUnits => leases.map(({ units
 type Column = 'nominal' | 'used' | 'borrowed' | 'lent' | 'draining' | 'waiting';
 type Entry = Record<Column, number> & { readonly type: string };
 
-/** One entry a project and type. Names are compared without regard to case. */
+/** One entry per project and type. Names are compared without regard to case. */
 class Ledger {
   readonly #projects: Map<string, { readonly name: string; readonly types: Map<string, Entry> }>;
-  /** In the order of the quota file. */
+  /** Names in the order of the quota file. */
   readonly #known: readonly string[];
 
   constructor(known: readonly string[]) {
@@ -160,7 +160,7 @@ export interface LeasedUnits {
   readonly project: string;
   readonly type: string;
   readonly state: LeaseState;
-  /** Quota units, of which a chip may be a part. */
+  /** Quota units, not chips. */
   readonly units: number;
 }
 
@@ -171,10 +171,13 @@ export interface PoolCounts {
   readonly leased: readonly LeasedUnits[];
 }
 
-/** Of those who are not among the `mostProjects` with the most leases. */
+/** Name for all projects that are not among the `mostProjects` with the most leases. */
 export const OTHER_PROJECTS = 'other';
 
-/** @param mostProjects that are named: an unlimited pool takes any name of a project, and each is series of a metric */
+/**
+ * @param mostProjects number of projects that are named: an unlimited pool takes any project name, and each adds series to a
+ * metric
+ */
 export function poolCounts({ view }: PoolSnapshot, mostProjects: number): PoolCounts {
   const leasesOf = new Map<string, number>();
   for (const { project } of view.leases) leasesOf.set(project, (leasesOf.get(project) ?? 0) + 1);

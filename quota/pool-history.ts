@@ -3,7 +3,7 @@ import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import { isSameProject } from './quota-config.js';
 import type { QuotaLease } from './quota-config.js';
 
-/** One line of a pool's history, with what applies to its kind. A quota workflow writes them (docs/adr/0019). */
+/** One line of a pool's history, with the fields of its kind. A quota workflow writes it (docs/adr/0019). */
 export interface HistoryLine {
   readonly at: EpochMs;
   readonly kind:
@@ -17,14 +17,14 @@ export interface HistoryLine {
   readonly user?: string;
   readonly tier?: number;
   readonly units?: QuotaUnits;
-  /** Of `revoked`: the request that its chips are for. */
+  /** For `revoked`: the request that gets its chips. */
   readonly for?: string;
   readonly reason?: string;
-  /** Who applied, froze, released, or changed a priority. */
+  /** The user who applied, froze, released, or changed a priority. */
   readonly by?: string;
 }
 
-/** What history tells of one lease, inside a window of time. */
+/** The history of one lease within a window of time. */
 export interface LeaseStory {
   readonly job: string;
   readonly lease: number;
@@ -32,33 +32,33 @@ export interface LeaseStory {
   readonly user: string;
   readonly tier: number;
   readonly units: QuotaUnits;
-  /** Absent: before the window. */
+  /** Absent: it was granted before the window. */
   readonly grantedAt?: EpochMs;
-  /** For how long it had its chips: all of its slices ready, until they were lost or seen gone. */
+  /** Time with its chips, in ms: from all of its slices ready until they were lost or seen gone. */
   readonly heldMs: number;
-  /** Absent: it is there still, or `isEndUnknown`. */
+  /** Absent: it is still open, or `isEndUnknown`. */
   readonly freedAt?: EpochMs;
-  /** Preempted by quota; the first time. */
+  /** The first preemption by quota. */
   readonly revokedAt?: EpochMs;
-  /** It is open no more, and no line tells its end: counted until its last line. */
+  /** It is no longer open, and no line tells its end. It counts until its last line. */
   readonly isEndUnknown?: true;
-  /** It began before the window, and no line tells whether it had chips then: counted as if it had. */
+  /** It began before the window, and no line tells whether it had chips then. It counts as if it had. */
   readonly isStartAssumed?: true;
 }
 
-/** A stretch of time: `to` is now, or where the caller stops looking. */
+/** A stretch of time: `to` is now, or the end that the caller chose. */
 export interface Window {
   readonly from: EpochMs;
   readonly to: EpochMs;
 }
 
-/** An open lease as it was published, beside what its id says. */
+/** An open lease as it was published, with job and number instead of its id. */
 export type OpenLease = Omit<QuotaLease, 'id'> & { readonly job: string; readonly number: number };
 
 /**
- * The leases that were there in a window, oldest grant first.
- * @param lines in any order; those outside the window are passed over
- * @param open leases that are there at `to`; undefined: not known, and then one without an end counts until `to`
+ * The leases that existed within a window, oldest grant first.
+ * @param lines in any order; lines outside the window are ignored
+ * @param open leases that are open at `to`; undefined: not known, and then a lease without an end counts until `to`
  */
 export function leaseStories(
   lines: readonly HistoryLine[],
@@ -120,7 +120,7 @@ function storyOf(lines: readonly HistoryLine[], { from, to }: Window, isOpen: bo
   };
 }
 
-/** Any line may lack what another has. */
+/** Takes each field from the first line that has it, since any line may lack some. */
 function whose(lines: readonly HistoryLine[]): Omit<LeaseStory, 'heldMs'> {
   const first = <Key extends keyof HistoryLine>(key: Key): HistoryLine[Key] | undefined =>
     lines.find((line) => line[key] !== undefined)?.[key];
@@ -134,7 +134,7 @@ function whose(lines: readonly HistoryLine[]): Omit<LeaseStory, 'heldMs'> {
   };
 }
 
-/** Nothing happened to it in the window: it was granted before, and is there. */
+/** The story of an open lease that has no line in the window. */
 function silentStory(lease: OpenLease, { from, to }: Window): LeaseStory {
   const { job, number, project, user, tier, units, startedAt } = lease;
   const heldMs = lease.state === 'asking' ? 0 : Math.min(lease.heldMs ?? to - startedAt, to - from);
@@ -142,7 +142,7 @@ function silentStory(lease: OpenLease, { from, to }: Window): LeaseStory {
   return { job, lease: number, project, user, tier, units, heldMs: Math.max(0, heldMs), ...grantedAt };
 }
 
-/** What one user of one project had of one type. */
+/** Usage of one type by one user of one project. */
 export interface UsageRow {
   readonly project: string;
   readonly user: string;
@@ -151,13 +151,13 @@ export interface UsageRow {
   /** Leases that were preempted by quota. */
   readonly preempted: number;
   readonly unitHours: number;
-  /** Absent: the type is no Cloud TPU's. */
+  /** Absent if the type is not a Cloud TPU type. */
   readonly chipHours?: number;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** By project, user and type, most chip-hours first. */
+/** One row per project, user and type, most chip-hours first. */
 export function usageOf(stories: readonly LeaseStory[]): readonly UsageRow[] {
   const rows = new Map<string, { -readonly [Key in keyof UsageRow]: UsageRow[Key] }>();
   for (const { project, user, units, heldMs, revokedAt } of stories) {
@@ -181,7 +181,7 @@ export function usageOf(stories: readonly LeaseStory[]): readonly UsageRow[] {
 const compare = (a: UsageRow, b: UsageRow): number =>
   `${a.project}/${a.user}/${a.type}` < `${b.project}/${b.user}/${b.type}` ? -1 : 1;
 
-/** Whether a line or a story is of this project and user; one that is not named takes all. */
+/** Returns whether a line or a story belongs to this project and user. A filter that is absent matches all. */
 export function isOf(
   wanted: { readonly project?: string | undefined; readonly user?: string | undefined },
   of: { readonly project?: string; readonly user?: string },

@@ -1,4 +1,7 @@
-/** `[limits]` of a pool file (docs/adr/0075): what one user or one job may take of the pool. Plain JSON; absent: no limit. */
+/**
+ * `[limits]` of a pool file (docs/adr/0075): the most that one user or one job may take of the pool. Plain JSON; absent: no
+ * limit.
+ */
 export interface PoolLimits {
   /** Open jobs of one user in the pool. */
   readonly openJobsPerUser?: number;
@@ -8,14 +11,14 @@ export interface PoolLimits {
   readonly logBytesPerAttempt?: number;
   /** Requests of one job at once, each in another zone (docs/adr/0101); 1: no job may hedge. */
   readonly requestsPerJob?: number;
-  /** Of a job's input, as JSON. Absent: `MOST_INPUT_BYTES`. */
+  /** Size of a job's input, as JSON. Absent: `MOST_INPUT_BYTES`. */
   readonly inputBytes?: number;
 }
 
-/** By project in lower case: the highest priority that its jobs may have, 1 (first) to 5. A project that is not named may have any. */
+/** The highest priority of a project's jobs, 1 (first) to 5, by project in lower case. Without an entry: any. */
 export type PriorityFloors = Readonly<Record<string, number>>;
 
-/** Why a job of this project may not have this priority; undefined if it may. */
+/** Says why a job of this project may not have this priority; undefined if it may. */
 export function floorProblem(
   floors: PriorityFloors | undefined,
   project: string,

@@ -1,10 +1,10 @@
 import { nearestWord } from '../domain/nearest-word.js';
 import type { Problem } from '../domain/problem.js';
 
-/** Names that a message shows: a list of all could be long. */
+/** Most names that a message shows, since a list of all could be long. */
 const MOST_SHOWN = 20;
 
-/** Of a job whose pool nobody configured. @param pools those that there are */
+/** The problem of a job whose pool is not configured. @param pools the configured pools */
 export function unknownPool(pool: string, pools: readonly string[]): Problem {
   const shown = pools.slice(0, MOST_SHOWN).join(', ');
   const more = pools.length > MOST_SHOWN ? ` and ${pools.length - MOST_SHOWN} more` : '';
@@ -21,6 +21,6 @@ export function unknownPool(pool: string, pools: readonly string[]): Problem {
   };
 }
 
-/** A name in another case is another pool, and most likely what was meant. */
+/** Prefers a name that differs only by case: it is another pool, and most likely the one that was meant. */
 const nearestPool = (pool: string, pools: readonly string[]): string | undefined =>
   pools.find((each) => each.toLowerCase() === pool.toLowerCase()) ?? nearestWord(pool, pools);

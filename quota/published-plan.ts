@@ -4,14 +4,14 @@ import { type Plan, planOf } from './plan.js';
 import type { PoolSnapshot } from './published-state.js';
 import type { QuotaConfig } from './quota-config.js';
 
-/** Files that somebody would put in force. */
+/** Files that a user may put in force. */
 export interface PlannedFiles {
-  /** What they come to together (quota/files/pool-files.ts). */
+  /** The configuration that the files give together (quota/files/pool-files.ts). */
   readonly config: QuotaConfig;
   readonly hasPoolFile: boolean;
 }
 
-/** The configuration that would be in force with `files`: where no pool file is among them, the rules in force stay. */
+/** The configuration that would be in force with `files`. Without a pool file among them, the rules in force stay. */
 export function configUnder(inForce: QuotaConfig, files: PlannedFiles | undefined): QuotaConfig {
   if (files === undefined) return inForce;
   const { config, hasPoolFile } = files;
@@ -20,8 +20,8 @@ export function configUnder(inForce: QuotaConfig, files: PlannedFiles | undefine
 }
 
 /**
- * What one decision would do in a pool as it was published, in the words for programs: the answer of `quota plan --output json`.
- * @param files absent: those in force
+ * The effect of one decision in a published pool, in words for programs: the answer of `quota plan --output json`.
+ * @param files absent: the files in force
  */
 export function publishedPlan({ view, at }: PoolSnapshot, files: PlannedFiles | undefined): Plan {
   const config = configUnder(view.config, files);

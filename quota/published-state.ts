@@ -6,7 +6,7 @@ import type { CapacityRow } from './seen-capacity.js';
 import { entry, PACKED_RUN_LENGTH, packRunId, Table, unpackRunId } from './packed-values.js';
 
 /**
- * A pool as people look at it: `list`, `why`, `quota show` and `quota plan` decide and explain on it, and ask no workflow.
+ * A published pool: `list`, `why`, `quota show` and `quota plan` decide and explain from it, and ask no workflow.
  * Ids of requests and leases in `view` are lease keys: job/run/number.
  */
 export interface PoolSnapshot {
@@ -15,41 +15,41 @@ export interface PoolSnapshot {
   readonly epoch: number;
   readonly admission: 'open' | 'frozen' | 'draining';
   readonly admissionReason?: string;
-  /** Where the files in force come from: a path, a URL, or `applied by alice`. */
+  /** Source of the files in force: a path, a URL, or `applied by alice`. */
   readonly source?: string;
-  /** What is wrong with the files; those that were good last are in force. */
+  /** The problem with the files. The last good ones are in force. */
   readonly problem?: string;
-  /** Absent: it knows who holds what. Else `view` has only what it has heard so far, and nothing is granted. */
+  /** Absent: the workflow knows every lease. Else `view` has only what it has heard so far, and nothing is granted. */
   readonly rebuilding?: Rebuilding;
-  /** Slices whose deletion does not end, `MOST_STUCK` of them. Absent: none. */
+  /** Slices whose deletion does not end, at most `MOST_STUCK`. Absent: none. */
   readonly stuck?: readonly StuckSlice[];
   /** All zones that the pool file names, in its order. Absent: none. */
   readonly poolZones?: readonly string[];
-  /** What the pool's jobs have seen of zones, `MOST_PLACES` rows at most. Absent: nothing. */
+  /** Capacity that the pool's jobs have seen, at most `MOST_PLACES` rows. Absent: none. */
   readonly capacity?: readonly CapacityRow[];
   readonly view: Pool;
 }
 
-/** What `jobctl capacity --output json` and the server answer. */
+/** The answer of `jobctl capacity --output json` and of the server. */
 export const capacityOf = ({ pool, at, poolZones: zones = [], capacity: rows = [] }: CapacityState) => ({
   ...{ pool, at, zones, rows },
 });
 export type CapacityState = Pick<PoolSnapshot, 'pool' | 'at' | 'poolZones' | 'capacity'>;
 
-/** A slice that a lease goes on counting for, because its deletion does not end (docs/adr/0099). */
+/** A slice whose deletion does not end, so that its lease goes on counting (docs/adr/0099). */
 export interface StuckSlice extends StuckDeletion {
   /** Lease key. */
   readonly id: string;
   readonly slice: string;
 }
 
-/** Of those that are published. */
+/** Most stuck slices that are published. */
 export const MOST_STUCK = 50;
 
 /** A pool whose workflow lost its memory asks every open job what it holds (docs/adr/0035). */
 export interface Rebuilding {
   readonly since: EpochMs;
-  /** Then it goes on without the jobs that have not answered. */
+  /** Time at which it goes on without the jobs that have not answered. */
   readonly until: EpochMs;
   /** Ids of jobs that have not answered, in order, 20 at most. */
   readonly waitsFor: readonly string[];
@@ -57,9 +57,8 @@ export interface Rebuilding {
 }
 
 /**
- * The object `quota/<pool>/state.json`: one short tuple a row, what rows share in tables beside them, times as ages at
- * `at` in ms. A row costs 100 bytes or less: the answer of one query has to hold 10,000 requests and 10,000 leases, and it
- * may have 2 MB.
+ * The object `quota/<pool>/state.json`: one short tuple per row, values that rows share in tables beside them, times as ages at
+ * `at` in ms. A row takes 100 bytes or less: the answer of one query must hold 10,000 requests and 10,000 leases within 2 MB.
  */
 export interface PackedPoolState extends Omit<PoolSnapshot, 'view'> {
   readonly v: 1;
@@ -82,9 +81,9 @@ type PackedDemand = readonly [
   isVerified?: 1,
 ];
 type Cell = string | number | null;
-/** Of a request: id, demand, submitted, waiting since. Of a lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
+/** Request: id, demand, submitted, waiting since. Lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
 type PackedRow = readonly Cell[];
-/** A row of `requests` by index; the id itself where there is none. */
+/** Index of a row of `requests`, or the id itself if no row has it. */
 type RequestRef = number | string;
 interface PackedMemory {
   readonly reservations: readonly (readonly [RequestRef, tier: number, madeAt: number])[];
@@ -94,7 +93,7 @@ interface PackedMemory {
   readonly winners: readonly RequestRef[];
 }
 
-/** In the order of the packed number. */
+/** States in the order of the packed number. */
 const STATES: readonly LeaseState[] = ['asking', 'held', 'draining', 'parked'];
 
 export function packState({ view, ...head }: PoolSnapshot): PackedPoolState {
@@ -117,7 +116,7 @@ export function packState({ view, ...head }: PoolSnapshot): PackedPoolState {
   };
 }
 
-/** @throws RangeError where the object is of another version of jobctl */
+/** @throws RangeError if another version of jobctl wrote the object */
 export function unpackState(packed: PackedPoolState): PoolSnapshot {
   const { v, config, isFrozen, demands, zones, requests, leases, memory, ...head } = packed;
   if (v !== 1) {
@@ -259,7 +258,7 @@ function unpackId(packed: string): string {
   return run === '' ? packed.slice(1) : `${job}/${unpackRunId(run)}/${number}`;
 }
 
-/** What is not there as null, and the row ends at its last value. */
+/** Writes absent cells as null. The row ends at its last value. */
 function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
   const end = cells.findLastIndex((cell) => cell !== undefined) + 1;
   return cells.slice(0, end).map((cell) => cell ?? null);
@@ -267,20 +266,20 @@ function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
 
 /** One page of a text that is too long for one payload, as a workflow answers it. */
 export interface TextPage {
-  /** Pages of another version are of another text. */
+  /** Pages of different versions belong to different texts. */
   readonly version: string;
   readonly pages: number;
   readonly text: string;
 }
 
-/** Another reader, or another worker's cache, may make the text anew while we read ours. */
+/** Another reader, or another worker's cache, may make the text anew during our reading. */
 const MOST_TRIES = 5;
 
 /**
- * The JSON value that is answered in pages.
- * @param ask for one page, from 0 on
- * @param what is asked, for the error
- * @throws Error where the text changed while it was read, `MOST_TRIES` times
+ * Reads a JSON value that is answered in pages.
+ * @param ask asks for one page, from 0 on
+ * @param what the name of the answer, for the error
+ * @throws Error if the text changed while it was read, `MOST_TRIES` times
  */
 export async function readPages(ask: (page: number) => Promise<TextPage>, what: string): Promise<unknown> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {

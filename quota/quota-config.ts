@@ -5,7 +5,7 @@ import type { PriorityFloors } from './pool-limits.js';
 
 /** One project of a quota file. */
 export interface QuotaProject {
-  /** As written in the file; names are compared without regard to case. */
+  /** The name as written in the file. Names are compared without regard to case. */
   readonly name: string;
   /** Shares of the pool by generation, as written: 0.6 is 60 %. */
   readonly shares: Readonly<Record<string, number>>;
@@ -15,55 +15,61 @@ export interface QuotaProject {
   readonly members: readonly string[];
 }
 
-/** What one quota file divides. Plain JSON. */
+/** The tiers and projects of one quota file. Plain JSON. */
 export interface LimitedQuota {
   readonly kind: 'limited';
   /** Units by tier, best tier first. */
   readonly tiers: readonly QuotaUnits[];
   readonly projects: readonly QuotaProject[];
-  /** Of the pool file; absent: `DEFAULT_RULES`. */
+  /** Rules of the pool file. Absent: `DEFAULT_RULES`. */
   readonly rules?: PoolRules;
 }
 
-/** What a tier's units are bought as. */
+/** The way in which a tier's units are bought. */
 export interface TierRule {
-  /** Serves jobs that name it or name none; absent: each job's own. */
+  /** The tier serves jobs that name this pricing or none. Absent: each job's own pricing. */
   readonly pricing?: Pricing;
   /** Full or short name of a Google reservation; with pricing `reserved` only. */
   readonly reservation?: string;
 }
 
-/** What a pool file says beside a quota file (docs/pool-file.md, docs/quota.md). Durations in ms, 0 or more. */
+/** Rules of a pool file, beside a quota file (docs/pool-file.md, docs/quota.md). Durations in ms, 0 or more. */
 export interface PoolRules {
-  /** In the order of `tiers`; one that is missing has no rule of its own. */
+  /** In the order of `tiers`. A tier without an entry has no rule. */
   readonly tiers: readonly TierRule[];
-  /** By zone: units of the largest slice of each type that it can hold. A zone or type that is not named is not bounded. */
+  /** Units of the largest slice of each type that a zone can hold, by zone. A zone or type without an entry is not bounded. */
   readonly largestSlice: Readonly<Record<string, QuotaUnits>>;
-  /** By project, in lower case: units that it may borrow at most, per type over all tiers. Not named: no limit. */
+  /** Most units that a project may borrow, per type over all tiers, by project in lower case. Without an entry: no limit. */
   readonly borrowingLimits: Readonly<Record<string, QuotaUnits>>;
-  /** By project, in lower case: units of its nominal quota that others may borrow at most, per type and tier. Not named: all. */
+  /**
+   * Most units of a project's nominal quota that others may borrow, per type and tier, by project in lower case. Without an
+   * entry: all.
+   */
   readonly lendingLimits: Readonly<Record<string, QuotaUnits>>;
-  /** A borrowed lease is not preempted before it has held its chips for so long (rule 6). */
+  /** A borrowed lease is not preempted before it has held its chips for this long (rule 6). */
   readonly minRuntimeMs: number;
-  /** A job that has waited so long gets a reservation (rule 8). */
+  /** A job that has waited this long gets a reservation (rule 8). */
   readonly agingMs: number;
-  /** In-quota demand is held back by reservations for so long at most, all together (rule 8). */
+  /** Reservations hold back in-quota demand for at most this long, all together (rule 8). */
   readonly maxGuaranteeDelayMs: number;
-  /** A lease without chips comes back after so long, while anybody waits for them. */
+  /** A lease without chips is returned after this long, if any job waits for them. */
   readonly askingTimeoutMs: number;
   /** The first cool-down of a (type, tier, zone) that gave no chips; it doubles up to `coolDownMaxMs`. */
   readonly coolDownMs: number;
   readonly coolDownMaxMs: number;
   /** Whether a job without a project is refused. */
   readonly requireProject: boolean;
-  /** Users who may apply files, freeze, drain, and change priorities of others' jobs; empty: everybody (docs/quota.md, "The verbs"). */
+  /**
+   * Users who may apply files, freeze, drain, and change priorities of others' jobs; empty: everybody (docs/quota.md, "The
+   * verbs").
+   */
   readonly admins: readonly string[];
   /** Absent: every project may have any priority. */
   readonly priorityFloors?: PriorityFloors;
 }
 
 const MINUTE = 60_000;
-/** The values of DESIGN.md 3, and ours where it names none. */
+/** The rules of a pool without settings. */
 export const DEFAULT_RULES: PoolRules = {
   tiers: [],
   largestSlice: {},
@@ -82,24 +88,24 @@ export const DEFAULT_RULES: PoolRules = {
 /** `unlimited`: there is no quota file. */
 export type QuotaConfig = LimitedQuota | { readonly kind: 'unlimited' };
 
-/** The pool `default` where no quota file is configured. */
+/** The pool `default` if no quota file is configured. */
 export const UNLIMITED: QuotaConfig = { kind: 'unlimited' };
-/** What every verdict of an unlimited pool says. */
+/** The note in every verdict of an unlimited pool. */
 export const UNLIMITED_NOTE = 'no quota file: the pool is unlimited';
 
-/** The project of those who name none and are members of none: no nominal quota, best effort. */
+/** The project of users who name none and are members of none: no nominal quota, best effort. */
 export const NO_PROJECT = 'none';
 
 /** A job that waits. `id` names the lease it asks for. */
 export interface QuotaRequest extends Demand {
   readonly id: string;
-  /** When it began to wait for this lease: its aging counts from here. Absent: `submittedAt`. */
+  /** Start of its wait for this lease. Its aging counts from here. Absent: `submittedAt`. */
   readonly waitingSince?: EpochMs;
 }
 
 /**
- * `asking`: granted, its chips are not there yet, or were lost to the provider. `held`: it has them. `draining`: its job let
- * go, or was told to, and its slices are not seen gone. `parked`: its job is paused.
+ * `asking`: granted, but its chips are not there yet, or were lost to the provider. `held`: it has its chips. `draining`: its job
+ * released it, or was told to, and its slices are not seen gone yet. `parked`: its job is paused.
  */
 export type LeaseState = 'asking' | 'held' | 'draining' | 'parked';
 
@@ -112,29 +118,29 @@ export interface QuotaLease extends Demand {
   readonly startedAt: EpochMs;
   /** Absent: `held`. */
   readonly state?: LeaseState;
-  /** How long its chips were held until now, in every phase but paused, in ms; absent: since `startedAt`. */
+  /** Time that its chips were held until now, in every phase but paused, in ms; absent: since `startedAt`. */
   readonly heldMs?: number;
-  /** Of an asking lease: since when it has no chips; absent: `startedAt`. */
+  /** Time since which an asking lease has no chips. Absent: `startedAt`. */
   readonly askingSince?: EpochMs;
-  /** Where it asks, or has its slices; absent: not known yet. */
+  /** Zone in which it asks or has its slices. Absent: not known yet. */
   readonly zone?: string;
-  /** Of an asking lease: since it asks, it has asked in each zone that it names, or each has refused it (rule 11). */
+  /** An asking lease has asked in each zone that it names, or each has refused it, since it began to ask (rule 11). */
   readonly everywhere?: Everywhere;
   /** Granted from a reservation (rule 8). */
   readonly isFromReservation?: boolean;
 }
 
-/** Which of so many tiers a lease lies in: one of a tier that the pool no longer has lies in the last. */
+/** Index of a lease's tier among this many tiers. A lease of a tier that the pool no longer has counts in the last one. */
 export const tierOf = ({ tier }: Pick<QuotaLease, 'tier'>, tiers: number): number => Math.min(tier, tiers - 1);
 
-/** Since when a lease in state `asking` waits for its chips. */
+/** Time since which a lease in state `asking` waits for its chips. */
 export const askedAt = ({ askingSince, startedAt }: QuotaLease): EpochMs => askingSince ?? startedAt;
 
 /** End of the asking timeout (rule 11). @param lease in state `asking` */
 export const askingEndsAt = (lease: QuotaLease, { askingTimeoutMs }: Pick<PoolRules, 'askingTimeoutMs'>): EpochMs =>
   askedAt(lease) + askingTimeoutMs;
 
-/** Of a quota file. */
+/** Most tiers of a quota file. */
 export const MOST_TIERS = 20;
 
 export const EVERYWHERE = ['asked', 'refused'] as const;
@@ -147,31 +153,31 @@ export interface Reservation {
   readonly madeAt: EpochMs;
 }
 
-/** A place that gave no chips. A job all of whose zones are cooling down holds no reservation and preempts nobody. */
+/** A place that gave no chips. A job whose zones all cool down holds no reservation and preempts no lease. */
 export interface CoolDown {
   readonly type: string;
   readonly tier: number;
   readonly zone: string;
-  /** How often in a row a lease came back from here without chips, 1 or more. */
+  /** Number of times in a row that a lease was returned from here without chips, 1 or more. */
   readonly failures: number;
   readonly until: EpochMs;
 }
 
-/** What a decision has to know of those before it. Plain JSON; bounded by what waits and by what is leased. */
+/** Facts that one decision leaves to the next. Plain JSON, bounded by the waiting requests and the leases. */
 export interface QuotaMemory {
   readonly reservations: readonly Reservation[];
-  /** By request: when its reservation was dissolved; its aging counts from there. */
+  /** Time at which a request's reservation was dissolved, by request. Its aging counts from there. */
   readonly dissolved: Readonly<Record<string, EpochMs>>;
-  /** By in-quota request: for how long it waited for chips before now, and since when it does (rule 8). */
+  /** Time that an in-quota request waited for chips before now, and since when it waits again, by request (rule 8). */
   readonly heldBack: Readonly<Record<string, { readonly ms: number; readonly since?: EpochMs }>>;
   readonly coolDowns: readonly CoolDown[];
-  /** In-quota requests for which somebody was preempted: those chips are theirs before any reservation's (rule 7). */
+  /** In-quota requests for which a lease was preempted. They get those chips before any reservation does (rule 7). */
   readonly winners: readonly string[];
 }
 
 export const NO_MEMORY: QuotaMemory = { reservations: [], dissolved: {}, heldBack: {}, coolDowns: [], winners: [] };
 
-/** All that a decision is made from, beside the time. The order of `requests` and `leases` does not matter. */
+/** All input of a decision except the time. The order of `requests` and `leases` does not matter. */
 export interface Pool {
   readonly config: QuotaConfig;
   readonly requests: readonly QuotaRequest[];
@@ -188,14 +194,14 @@ export interface Grant {
   readonly isFromReservation?: boolean;
 }
 
-/** A lease that has to go; it counts until its slices are seen gone. */
+/** A lease that is taken back. It counts until its slices are seen gone. */
 export interface Preemption {
   readonly id: string;
-  /** The request that its chips are for; with `tier` the lease itself. */
+  /** The request that gets its chips; with `tier`, the lease itself. */
   readonly for: string;
   /**
-   * `quota`: a borrower gives lent chips back, with notice. `asking`: it had no chips in time. `parked`: its job is paused. `tier`:
-   * it had no chips in time, and its job could have its chips in another tier.
+   * `quota`: a borrower gives lent chips back, with notice. `asking`: it had no chips in time. `parked`: its job is paused.
+   * `tier`: it had no chips in time, and its job could have its chips in another tier.
    */
   readonly cause: 'quota' | 'asking' | 'parked' | 'tier';
 }
@@ -204,7 +210,7 @@ export interface Decision {
   readonly grants: readonly Grant[];
   readonly preemptions: readonly Preemption[];
   readonly memory: QuotaMemory;
-  /** When time alone may change the answer: the earliest; absent: never. */
+  /** Earliest time at which time alone may change the answer. Absent: never. */
   readonly nextAt?: EpochMs;
 }
 
@@ -217,13 +223,13 @@ export function findProject(config: QuotaConfig, name: string): QuotaProject | u
   return known.get(projectKey(name));
 }
 
-/** By the list of a file as it was read: who asks for each of 2,000 projects does not go through all of them each time. */
+/** Indexes by list of projects: a caller that looks up each of 2,000 projects does not scan the list each time. */
 const byName = new WeakMap<LimitedQuota['projects'], ReadonlyMap<string, QuotaProject>>();
 
 /** Names of projects are compared without regard to case. */
 export const projectKey = (name: string): string => name.toLowerCase();
 
-/** Of names of projects those that differ from an earlier one by case only, with that one. */
+/** Project names that differ from an earlier name only by case, each with that earlier name. */
 export function twinsOf(names: readonly string[]): ReadonlyMap<string, string> {
   const first = new Map<string, string>();
   const twins = new Map<string, string>();

@@ -3,12 +3,12 @@ import { largest, smallest } from '../domain/extremes.js';
 import type { EpochMs } from '../domain/units.js';
 
 /**
- * What a pool's jobs have seen of one type, bought one way, in one zone (docs/adr/0118). Plain JSON, bounded: `MOST_OUTCOMES` and
- * `MOST_REFUSAL`.
+ * Observations by a pool's jobs of one type, bought one way, in one zone (docs/adr/0118). Plain JSON, bounded by `MOST_OUTCOMES`
+ * and `MOST_REFUSAL`.
  */
 export interface SeenPlace extends AskedFor {
   readonly zone: string;
-  /** When anything was learned last. */
+  /** Time of the last observation. */
   readonly seenAt: EpochMs;
   /** Oldest first. */
   readonly outcomes: readonly AskOutcome[];
@@ -18,7 +18,7 @@ export interface SeenPlace extends AskedFor {
   readonly refusal?: { readonly at: EpochMs; readonly text: string };
 }
 
-/** How one gang's request ended: it got its chips, or its zone was refused or left without them. */
+/** The end of one gang's request: it got its chips, or its zone was refused or left without them. */
 export interface AskOutcome {
   readonly at: EpochMs;
   readonly waitedMs: number;
@@ -31,32 +31,32 @@ export interface AskOutcome {
 export interface OpenAsk extends AskedFor {
   readonly zone: string;
   readonly since: EpochMs;
-  /** Since when it holds its chips. Absent: it waits for them. */
+  /** Time since which it holds its chips. Absent: it waits for them. */
   readonly heldSince?: EpochMs;
   readonly slices: number;
 }
 
 export const MOST_OUTCOMES = 20;
-/** Characters of a provider's text. */
+/** Most characters of a provider's text. */
 export const MOST_REFUSAL = 200;
-/** Places of one pool. The one of which nothing was learned for longest makes room. */
+/** Most places of one pool. The place with the oldest observation makes room. */
 export const MOST_PLACES = 200;
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Older outcomes count for nothing. */
+/** Older outcomes do not count. */
 const OUTCOME_LIFE_MS = 7 * DAY;
 const WEAR_HALF_LIFE_MS = DAY;
 /** An answer this old counts half in the order of zones: capacity comes and goes within hours. */
 const ORDER_HALF_LIFE_MS = 3 * HOUR;
-/** The longest that one outcome, or one request that still waits, says of its zone. */
+/** The longest wait that one outcome, or one request that still waits, counts against its zone. */
 const LONGEST_WAIT_MS = 2 * HOUR;
-/** A refusal at once says as much as so long a wait. */
+/** An immediate refusal counts as a wait of this long. */
 const REFUSED_MS = 10 * MINUTE;
-/** What a zone of which nothing is known is taken to need. */
+/** Assumed wait in a zone of which nothing is known. */
 const USUAL_WAIT_MS = 10 * MINUTE;
-/** What a preemption costs a job: a start, a set-up, and the work since the last checkpoint. */
+/** Cost of a preemption to a job: a start, a set-up, and the work since the last checkpoint. */
 const PREEMPTION_MS = 30 * MINUTE;
 
 export const placeKey = ({ zone, accelerator, pricing }: AskedFor & { readonly zone: string }): string =>
@@ -73,8 +73,8 @@ export const newPlace = (
 });
 
 /**
- * One job's vain requests are one outcome, of their waits together: who asks again and again, or whom his own project refuses, does not
- * crowd out what others saw.
+ * Adds an outcome. The unsuccessful requests of one job are one outcome with the sum of their waits, so that a job that asks
+ * again and again, or that its own project refuses, does not crowd out the observations of others.
  */
 export function withOutcome(place: SeenPlace, outcome: AskOutcome): SeenPlace {
   const isSame = ({ by, kind }: AskOutcome): boolean => outcome.kind !== 'got' && kind !== 'got' && by === outcome.by;
@@ -95,16 +95,16 @@ export const withRefusal = (place: SeenPlace, text: string, now: EpochMs): SeenP
   refusal: { at: now, text },
 });
 
-/** As of `now`. */
+/** The place as of `now`, with its decaying figures reduced. */
 function worn(place: SeenPlace, now: EpochMs): SeenPlace {
   const left = half(now - place.seenAt, WEAR_HALF_LIFE_MS);
   return { ...place, heldMs: place.heldMs * left, preempted: place.preempted * left, seenAt: now };
 }
 
-/** What is left of a weight of 1. */
+/** The part of a weight of 1 that is left at this age. */
 const half = (ageMs: number, halfLifeMs: number): number => 2 ** (-Math.max(0, ageMs) / halfLifeMs);
 
-/** Without those that are too many: first what nothing came of, then what is oldest. */
+/** Drops places beyond `MOST_PLACES`: first those without an outcome or refusal, then the oldest. */
 export function boundedPlaces(places: readonly SeenPlace[]): readonly SeenPlace[] {
   if (places.length <= MOST_PLACES) return places;
   const worth = ({ outcomes, refusal }: SeenPlace): number => Number(outcomes.length > 0 || refusal !== undefined);
@@ -116,15 +116,15 @@ const compare = (a: SeenPlace, b: SeenPlace): number => (placeKey(a) < placeKey(
 
 // The order of zones -------------------------------------------------------------------------------------------------
 
-/** All that an order is made from. */
+/** All input of an order of zones. */
 export interface SeenCapacity {
   readonly places: readonly SeenPlace[];
   readonly open: readonly OpenAsk[];
 }
 
 /**
- * These zones, first the one in which a job may expect to run soonest. Zones that are about as good, and those of which nothing is
- * known, stay in the order in which they are given.
+ * Sorts zones by how soon a job may expect to run there. Zones that are about equally good, and those of which nothing is known,
+ * stay in the given order.
  */
 export function orderedZones(
   zones: readonly string[],
@@ -140,8 +140,8 @@ export function orderedZones(
 const classOf = (ms: number): number => Math.round(2 * Math.log2(ms / MINUTE));
 
 /**
- * How long a job may expect to wait in a zone, and to lose there, in ms: all that was waited by how often chips came, as for a
- * memoryless arrival. What was seen counts less the older it is, so that every zone comes back to the usual in the end.
+ * Expected time that a job waits in a zone and loses there, in ms: the total wait divided by the number of times that chips came,
+ * as for a memoryless arrival. Older observations count less, so that every zone returns to the usual wait in the end.
  */
 function expectedMs(place: AskedFor & { readonly zone: string }, { places, open }: SeenCapacity, now: EpochMs): number {
   const key = placeKey(place);
@@ -158,38 +158,38 @@ function expectedMs(place: AskedFor & { readonly zone: string }, { places, open 
   return waited / got + PREEMPTION_MS * preemptionRate(seen, now);
 }
 
-/** Per slice-hour; one hour is taken to have passed without. */
+/** Preemptions per slice-hour. One hour without a preemption is added. */
 function preemptionRate(seen: SeenPlace | undefined, now: EpochMs): number {
   if (seen === undefined) return 0;
   const { heldMs, preempted } = worn(seen, now);
   return preempted / (heldMs / HOUR + 1);
 }
 
-// What people look at ------------------------------------------------------------------------------------------------
+// Rows for people ----------------------------------------------------------------------------------------------------
 
-/** One row of `jobctl capacity`: what this pool's jobs have seen, and no promise. */
+/** One row of `jobctl capacity`: what this pool's jobs have seen, not a promise. */
 export interface CapacityRow extends AskedFor {
   readonly zone: string;
-  /** Requests for a whole gang that were answered or given up in the last 7 days, the last 20, and those that wait now. */
+  /** Requests for a whole gang: the last 20 that were answered or given up in the last 7 days, and those that wait now. */
   readonly asked: number;
-  /** Of them those that got their chips. */
+  /** Those of `asked` that got their chips. */
   readonly got: number;
-  /** Of those that got them, in ms, from the first request to all slices ready. Absent: none did. */
+  /** Median wait of those that got their chips, in ms, from the first request to all slices ready. Absent: none did. */
   readonly medianWaitMs?: number;
-  /** The last that got them. */
+  /** The last request that got its chips. */
   readonly lastGot?: { readonly at: EpochMs; readonly waitedMs: number };
-  /** Gangs that wait now, and since when the first does. */
+  /** Gangs that wait now, with the start of the longest wait. */
   readonly waiting: number;
   readonly waitingSince?: EpochMs;
-  /** Lately, each of them halved every 24 hours; gangs that hold chips now are counted in. */
+  /** Recent slice-hours and preemptions, each halved every 24 hours. Gangs that hold chips now are included. */
   readonly sliceHours: number;
   readonly preempted: number;
   readonly refusal?: { readonly at: EpochMs; readonly text: string };
-  /** When anything was learned last. */
+  /** Time of the last observation. */
   readonly seenAt: EpochMs;
 }
 
-/** In the order of zone, type and pricing. */
+/** One row per place, in the order of zone, type and pricing. */
 export function capacityRows({ places, open }: SeenCapacity, now: EpochMs): readonly CapacityRow[] {
   const known = new Map(places.map((place) => [placeKey(place), place]));
   const openAt = new Map<string, OpenAsk[]>();
@@ -203,7 +203,7 @@ export function capacityRows({ places, open }: SeenCapacity, now: EpochMs): read
   return all.map((place) => rowOf(place, openAt.get(placeKey(place)) ?? [], now));
 }
 
-/** @param here those that are open in this place */
+/** @param here requests that are open in this place */
 function rowOf(place: SeenPlace, here: readonly OpenAsk[], now: EpochMs): CapacityRow {
   const { zone, accelerator, pricing, outcomes, refusal } = place;
   const waits = here.filter(({ heldSince }) => heldSince === undefined);
@@ -229,7 +229,7 @@ function rowOf(place: SeenPlace, here: readonly OpenAsk[], now: EpochMs): Capaci
   };
 }
 
-/** The lower one of two in the middle. */
+/** Takes the lower of two middle values. */
 function medianOf(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1];
 }

@@ -9,9 +9,9 @@ import { mayLieIn } from './decision/shapes.js';
 /** A job that is submitted, as its pool sees it. */
 export interface Submission {
   readonly user: string;
-  /** As its file names it. */
+  /** The project as its job file names it. */
   readonly project?: string | undefined;
-  /** With the zones that its pool gives where it names none. */
+  /** Includes the zones that its pool gives if it names none. */
   readonly ask: Ask;
   readonly mode: NamesMode;
   /** Such as `2 x v4-8`, for the message. */
@@ -19,12 +19,12 @@ export interface Submission {
 }
 
 export type SubmissionVerdict =
-  | { readonly ok: true; /** As the quota file writes it. */ readonly project: string }
+  | { readonly ok: true; /** The name as the quota file writes it. */ readonly project: string }
   | { readonly ok: false; readonly message: string };
 
 /**
- * Whether the pool takes the job to wait: its project, and a demand that can ever start (rule 9). What is wrong later, by a
- * smaller pool or another membership, is no refusal: `why` says it.
+ * Decides whether the pool takes the job to wait: its project, and a demand that can ever start (rule 9). A later problem, such
+ * as a smaller pool or another membership, is not a refusal: `why` tells it.
  */
 export function judgeSubmission(
   config: QuotaConfig,
@@ -38,17 +38,17 @@ export function judgeSubmission(
   return choice;
 }
 
-/** What a job asks for, before it waits. */
+/** A job's demand before it waits. */
 export interface Ask extends Pick<Demand, 'units' | 'pricing' | 'zones'> {
-  /** Of equal size; absent: 1. */
+  /** Number of slices, all of equal size. Absent: 1. */
   readonly slices?: number;
 }
 
 export type Fit = { readonly fits: true } | { readonly fits: false; readonly message: string };
 
 /**
- * Whether the gang could start if the pool were empty: whole units of types that the pool has, within a tier whose pricing
- * it may use, and each slice within the largest of one of its zones; else why not, in one sentence. Called at submit.
+ * Returns whether the gang could start if the pool were empty: whole units of types that the pool has, within a tier whose
+ * pricing it may use, and each slice within the largest of one of its zones. If not, says why in one sentence. Called at submit.
  */
 export function canEverFit(config: QuotaConfig, asked: Ask | QuotaUnits): Fit {
   const ask: Ask = isAsk(asked) ? asked : { units: asked };
@@ -90,7 +90,7 @@ function whereOf(config: LimitedQuota, tiers: readonly QuotaUnits[]): string {
   return tiers.length === 1 ? 'the pool' : 'its largest tier';
 }
 
-/** A zone of which the pool file says nothing holds slices of any size. */
+/** A zone without bounds in the pool file holds slices of any size. */
 function overZones(config: LimitedQuota, { units, slices = 1, zones = [] }: Ask): string | undefined {
   const largestOf = (zone: string, type: string): number => {
     const ofZone = config.rules?.largestSlice[zone];

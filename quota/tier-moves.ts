@@ -5,7 +5,7 @@ export type TierMoves = ReadonlyMap<number, number>;
 
 /**
  * The tiers that have another place now. Leases name their tier by its place, and an operator may put a tier before others. A
- * tier is known by what its units are bought as; one that shares that with another tier keeps its place.
+ * tier is known by the purchase of its units. A tier that shares its purchase with another keeps its place.
  */
 export function tierMoves(before: QuotaConfig | undefined, after: QuotaConfig | undefined): TierMoves {
   const [from, to] = [purchasesOf(before), purchasesOf(after)];
@@ -16,7 +16,7 @@ export function tierMoves(before: QuotaConfig | undefined, after: QuotaConfig | 
   return new Map(moves);
 }
 
-/** The place of each tier that alone is bought so. */
+/** The place of each tier whose purchase no other tier shares, by that purchase. */
 function purchasesOf(config: QuotaConfig | undefined): ReadonlyMap<string, number> {
   if (config?.kind !== 'limited') return new Map();
   const keys = config.tiers.map((_, place) => purchaseKey(config.rules?.tiers[place] ?? {}));
@@ -28,7 +28,7 @@ function purchasesOf(config: QuotaConfig | undefined): ReadonlyMap<string, numbe
 
 const purchaseKey = ({ pricing, reservation }: TierRule): string => JSON.stringify([pricing ?? '', reservation ?? '']);
 
-/** What decisions remember, with tiers at their present places. */
+/** The memory of decisions, with tiers at their present places. */
 export function moveMemory(memory: QuotaMemory, moves: TierMoves): QuotaMemory {
   const moved = <T extends { readonly tier: number }>(entry: T): T => ({
     ...entry,

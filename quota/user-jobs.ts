@@ -1,7 +1,7 @@
 import { count, type EpochMs } from '../domain/units.js';
 import type { PoolLimits } from './pool-limits.js';
 
-/** A job: a later one of the same id has another first run. */
+/** One job. A later job with the same id has another first run. */
 export interface UserJob {
   readonly id: string;
   readonly run: string;
@@ -11,9 +11,9 @@ export interface UserJob {
 export interface UserJobs {
   readonly v: 1;
   readonly user: string;
-  /** Those that were open when somebody last looked, oldest first. */
+  /** Jobs that were open at the last look, oldest first. */
   readonly open: readonly UserJob[];
-  /** When jobs were taken, within the last minute. */
+  /** Times at which jobs were taken, within the last minute. */
   readonly recent: readonly EpochMs[];
 }
 
@@ -21,14 +21,18 @@ export const noJobs = (user: string): UserJobs => ({ v: 1, user, open: [], recen
 
 export type Entry =
   | { readonly kind: 'entered'; readonly jobs: UserJobs }
-  /** It was taken before. */
+  /** The job was taken before. */
   | { readonly kind: 'known' }
   | { readonly kind: 'too-many'; readonly most: number }
-  | { readonly kind: 'too-fast'; readonly most: number; /** When the next one is taken. */ readonly at: EpochMs };
+  | {
+      readonly kind: 'too-fast';
+      readonly most: number;
+      /** Time at which the next job is taken. */ readonly at: EpochMs;
+    };
 
 type Limits = Pick<PoolLimits, 'openJobsPerUser' | 'submitsPerMinute'>;
 
-/** Takes one more job of a user, unless a limit says no: then nothing changes. Pure. */
+/** Takes one more job of a user, unless a limit forbids it. Then nothing changes. Pure. */
 export function enter(jobs: UserJobs, job: UserJob, limits: Limits, now: EpochMs): Entry {
   if (jobs.open.some((other) => isSame(other, job))) return { kind: 'known' };
   const { openJobsPerUser: mostOpen = Infinity, submitsPerMinute: mostRecent = Infinity } = limits;
@@ -40,7 +44,7 @@ export function enter(jobs: UserJobs, job: UserJob, limits: Limits, now: EpochMs
   return { kind: 'entered', jobs: { ...jobs, open: [...jobs.open, job], recent: [...recent, now] } };
 }
 
-/** Without jobs that are found to have ended. */
+/** Removes jobs that were found to have ended. */
 export function without(jobs: UserJobs, ended: readonly UserJob[]): UserJobs {
   return { ...jobs, open: jobs.open.filter((job) => !ended.some((other) => isSame(other, job))) };
 }
@@ -48,10 +52,10 @@ export function without(jobs: UserJobs, ended: readonly UserJob[]): UserJobs {
 const isSame = (a: UserJob, b: UserJob): boolean => a.id === b.id && a.run === b.run;
 
 const MINUTE_MS = 60_000;
-/** Ids that a refusal names. */
+/** Most ids that a refusal names. */
 const MOST_NAMED = 5;
 
-/** Why the job was not taken: which value, what is allowed, what to do. */
+/** Says why the job was not taken: the value, what is allowed, and what to do. */
 export function refusalOf(
   entry: Extract<Entry, { kind: 'too-many' | 'too-fast' }>,
   pool: string,

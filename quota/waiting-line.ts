@@ -2,37 +2,37 @@ import type { EpochMs } from '../domain/units.js';
 import { entry } from './packed-values.js';
 
 /**
- * Where the jobs of a pool stand, for lists: the object `quota/<pool>/line.json`. A worker makes it when it publishes the
- * pool, so that a list of a hundred jobs neither reads ten thousand leases nor decides on them (docs/adr/0024).
+ * Places of a pool's waiting jobs, for lists: the object `quota/<pool>/line.json`. A worker makes it when it publishes the pool,
+ * so that a list of a hundred jobs neither reads ten thousand leases nor decides on them (docs/adr/0024).
  */
 export interface WaitingLine {
   readonly v: 1;
   readonly pool: string;
   readonly at: EpochMs;
   readonly epoch: number;
-  /** Of jobs that wait for the same reasons, once. */
+  /** One entry for all jobs that wait for the same reasons. */
   readonly sentences: readonly Sentence[];
-  /** Those who go on waiting, in the order of service; the first has position 1. */
+  /** Jobs that go on waiting, in the order of service. The first has position 1. */
   readonly rows: readonly (readonly [job: string, sentence: number])[];
 }
 
-/** What a job waits for: text, and times, which each reader writes in its own zone. */
+/** The reason for a wait: text, and times, which each reader writes in its own time zone. */
 export type Sentence = readonly (string | EpochMs)[];
 
 /** A job's place in a line as it was published. */
 export interface PlaceInLine {
   /** 1 = first in the order of service. */
   readonly position: number;
-  /** How many wait. */
+  /** Number of waiting jobs. */
   readonly of: number;
-  /** What it waits for, in one sentence. */
+  /** The reason for its wait, in one sentence. */
   readonly why: string;
 }
 
 /**
- * Where these jobs stood when the line was made, by job; who waits no more has no entry.
- * @param timeOf how times are written
- * @throws RangeError where the object is of another version of jobctl
+ * Places of these jobs when the line was made, by job. A job that no longer waits has no entry.
+ * @param timeOf writes a time
+ * @throws RangeError if another version of jobctl wrote the object
  */
 export function placesInLine(
   { v, pool, sentences, rows }: WaitingLine,

@@ -37,7 +37,7 @@ gcloud, unmodified, in another shell:
   gcloud compute tpus tpu-vm delete one --quiet
 More: README.md of this package.`;
 
-/** What the command was given is wrong; the message says what, and the usage follows it. */
+/** A wrong command line. The message says what is wrong; the caller prints the usage after it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

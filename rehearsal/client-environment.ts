@@ -1,24 +1,25 @@
 import type { RehearsalEndpoints } from './index.js';
 
-/** Where a client works, and what is its own. */
+/** A client's project and zone, and its own gcloud files. */
 export interface ClientPlace {
   readonly project: string;
   readonly zone: string;
   /**
-   * A folder for gcloud's configuration. With one of its own it sees neither the user's active account (whose real tokens
-   * it would renew, and send here) nor their settings, and leaves nothing among them. Absent: theirs.
+   * Folder for gcloud's configuration. In a separate folder gcloud does not see the user's active account (whose real tokens it
+   * would renew and send here) or settings, and writes nothing there. Absent: the user's own folder.
    */
   readonly gcloudConfig?: string;
   /**
-   * With authentication: a file with an access token (POST /admin/token), which gcloud sends; without, it sends the rehearsal's
-   * own. Its other way, CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE with the credentials file, was tried with SDK 528: `invalid_token`.
+   * With authentication: a file with an access token (POST /admin/token) for gcloud to send. Without: gcloud sends the
+   * rehearsal's own token. The alternative, CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE with the credentials file, fails with
+   * `invalid_token` (tried with SDK 528).
    */
   readonly gcloudTokenFile?: string;
 }
 
 /**
- * The variables after which gcloud, kubectl, curl and Google's client libraries talk to the rehearsal, unmodified. What has no
- * variable (gcsfuse's endpoint, the port of gRPC in Cloud TPU's clients) is in README.md, "Clients".
+ * Environment variables that point gcloud, kubectl, curl and Google's client libraries, all unmodified, at the rehearsal.
+ * Settings without a variable (gcsfuse's endpoint, the gRPC port of Cloud TPU's clients) are in README.md, "Clients".
  */
 export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPlace): Record<string, string> {
   const { kubeconfig } = endpoints;
@@ -30,7 +31,7 @@ export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPl
   };
 }
 
-/** Every API that a TPU user's gcloud calls, so that none of its calls reaches Google by accident. */
+/** Overrides every API that a TPU user's gcloud calls, so that no call reaches Google by accident. */
 function gcloud(
   { rest, store, caFile, credentialsFile, tokenFile }: RehearsalEndpoints,
   place: ClientPlace,
@@ -76,8 +77,8 @@ function libraries(
 }
 
 /**
- * Those that add an authority, or replace the ones of a kind of client that reaches nothing else here. CURL_CA_BUNDLE and
- * REQUESTS_CA_BUNDLE would take curl's and pip's trust in everything else away: `curl --cacert` in their place.
+ * Only variables that add an authority, or that replace the authorities of clients which reach nothing else here. CURL_CA_BUNDLE
+ * and REQUESTS_CA_BUNDLE would replace curl's and pip's trust in everything else: use `curl --cacert` instead.
  */
 function trust({ caFile }: RehearsalEndpoints): Record<string, string> {
   return caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: caFile };

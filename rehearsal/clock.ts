@@ -1,4 +1,4 @@
-/** What a clock has to remember over a restart, plain JSON: it lies in the cloud's state. */
+/** The clock's state that survives a restart: plain JSON, stored in the cloud's state. */
 export interface ClockState {
   /** The cloud's time at `wallAt`, epoch ms. */
   cloudAt: number;
@@ -17,11 +17,11 @@ export interface ClockChange {
 }
 
 /**
- * The cloud's time: every createTime, due moment, notice and journal `at` is read off it. It may run faster or slower
- * than the wall's, stand still, and be moved on by steps; it never goes back, also where the wall's clock does.
+ * The cloud's time. Every createTime, due time, notice and journal `at` comes from this clock. It may run faster or slower than
+ * wall time, stand still, or be stepped forward. It never goes back, even if wall time does.
  *
- * Time passes in the cloud while the rehearsal's process is down, as at Google: `scale` times as much as on the wall,
- * none if it was frozen. What is real keeps real time: processes in the VMs, SSH, timeouts of clients.
+ * Time passes in the cloud while the rehearsal's process is down, as at Google: `scale` times the wall time, or not at all if the
+ * clock was frozen. Real things keep real time: processes in the VMs, SSH, client timeouts.
  */
 export class RehearsalClock {
   readonly #state: ClockState;
@@ -29,7 +29,10 @@ export class RehearsalClock {
   readonly #listeners = new Set<() => void>();
   #instant: number | undefined;
 
-  /** @param state is kept up to date in place. @param wall epoch ms; a test gives its own. */
+  /**
+   * @param state updated in place
+   * @param wall wall time, epoch ms; tests pass their own
+   */
   constructor(state: ClockState, wall: () => number = Date.now) {
     this.#state = state;
     this.#wall = wall;
@@ -48,7 +51,7 @@ export class RehearsalClock {
     return this.#instant ?? Math.floor(this.#exact());
   }
 
-  /** Throws RangeError for a scale outside CLOCK_SCALE. */
+  /** @throws RangeError for a scale outside CLOCK_SCALE */
   set({ scale, frozen }: ClockChange): void {
     if (scale !== undefined && !(scale >= CLOCK_SCALE.min && scale <= CLOCK_SCALE.max)) {
       throw new RangeError(`clock: scale ${scale} is not from ${CLOCK_SCALE.min} to ${CLOCK_SCALE.max}`);
@@ -59,21 +62,21 @@ export class RehearsalClock {
     this.#tell();
   }
 
-  /** Moves the cloud's time on at once, frozen or not. Throws RangeError for anything but 0 or more whole ms. */
+  /** Moves the cloud's time forward at once, frozen or not. @throws RangeError unless `ms` is a whole number from 0 */
   step(ms: number): void {
     if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError(`clock: cannot step by ${ms} ms; wanted 0 or more`);
     this.#rebase(ms);
     this.#tell();
   }
 
-  /** Wall ms until the cloud's time is `at`, rounded up, 0 if it is past; undefined if it never comes: frozen. */
+  /** Wall ms until the cloud's time is `at`, rounded up; 0 if `at` is past; undefined if a frozen clock never reaches it. */
   wallMsUntil(at: number): number | undefined {
     const ms = at - this.#exact();
     if (ms <= 0) return 0;
     return this.#state.frozen ? undefined : Math.ceil(ms / this.#state.scale);
   }
 
-  /** `run` sees `instant` as the time: for what came due then and is only now carried out. Not for asynchronous work. */
+  /** Runs `run` with `instant` as the time, for work that came due then and is carried out only now. Synchronous work only. */
   atInstant<T>(instant: number, run: () => T): T {
     const outer = this.#instant;
     this.#instant = instant;
@@ -84,7 +87,7 @@ export class RehearsalClock {
     }
   }
 
-  /** Told after each `set` and `step`: timers have to be made anew. @returns ends it. */
+  /** Calls `listener` after each `set` and `step`: timers must then be set anew. @returns a function that unsubscribes */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -105,7 +108,7 @@ export class RehearsalClock {
   }
 }
 
-/** A clock that shows the wall's time at first. */
+/** A clock that starts at wall time. */
 export function newClockState(wallNow: number, { scale = 1, frozen = false }: ClockChange = {}): ClockState {
   return { cloudAt: wallNow, wallAt: wallNow, scale, frozen };
 }

@@ -27,9 +27,9 @@ export interface Core {
   readonly timeline: Timeline;
   readonly fleet: Fleet;
   readonly listHistory: ListHistory;
-  /** To be called after anything that may have changed: moves what is due, makes the VMs follow, saves. */
+  /** Call after anything that may have changed: carries out due events, makes the VMs follow, and saves. */
   readonly changed: () => Promise<void>;
-  /** Why state or journal are not on disk, with the file; undefined: they are. */
+  /** Why the state or the journal is not on disk, with the file's name; undefined if both are. */
   readonly trouble: () => string | undefined;
   readonly stop: () => Promise<void>;
 }
@@ -40,16 +40,16 @@ export interface CoreOptions {
   readonly storeUrl: string;
   readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings;
-  /** Of the rehearsed project. */
+  /** Facts of the rehearsed project. */
   readonly facts?: () => ProjectFacts;
   readonly settings: Partial<Settings>;
-  /** Of a cloud that is new; one that is there goes on with its own. None: any. */
+  /** Seed of a new cloud; an existing cloud keeps its own. Absent: random. */
   readonly seed?: number | undefined;
-  /** None: as it was. */
+  /** Absent: unchanged. */
   readonly timeScale?: number | undefined;
 }
 
-/** The cloud with its clock, its VMs and its disk. Resolves when the VMs of live nodes run again; rejects if one cannot. */
+/** Starts the cloud with its clock, VMs and state file. Resolves when the VMs of live nodes run again; rejects if one cannot. */
 export async function startCore(stateDir: string, options: CoreOptions, journal: Journal): Promise<Core> {
   const state: CloudState = upgraded({
     ...emptyState(DEFAULT_SETTINGS, { seed: options.seed ?? randomInt(2 ** 32 - 1), wallNow: Date.now() }),
@@ -90,11 +90,11 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     fleet.reconcile(nodes());
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
-    // A longer wait than a timer can hold (24 days) is cut and looked at again.
+    // A timer holds at most 24 days: a longer wait is cut short and checked again.
     if (wait !== undefined) timer = setTimeout(noteChange, Math.min(Math.max(wait, 1), 0x7fffffff));
     return file.save();
   };
-  // Nobody waits: a save that fails is made again, and the status says so (`trouble`).
+  // Nothing awaits this promise: a failed save is retried, and the status reports it (`trouble`).
   const noteChange = (): void => void changed().catch(() => undefined);
   clock.onChange(noteChange);
   const fleet = new Fleet(
@@ -108,7 +108,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
       },
       failed(name, nodeId, error) {
         record('vm-failure', name, { error: error.message });
-        // A port that is taken at a restart must not destroy slices that are there.
+        // A port that is taken at a restart must not destroy existing slices.
         if (phase === 'starting') failures.push(error);
         else (isVm(name) ? compute : cloud).markBootFailed(name, nodeId, error);
         noteChange();
@@ -134,5 +134,5 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   return { cloud, compute, clock, timeline, fleet, listHistory: history, changed, trouble, stop };
 }
 
-/** Of Compute Engine; else a node's. */
+/** True for a Compute Engine VM, false for a node. */
 const isVm = (name: string): boolean => name.includes('/instances/');

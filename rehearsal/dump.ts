@@ -1,7 +1,7 @@
 import type { RehearsalClock } from './clock.js';
 import type { CloudState } from './tpu/state.js';
 
-/** One thing that the cloud knows; `kind` says what the other fields are. */
+/** One thing in the cloud's state; `kind` tells which other fields the line has. */
 export interface DumpLine extends Readonly<Record<string, unknown>> {
   readonly kind: 'clock' | 'setting' | 'refusal' | 'hold' | 'list-lag' | 'queued-resource' | 'node' | 'operation';
 }

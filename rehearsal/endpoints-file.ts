@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { clientEnvironment } from './client-environment.js';
 import type { RehearsalEndpoints } from './index.js';
 
-/** In the state folder while the rehearsal serves, so that `cloud-tpu-rehearsal env` in another shell finds it. */
+/** The file exists while the rehearsal serves, so that `cloud-tpu-rehearsal env` finds the rehearsal from another shell. */
 const fileIn = (stateDir: string): string => join(resolve(stateDir), 'endpoints.json');
 
 export function writeEndpoints(stateDir: string, endpoints: RehearsalEndpoints): void {
@@ -25,9 +25,9 @@ function readEndpoints(stateDir: string): RehearsalEndpoints {
 }
 
 /**
- * Lines for `eval` in a shell, after which gcloud and Google's libraries talk to the rehearsal of this state folder. gcloud
- * gets a configuration folder in the state folder, so that it sends no token of the user's own account.
- * @throws Error if no rehearsal serves from there
+ * Lines for `eval` in a shell that point gcloud and Google's libraries at the rehearsal of this state folder. gcloud gets a
+ * configuration folder in the state folder, so that it sends no token of the user's own account.
+ * @throws Error if no rehearsal serves from this folder
  */
 export function shellLines(stateDir: string, place: { readonly project: string; readonly zone: string }): string {
   const endpoints = readEndpoints(stateDir);

@@ -4,14 +4,17 @@ import type { NodeRecord } from './tpu/model.js';
 import { lastSegment, zoneOf } from './tpu/resource-name.js';
 import type { InstanceFacts, ServiceAccountFacts } from './vm/metadata/instance.js';
 
-/** What the VMs' metadata servers know of the project. */
+/** The project's facts that the VMs' metadata servers show. */
 export interface ProjectMetadata {
   readonly number: string;
-  /** Of all its VMs: `ssh-keys` .. */
+  /** Metadata of all its VMs, such as `ssh-keys`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What the metadata server of one host answers from. @param nodes all there are: the other slices of a multislice too. */
+/**
+ * The facts that one host's metadata server answers from.
+ * @param nodes all nodes of the cloud: they include the other slices of a multislice
+ */
 export function instanceFacts(
   node: NodeRecord,
   workerIndex: number,
@@ -44,12 +47,12 @@ export function instanceFacts(
   };
 }
 
-/** The items that the node was created with, or given later. */
+/** Metadata items that the node was created with or given later. */
 export function nodeMetadata(node: NodeRecord): Readonly<Record<string, string>> {
   return asObject(node.resource['metadata']) as Readonly<Record<string, string>>;
 }
 
-/** The node's, or the one that every project has. */
+/** The node's service account, or the project's default one. */
 function serviceAccountOf(node: NodeRecord, project: ProjectMetadata): ServiceAccountFacts {
   const given = asObject(node.resource['serviceAccount']);
   const scopes = Array.isArray(given['scope']) ? given['scope'].map(String) : [];
@@ -59,13 +62,13 @@ function serviceAccountOf(node: NodeRecord, project: ProjectMetadata): ServiceAc
   };
 }
 
-/** Of a VM of Compute Engine. */
+/** Machine type and id of a Compute Engine VM; undefined for a TPU node. */
 function machineOf({ resource }: NodeRecord): InstanceFacts['machine'] {
   const type = resource['machineType'];
   return typeof type === 'string' ? { type, id: resource.id } : undefined;
 }
 
-/** Where the node is one of several slices of one request; nodes of it that are not there yet are not counted. */
+/** The node's position among the slices of its request; undefined if it is the only one. Only existing nodes count. */
 function slicesOf(node: NodeRecord, nodes: Iterable<NodeRecord>): InstanceFacts['slices'] {
   const { queuedResource, name } = node.resource;
   if (queuedResource === undefined) return undefined;
@@ -76,7 +79,7 @@ function slicesOf(node: NodeRecord, nodes: Iterable<NodeRecord>): InstanceFacts[
   return { coordinator, count: slices.length, index: slices.findIndex((slice) => slice.resource.name === name) };
 }
 
-/** Cloud TPU calls them `prefix-0`, `prefix-1` .. */
+/** Cloud TPU names the nodes of a request `prefix-0`, `prefix-1` .. */
 function sliceIndex(node: NodeRecord): number {
   return Number(/-(\d+)$/.exec(node.resource.name)?.[1] ?? 0);
 }

@@ -24,53 +24,53 @@ export interface FleetHooks {
   readonly failed: (nodeName: string, nodeId: string, error: Error) => void;
 }
 
-/** What is the same for every VM. */
+/** Settings that all VMs share. */
 export interface FleetPlace {
   readonly sshPort: number;
-  /** Of the Cloud Storage that VMs reach. */
+  /** URL of the Cloud Storage that VMs reach. */
   readonly storeUrl: string;
-  /** Of Cloud TPU over REST, as soon as it listens. */
+  /** URL of Cloud TPU over REST; undefined until it listens. */
   readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings | undefined;
-  /** The cloud's time, epoch ms; the computer's if not given. */
+  /** The cloud's time, epoch ms. Absent: this computer's time. */
   readonly now?: (() => number) | undefined;
-  /** What becomes of SSH while a VM shuts down. */
+  /** State of SSH while a VM shuts down. */
   readonly sshAtShutdown?: (() => SshAtShutdown) | undefined;
 }
 
-/** What VMs see of the rest of the cloud. */
+/** The parts of the cloud that VMs see. */
 export interface FleetSurroundings {
   readonly project: () => ProjectMetadata;
-  /** A token of a VM's service account as Google's metadata server gives it; undefined: there is no such account. */
+  /** Access token of a VM's service account, as Google's metadata server returns it; undefined if the account does not exist. */
   readonly token: (email: string) => object | undefined;
 }
 
-/** Without authentication any token will do. */
+/** Without authentication any token is accepted. */
 const DEFAULT_SURROUNDINGS: FleetSurroundings = {
   project: () => ({ number: '123456789012', metadata: {} }),
   token: () => ({ access_token: 'ya29.rehearsed-vm', expires_in: 3599, token_type: 'Bearer' }),
 };
 
-/** States in which a node's VMs run; while it is REPAIRING they run, and are silent. */
+/** States in which a node's VMs run. In REPAIRING they run but do not answer. */
 const LIVE: ReadonlySet<NodeState> = new Set(['CREATING', 'READY', 'STARTING', 'REPAIRING']);
 
 interface Slice {
   readonly name: string;
   readonly nodeId: string;
   readonly addresses: readonly string[];
-  /** By index; holes while the slice boots. */
+  /** Indexed by host; has holes while the slice boots. */
   readonly vms: Vm[];
   booting: Promise<void>;
   killing: Promise<void> | undefined;
   isSilent: boolean;
-  /** As its VMs were told. */
+  /** Power state that its VMs were last told. */
   power: NodeRecord['power'];
 }
 
 /**
- * The TPU VMs of all live nodes. `reconcile` is told which nodes there are, whenever that may have changed, and makes
- * the VMs follow: up or adopted in the states that have VMs, dead at once in the others, up again on the same disks where
- * a node was stopped, their disks gone with the node.
+ * The TPU VMs of all live nodes. `reconcile` gets the present nodes whenever they may have changed, and makes the VMs follow. In
+ * live states VMs are booted, or adopted if they run already; in other states they are killed at once. A stopped node that starts
+ * again gets its old disks. Disks are deleted with the node.
  */
 export class Fleet {
   readonly #folder: string;
@@ -80,9 +80,9 @@ export class Fleet {
   readonly #dying = new Set<Slice>();
   readonly #hooks: FleetHooks;
   readonly #background = new Set<Promise<void>>();
-  /** By node id. */
+  /** Keyed by node id. */
   readonly #slices = new Map<string, Slice>();
-  /** By id, as `reconcile` was last told. */
+  /** Keyed by node id, as last passed to `reconcile`. */
   #nodes: ReadonlyMap<string, NodeRecord> = new Map();
   #isStopping = false;
 
@@ -94,12 +94,12 @@ export class Fleet {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** What keeps the VMs from this computer's files, where their disks are. */
+  /** The mechanism that keeps the VMs away from this computer's files, given the folder of their disks. */
   get confinement(): DetectedConfinement {
     return detectConfinement(this.#folder);
   }
 
-  /** Ends VMs of nodes that are no more: their rehearsal process was killed before it could. */
+  /** Kills VMs of nodes that are no longer live and removes disks of deleted nodes, left by a rehearsal that was killed. */
   async sweep(nodes: readonly NodeRecord[]): Promise<void> {
     const live = new Set(nodes.filter(isLive).map((node) => node.resource.id));
     const known = new Set(nodes.map((node) => node.resource.id));
@@ -130,7 +130,7 @@ export class Fleet {
     for (const node of nodes) this.#setPower(this.#slices.get(node.resource.id), node.power);
   }
 
-  /** Resolves when every slice that is booting has booted or failed. */
+  /** Resolves when every booting slice has booted or failed. */
   async settled(): Promise<void> {
     await Promise.all([...this.#slices.values()].map((slice) => slice.booting));
   }
@@ -147,7 +147,7 @@ export class Fleet {
     await Promise.all(this.#background);
   }
 
-  /** Work that nobody waits for but `stop`. What fails in it is a VM's trouble, not the cloud's end. */
+  /** Tracks work that only `stop` waits for. A failure in it is recorded as the VM's and does not end the cloud. */
   #inBackground(slice: Slice, work: Promise<void>): void {
     const quiet = work.catch((error: unknown) => {
       this.#hooks.record('vm-failure', slice.name, { error: String(error), nodeId: slice.nodeId });
@@ -156,7 +156,7 @@ export class Fleet {
     void quiet.finally(() => this.#background.delete(quiet));
   }
 
-  /** @param after VMs of the same disks that still have to die. */
+  /** @param after resolves when the previous VMs on the same disks are dead */
   #boot(node: NodeRecord, after?: Promise<void>): void {
     const { name, id: nodeId, state } = node.resource;
     const isSilent = state === 'REPAIRING';
@@ -192,7 +192,7 @@ export class Fleet {
         slice.vms[index] = await this.#bootHost(node, index);
       }
     };
-    // All are waited for, so that one that fails leaves none behind that nobody knows.
+    // Waits for all, so that a failure leaves no VM behind untracked.
     const results = await Promise.allSettled(Array.from({ length: BOOT_WIDTH }, bootNext));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -202,7 +202,7 @@ export class Fleet {
     const host = node.hosts[index];
     if (host === undefined)
       throw new RangeError(`${node.resource.name} has ${node.hosts.length} hosts, no host ${index}`);
-    // Of a node that is gone, whose address this one has got.
+    // Slices being killed may still hold the address that this host was given.
     const before = [...this.#dying].filter(({ addresses }) => addresses.includes(host.address));
     await Promise.allSettled(before.map(async ({ killing }) => killing));
     const vm = await startVm(this.#plan(node, index, host));
@@ -214,7 +214,7 @@ export class Fleet {
 
   #plan(node: NodeRecord, index: number, host: NodeRecord['hosts'][number]): VmPlan {
     const { id, name } = node.resource;
-    // Of this moment: metadata changes while the VM runs.
+    // Read at call time: metadata changes while the VM runs.
     const now = (): NodeRecord => this.#nodes.get(id) ?? node;
     const { project, token } = this.#surroundings;
     const { storeUrl } = this.#place;
@@ -226,7 +226,7 @@ export class Fleet {
       hostname: host.hostname,
       authorizedKeys: () => keyLines({ node: nodeMetadata(now()), project: project().metadata }),
       slice: node.hosts,
-      // The variable that users of an emulator of Cloud Storage set: Google's client libraries then go there, without a token.
+      // Users of a Cloud Storage emulator set this variable: Google's client libraries then go there, without a token.
       environment: {
         ...(node.resource['machineType'] === undefined && { TPU_WORKER_ID: String(index) }),
         STORAGE_EMULATOR_HOST: storeUrl,
@@ -249,7 +249,7 @@ export class Fleet {
     };
   }
 
-  /** VMs shut down, or lose their power, while the API still says that the node runs. */
+  /** VMs shut down, or lose power, while the API still reports the node as running. */
   #setPower(slice: Slice | undefined, power: NodeRecord['power']): void {
     if (slice === undefined || slice.power === power || slice.killing !== undefined) return;
     slice.power = power;
@@ -271,7 +271,7 @@ export class Fleet {
   async #killVms(slice: Slice): Promise<void> {
     const killed = new Set(slice.vms);
     await Promise.all(slice.vms.map((vm) => vm.kill()));
-    // Those that were still booting.
+    // VMs that were still booting.
     await slice.booting;
     await Promise.all(slice.vms.filter((vm) => !killed.has(vm)).map((vm) => vm.kill()));
     this.#hooks.record('vm-kill', slice.name, { hosts: slice.vms.length, nodeId: slice.nodeId });
@@ -288,7 +288,7 @@ function isLive(node: NodeRecord): boolean {
   return LIVE.has(node.resource.state);
 }
 
-/** Of the slice's own accord, beside what somebody asks of single hosts. */
+/** Makes the whole slice unreachable or reachable, beside admin calls for single hosts. */
 function setSilent(slice: Slice, isSilent: boolean): void {
   if (slice.isSilent === isSilent) return;
   slice.isSilent = isSilent;

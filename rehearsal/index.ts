@@ -39,55 +39,59 @@ export type { Settings } from './tpu/settings.js';
 export interface RehearsalOptions {
   /** Everything that outlives the process: resources, VM disks, objects, the journal. */
   readonly stateDir: string;
-  /** The second octet of the hosts' addresses, 127.S.a.b. 77 if not given; another for each rehearsal of one computer. */
+  /** Second octet of the hosts' addresses, 127.S.a.b; 77 by default. Each rehearsal on one computer needs a different one. */
   readonly subnetOctet?: number;
-  /** Of every host. 22 if that can be had, else from 2222 on. */
+  /** SSH port of every host. Default: 22 if it is available, else the first free port from 2222. */
   readonly sshPort?: number;
-  /** 0 or none: any. */
+  /** 0 or absent: any free port. The same holds for the four ports below. */
   readonly tpuPort?: number;
   readonly restPort?: number;
   readonly storePort?: number;
   readonly adminPort?: number;
   readonly metadataPort?: number;
-  /** Of the rehearsed Kubernetes; 0: any. Absent: there is none. */
+  /** Port of the rehearsed Kubernetes; 0: any free port. Absent: no Kubernetes. */
   readonly kubernetesPort?: number;
-  /** Laid over the settings that the state folder remembers. */
+  /** Override the settings that the state folder remembers. */
   readonly delays?: Partial<Settings>;
-  /** Whole; what is drawn (queue times, ids) follows from it. A state folder that is there goes on with its own. */
+  /** Whole number that determines random draws (queue times, ids). An existing state folder keeps its own. */
   readonly seed?: number | undefined;
   /** Cloud ms per wall ms, 0.001 to 10,000,000; 1 if it was never set. */
   readonly timeScale?: number | undefined;
-  /** Names of this computer that callers may use beside loopback's: calls under any other name are refused. */
+  /** Names of this computer that callers may use beside those of loopback. Calls under any other name are refused. */
   readonly hostNames?: readonly string[] | undefined;
   /**
-   * Whose calls are taken. `token`: who sends the rehearsal's token, or one that it gave out. `login`: also whoever is a process of
-   * this login, by the kernel's word. The store takes both in either case: Google's libraries send it no token.
-   * `login` if not given.
+   * Accepted callers. `token`: callers that send the rehearsal's token, or one that it issued. `login`: also every process of
+   * this login, as reported by the kernel. The store accepts both in either case, because Google's libraries send it no token.
+   * Default: `login`.
    */
   readonly callers?: 'token' | 'login' | undefined;
-  /** Given, and be it empty: TLS on every API, and each call needs a token whose principal may do it. Absent: neither TLS nor rights. */
+  /**
+   * If present, even empty: TLS on every API, and each call needs a token with the right to make it. Absent: no TLS, no rights.
+   */
   readonly authentication?: AuthenticationOptions;
 }
 
 export interface RehearsalEndpoints {
   /** `host:port` of the gRPC API. */
   readonly tpu: string;
-  /** URLs without a trailing slash. `rest` stands for Cloud TPU and for each of its neighbours: Resource Manager, Compute .. */
+  /** URLs without a trailing slash. `rest` serves Cloud TPU and each of its neighbours: Resource Manager, Compute Engine .. */
   readonly rest: string;
   readonly store: string;
   readonly admin: string;
   readonly sshPort: number;
-  /** The rehearsal's token, and the header with it for `curl -H @FILE`: mode 0600, another one after each start. */
+  /** Files with the rehearsal's token, and with the header for `curl -H @FILE`. Mode 0600; the token is new at each start. */
   readonly tokenFile: string;
   readonly headerFile: string;
-  /** Of the rehearsed Kubernetes, where there is one: its API server, and a file with what kubectl needs. */
+  /** URL of the rehearsed Kubernetes API server, and the path of its kubeconfig. Absent without Kubernetes. */
   readonly kubernetes?: string;
   readonly kubeconfig?: string;
-  /** With authentication alone: what clients must trust, for NODE_EXTRA_CA_CERTS and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
+  /** With authentication only: file with the CA, for NODE_EXTRA_CA_CERTS and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
   readonly caFile?: string;
-  /** .. `host:port` of a metadata server that gives tokens of the current principal, for GCE_METADATA_HOST. */
+  /**
+   * With authentication only: `host:port` of a metadata server that issues the current principal's tokens, for GCE_METADATA_HOST.
+   */
   readonly metadataHost?: string;
-  /** .. the same as a login, for GOOGLE_APPLICATION_CREDENTIALS. */
+  /** With authentication only: credentials file of the current principal, for GOOGLE_APPLICATION_CREDENTIALS. */
   readonly credentialsFile?: string;
 }
 
@@ -97,7 +101,7 @@ export interface Rehearsal {
   stop(): Promise<void>;
 }
 
-/** Starts the rehearsal cloud, or goes on where the one before it in this state folder was. Rejects with what to do. */
+/** Starts the rehearsal cloud, or continues the one in this state folder. Rejects with an error that says what to do. */
 export async function startRehearsal(options: RehearsalOptions): Promise<Rehearsal> {
   const stateDir = resolve(options.stateDir);
   const unlock = lockStateDir(stateDir);
@@ -118,7 +122,7 @@ async function closeAll(closers: Closers): Promise<void> {
 
 type Closers = (() => Promise<void> | void)[];
 
-/** What every server of one rehearsal shares. */
+/** The parts that all servers of one rehearsal share. */
 interface Site {
   readonly stateDir: string;
   readonly options: RehearsalOptions;
@@ -135,7 +139,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   const subnetOctet = options.subnetOctet ?? 77;
   const sshPort = options.sshPort ?? (await pickSshPort(subnetOctet));
   const site = await openSite(stateDir, options, closers);
-  // The store first: every VM knows its address from its first login on.
+  // The store starts first: VMs need its address from their first login on.
   const store = await openStore(site);
   const settings = options.delays ?? {};
   const { seed, timeScale } = options;
@@ -186,7 +190,7 @@ async function openSite(stateDir: string, options: RehearsalOptions, closers: Cl
   return { stateDir, options, closers, journal, record, access, guard, project, facts: () => project.facts };
 }
 
-/** What TPU VMs see of the project. A service account that no principal is has the rights of the current one. */
+/** The project as TPU VMs see it. A service account that is not a principal has the rights of the current principal. */
 function surroundings({ access: { control }, record, facts }: Site): FleetSurroundings {
   return {
     project: facts,
@@ -197,7 +201,7 @@ function surroundings({ access: { control }, record, facts }: Site): FleetSurrou
   };
 }
 
-/** It takes calls before there is a cloud whose refusals it could know. */
+/** The store takes calls before the cloud exists; `refuseAs` connects it to the cloud's refusals later. */
 async function openStore({ stateDir, options, closers, record, access, guard }: Site): Promise<{
   readonly url: string;
   readonly refuseAs: (cloud: TpuCloud) => void;
@@ -213,7 +217,7 @@ async function openStore({ stateDir, options, closers, record, access, guard }: 
   return { url: store.url, refuseAs: (cloud) => (refusal = storeRefusals(cloud)) };
 }
 
-/** Cloud TPU on both wires, and what stands beside it. */
+/** Starts Cloud TPU over gRPC and REST, with its neighbours. */
 async function startApi(
   { options, closers, record, access, guard, facts }: Site,
   { cloud, compute, fleet, listHistory, changed }: Core,
@@ -266,7 +270,7 @@ async function openKubernetes(
     import('./kubernetes/cluster.js'),
     import('./kubernetes/refused-calls.js'),
   ]);
-  // As on VMs: Google's client libraries then go to the rehearsed store, without a token.
+  // The same variable as on VMs: Google's client libraries then go to the rehearsed store, without a token.
   const environment = { STORAGE_EMULATOR_HOST: storeUrl };
   const folder = join(stateDir, 'kubernetes');
   const refusalOf: RefusalOf = (method, path) => {
@@ -279,7 +283,9 @@ async function openKubernetes(
   return kubernetes;
 }
 
-/** Where clients find what to trust and whom to be; nothing without authentication. */
+/**
+ * Starts the metadata server and writes the credentials file: clients find their CA and identity. Empty without authentication.
+ */
 async function startCredentials(
   { stateDir, options, closers, record, access, guard, facts }: Site,
   tokenService: string,
@@ -295,14 +301,14 @@ async function startCredentials(
   return { caFile: access.tls.caFile, metadataHost: metadata.host, credentialsFile };
 }
 
-/** The admin's refusals, for calls of the store: by the names of the JSON API's methods, such as `objects.insert`. */
+/** The admin's refusals of store calls, by the JSON API's method names, such as `objects.insert`. */
 function storeRefusals(
   cloud: TpuCloud,
 ): (method: string, name: string) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined {
   return (method, name) => {
     const refusal = takeRefusal(cloud.state, method, name, cloud.now());
     if (refusal === undefined) return undefined;
-    // What Cloud TPU answers with 400, Cloud Storage answers with 412 (conditionNotMet).
+    // Cloud TPU answers a failed precondition with 400, Cloud Storage with 412 (conditionNotMet).
     const httpStatus = refusal.status === 'FAILED_PRECONDITION' ? 412 : STATUS_CODES[refusal.status][1];
     return { error: new StoreError(httpStatus, 'rehearsed', refusal.message), afterEffect: refusal.afterEffect };
   };

@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, openSync, readSync } from 'node:fs';
 import { appendWhole, parsed, sayBroken, type WriteBytes } from './json-lines.js';
 
 export interface JournalEvent {
-  /** From 1, without gaps, over restarts too. */
+  /** Starts at 1 and has no gaps, over restarts too. */
   readonly seq: number;
   /** On the cloud's clock, epoch ms. */
   readonly at: number;
@@ -13,19 +13,19 @@ export interface JournalEvent {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Of so many events the place of one is remembered: 8 bytes of memory each, and at most so many lines to skip. */
+/** The file offset of one event in this many is kept: 8 bytes of memory each, and at most this many lines to skip in a read. */
 const INDEX_STEP = 64;
 const CHUNK_BYTES = 256 * 1024;
 const SEQ = /^\{"seq":(\d+),/;
-/** What waits for room on the disk. Events beyond that are told to listeners, and are missing in the file. */
+/** Limit of the events that wait for disk space. Later events reach listeners, but are missing from the file. */
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 
 /**
- * What happened, in order: a file of JSON lines that is only ever appended to. An event is with the kernel when `record`
- * returns, so a killed process loses none. Events are read from the file, not held: memory does not grow with the story.
+ * All events, in order, in an append-only file of JSON lines. When `record` returns, the kernel has the event, so a killed
+ * process loses none. Events are read from the file, not held: memory does not grow with the journal.
  *
- * On a full disk events wait in memory and are written, in order, with the first one that finds room: `record` never throws, since
- * timers and VMs call it and their story is no reason to end the cloud. `trouble` says so meanwhile.
+ * While the disk is full, events wait in memory and are written, in order, with the first one that finds room. `record` never
+ * throws: timers and VMs call it, and a full disk must not end the cloud. `trouble` reports it meanwhile.
  */
 export class Journal {
   readonly #file: string;
@@ -34,13 +34,13 @@ export class Journal {
   readonly #listeners = new Set<(event: JournalEvent) => void>();
   /** Byte offset of the event with sequence number 1 + i * INDEX_STEP, at i. */
   readonly #index: number[] = [];
-  /** Offsets of lines that are no events. */
+  /** Offsets of lines that are not events. */
   readonly #broken = new Set<number>();
   #now: () => number = Date.now;
   #size = 0;
   #lastSeq = 0;
   #isClosed = false;
-  /** Events that the disk did not take. */
+  /** Events that the disk has not taken. */
   #waiting: { readonly seq: number; readonly line: string }[] = [];
   #waitingBytes = 0;
   #trouble: string | undefined;
@@ -56,17 +56,20 @@ export class Journal {
     return this.#lastSeq;
   }
 
-  /** Why the last event is not in the file; undefined: it is. */
+  /** Why the last event is not in the file; undefined if it is. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** From now on `at` is what this clock says; this computer's until then. */
+  /** Sets the clock for `at`; until then it is this computer's clock. */
   timeBy(now: () => number): void {
     this.#now = now;
   }
 
-  /** @param at epoch ms of the cloud's clock; now, if not given. Ignored after `close`: what a VM still does while the cloud goes down is nobody's story. */
+  /**
+   * Appends an event. Ignored after `close`: VMs' actions while the cloud shuts down are not recorded.
+   * @param at epoch ms of the cloud's clock; default: now
+   */
   record(kind: string, subject: string, details: Readonly<Record<string, unknown>> = {}, at = this.#now()): void {
     if (this.#isClosed) return;
     const event = { seq: this.#lastSeq + 1, at, wall: Date.now(), kind, subject, details };
@@ -96,21 +99,22 @@ export class Journal {
     }
   }
 
-  /** Told of each event, after it was written. @returns ends it. */
+  /** Calls `listener` with each event, after it was written. @returns a function that unsubscribes */
   onEvent(listener: (event: JournalEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Events with a sequence number above `seq`, up to the last one there is when the reading begins; read as they are
-   * asked for. @param limit how many at most.
+   * Events with a sequence number above `seq`, up to the last one when the reading begins. The file is read as events are
+   * consumed.
+   * @param limit most events to return
    */
   *after(seq: number, limit = Infinity): Generator<JournalEvent> {
     for (const line of this.linesAfter(seq, limit)) yield JSON.parse(line) as JournalEvent;
   }
 
-  /** The same as they stand in the file, without line ends. */
+  /** The same events as lines of the file, without line ends. */
   *linesAfter(seq: number, limit = Infinity): Generator<string> {
     const last = Math.min(this.#lastSeq, seq + limit);
     if (seq >= last) return;
@@ -151,8 +155,8 @@ export class Journal {
   }
 
   /**
-   * What a process that was killed left of a line is no event: it is cut off. A broken line before the end is left out, and said with
-   * its number.
+   * Builds the index. Half a line at the end, left by a killed process, is cut off. A broken line before the end is skipped and
+   * reported with its number.
    */
   #readIndex(): void {
     let number = 0;
@@ -174,7 +178,7 @@ export class Journal {
   }
 }
 
-/** The number comes first in every line, so the rest need not be parsed. Undefined: it is the beginning of no event. */
+/** Sequence number of a line. It comes first in every line, so the rest is not parsed. Undefined if the line is not an event. */
 function seqOf(line: string): number | undefined {
   const seq = SEQ.exec(line)?.[1];
   return seq === undefined ? undefined : Number(seq);

@@ -1,11 +1,11 @@
 import { existsSync, ftruncateSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 
-/** How bytes get into a file; as `fs.writeSync`, which may write fewer than it was given. */
+/** Writes bytes to a file. Like `fs.writeSync`, it may write fewer bytes than it was given. */
 export type WriteBytes = (fd: number, bytes: Uint8Array, offset: number) => number;
 
 /**
- * Appends all of `bytes` to a file that has `size` bytes. If it throws (no space), nothing of them is in the file: the next line
- * must not be laid behind half of this one.
+ * Appends all of `bytes` to a file of `size` bytes. If it throws (no space), none of them are in the file: the next line must not
+ * follow half of this one.
  */
 export function appendWhole(fd: number, size: number, bytes: Buffer, write: WriteBytes = writeSync): void {
   try {
@@ -17,10 +17,10 @@ export function appendWhole(fd: number, size: number, bytes: Buffer, write: Writ
 }
 
 /**
- * Gives each line of a file of JSON lines to `take`, in order. Half a line at the end is cut off: the process that wrote it was killed,
- * and had answered nobody on it. A broken line before the end is left out, and said on stderr with its file and number: what one line
- * told is lost, and the rest of the cloud is not.
- * @returns bytes of the file
+ * Passes the value of each line in a file of JSON lines to `take`, in order. Half a line at the end is cut off: its process was
+ * killed before it answered a caller. A broken line before the end is skipped and reported on stderr with file and number: that
+ * one record is lost, the rest of the cloud is kept.
+ * @returns size of the file, bytes
  */
 export function readJsonLines(file: string, take: (value: unknown) => void): number {
   const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
@@ -38,7 +38,7 @@ export function readJsonLines(file: string, take: (value: unknown) => void): num
   return size;
 }
 
-/** Undefined: it is no JSON, which never stands for undefined. */
+/** Undefined if the line is not JSON. No JSON text stands for undefined. */
 export function parsed(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;

@@ -1,4 +1,4 @@
-/** Whether a content-type says JSON. */
+/** Returns whether a content type is JSON. */
 export const isJsonType = (type: string): boolean => /^application\/json\s*(;|$)/i.test(type);
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;

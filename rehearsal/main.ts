@@ -6,7 +6,7 @@ import { removeEndpoints, shellLines, writeEndpoints } from './endpoints-file.js
 import type { RehearsalOptions } from './index.js';
 
 const destination = pino.destination(2);
-// A log file on a full disk is no reason to end the cloud.
+// A log file on a full disk must not end the cloud.
 destination.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 const log = pino({ name: 'rehearsal' }, destination);
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
 }
 
 async function serve(options: RehearsalOptions): Promise<void> {
-  // Late: the other verbs answer without it.
+  // Loaded late: the other verbs do not need it.
   const { startRehearsal } = await import('./index.js');
   const rehearsal = await startRehearsal(options);
   writeEndpoints(options.stateDir, rehearsal.endpoints);
@@ -47,7 +47,7 @@ async function serve(options: RehearsalOptions): Promise<void> {
   process.on('SIGINT', stop);
 }
 
-/** As a source this file lies beside package.json, built one folder below it. */
+/** package.json is beside this file in the source, and one folder above it in a build. */
 function ownVersion(): string {
   const file = new URL(import.meta.url.endsWith('.ts') ? 'package.json' : '../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -1,14 +1,16 @@
-/** Four unsigned 32-bit words, not all zero. Plain JSON: it lies in the cloud's state, so a restart goes on with it. */
+/**
+ * Four unsigned 32-bit words, not all zero. Plain JSON, stored in the cloud's state, so that a restart continues the sequence.
+ */
 export type RandomState = [number, number, number, number];
 
 /**
- * Numbers that a seed determines: xoshiro128** 1.1 of Blackman and Vigna (prng.di.unimi.it/xoshiro128starstar.c, public
- * domain), filled by SplitMix32. Good enough for queue times and names; nothing secret is drawn from it.
+ * Numbers determined by a seed: xoshiro128** 1.1 of Blackman and Vigna (prng.di.unimi.it/xoshiro128starstar.c, public domain),
+ * filled by SplitMix32. Good enough for queue times and names; nothing secret is drawn from it.
  */
 export class Random {
   readonly #state: RandomState;
 
-  /** @param state is moved on in place. */
+  /** @param state advanced in place */
   constructor(state: RandomState) {
     this.#state = state;
   }

@@ -14,9 +14,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * An event is in the journal at once, and on disk in the state a moment later: a rehearsal that is killed in between forgets
- * what it has told. Nobody was answered on that; but whoever folds the journal must hear what is true again.
- * @param seq up to which event the state on disk goes.
+ * Journals what is true again after a kill. An event is in the journal at once, and in the state on disk a moment later: a
+ * rehearsal killed in between forgets events that it has told. No caller was answered on them, but a reader that folds the
+ * journal must hear the present state.
+ * @param seq last event that the state on disk includes
  */
 export function recordRestored(journal: Journal, state: CloudState, seq: number): void {
   const told = new Map<string, Kind>();

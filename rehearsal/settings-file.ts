@@ -4,7 +4,10 @@ import { configureRequest } from './admin/requests.js';
 import { YamlText } from './script/yaml-text.js';
 import type { Settings } from './tpu/settings.js';
 
-/** What `POST /admin/configure` takes, from a YAML or JSON file. Throws with file, line, column, value and what is wanted. */
+/**
+ * Reads a YAML or JSON file with the fields of `POST /admin/configure`.
+ * @throws Error with file, line, column, value and what is wanted
+ */
 export function readSettingsFile(file: string): Partial<Settings> {
   const source = new YamlText(readFileSync(file, 'utf8'));
   const fault = source.faults[0];
@@ -16,7 +19,7 @@ export function readSettingsFile(file: string): Partial<Settings> {
   throw new Error(problems.join('\n'));
 }
 
-/** `line:column: what is wrong`; of a key, where the key stands. */
+/** Returns `line:column: problem`. A problem with a key points at the key. */
 function problemOf(issue: z.core.$ZodIssue, tree: unknown, source: YamlText): string {
   const path = issue.path.filter((segment) => typeof segment !== 'symbol');
   const at = (to: readonly (string | number)[], part: 'key' | 'value', text: string): string => {

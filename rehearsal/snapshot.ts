@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 
 /**
- * Writes of one state: changes of one tick, and those that come during a write, share the next write. A write that fails is told to
- * those who wait for it, and is made again until it succeeds: the disk may have room again before anything else changes.
+ * Writes one state to disk. Changes of one tick share a write, and so do all that come during a write. A failed write rejects for
+ * its callers and is retried until it succeeds: the disk may have room again before anything else changes.
  */
 export class Saving {
   readonly #write: () => Promise<void>;
@@ -13,13 +13,13 @@ export class Saving {
   #again: NodeJS.Timeout | undefined;
   #trouble: string | undefined;
 
-  /** @param file for people */
+  /** @param file shown in error messages */
   constructor(file: string, write: () => Promise<void>) {
     this.#file = file;
     this.#write = write;
   }
 
-  /** Why the last write failed; undefined: it did not. */
+  /** Why the last write failed; undefined if it succeeded. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -36,10 +36,10 @@ export class Saving {
     return this.#pending;
   }
 
-  /** The same for those who cannot wait: `trouble` says whether it failed. */
+  /** Saves without waiting; `trouble` reports a failure. */
   readonly saveSoon = (): void => void this.save().catch(() => undefined);
 
-  /** After the last write. */
+  /** Stops retries. Call after the last write. */
   close(): void {
     clearTimeout(this.#again);
   }
@@ -59,15 +59,15 @@ export class Saving {
 
 const AGAIN_MS = 1_000;
 
-/** A JSON file that always holds one whole state: written aside, then renamed. */
+/** A JSON file that always holds one whole state: each write goes to a second file, which is then renamed. */
 export class Snapshot<T> extends Saving {
-  /** `read` gives the state as it is at the time of the write. */
+  /** @param read returns the state at the time of the write */
   constructor(file: string, read: () => T) {
     super(file, () => replaceFile(file, () => JSON.stringify(read())));
   }
 }
 
-/** Whoever reads `file` meanwhile, or after a kill, finds all of the old text or all of the new one. */
+/** Replaces a file's text: readers find all of the old text or all of the new, also after a kill. */
 export async function replaceFile(file: string, text: () => string): Promise<void> {
   const aside = `${file}.new`;
   const handle = await open(aside, 'w');
@@ -79,7 +79,7 @@ export async function replaceFile(file: string, text: () => string): Promise<voi
   await rename(aside, file);
 }
 
-/** The state last written to `file`, or undefined if none was. Throws if the file is not JSON. */
+/** Returns the state last written to `file`, or undefined if there is no file. @throws Error if the file is not JSON */
 export function loadSnapshot<T>(file: string): T | undefined {
   if (!existsSync(file)) return undefined;
   try {

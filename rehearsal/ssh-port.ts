@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 
 const CANDIDATES = [22, ...Array.from({ length: 100 }, (_, index) => 2222 + index)];
 
-/** 22 where this user may listen on it and nobody does, else the first free one from 2222. */
+/** Returns 22 if it is free and this user may listen on it, else the first free port from 2222. @throws Error if none is free */
 export async function pickSshPort(subnetOctet: number): Promise<number> {
   for (const port of CANDIDATES) {
     if (await canListen(`127.${subnetOctet}.0.1`, port)) return port;

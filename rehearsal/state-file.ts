@@ -10,26 +10,26 @@ import type { CloudState } from './tpu/state.js';
 
 type Table<T> = Record<string, T | null>;
 
-/** One line of the log: what changed; null: it is gone. */
+/** One line of the log: the rows that changed. A null row was deleted. */
 interface Change {
   readonly nodes?: Table<NodeRecord>;
   readonly queuedResources?: Table<QueuedResourceRecord>;
   readonly operations?: Table<Operation>;
-  /** All of the state that is no table, where any of it changed. */
+  /** All of the state outside the tables, if any of it changed. */
   readonly rest?: Partial<CloudState>;
 }
 
-/** The log is folded into the whole state when it is this many times as long as that, and at least so long, bytes. */
+/** The log is folded into the whole state once it is this many times as long, and at least this many bytes. */
 const FOLD_RATIO = 2;
 const LEAST_FOLD_BYTES = 4 * 1024 * 1024;
 
 const CLOUD_FILE = 'cloud.json';
 
 /**
- * The cloud's state on disk: `cloud.json` is the whole of it at one time, `cloud-N.log` has a JSON line for each change
- * since (N is told in cloud.json, so that no log is laid over the wrong state). A change costs what has changed, however
- * many resources there are (ADR 0014). What a killed process left of a line is dropped: nobody was answered on it.
- * After a write that failed all of the state is written anew, since nobody knows what of the change is in the log.
+ * The cloud's state on disk. `cloud.json` is the whole state at one time; `cloud-N.log` has a JSON line for each change since. N
+ * is stored in cloud.json, so that no log is applied to the wrong state. A write costs as much as what changed, however many
+ * resources exist (ADR 0014). Half a line from a killed process is dropped: no caller was answered on it. After a failed write
+ * the whole state is written anew, since it is unknown how much of the change is in the log.
  */
 export class StateFile {
   readonly #saving: Saving;
@@ -43,7 +43,7 @@ export class StateFile {
   #rest = '';
   #isClosed = false;
 
-  /** @param takeTouched names of what changed since it was last called. */
+  /** @param takeTouched returns the names of what changed since its last call */
   constructor(folder: string, state: CloudState, takeTouched: () => Touched) {
     this.#folder = folder;
     this.#state = state;
@@ -52,12 +52,12 @@ export class StateFile {
     this.#saving = new Saving(join(folder, CLOUD_FILE), () => this.#write());
   }
 
-  /** Why the state is not on disk as it is; undefined: it is, or will be in a moment. */
+  /** Why the state on disk is out of date; undefined if it is current or will be in a moment. */
   get trouble(): string | undefined {
     return this.#saving.trouble;
   }
 
-  /** Resolves when everything up to now is on disk; nothing after `close`. */
+  /** Resolves when everything up to now is on disk. Does nothing after `close`. */
   save(): Promise<void> {
     return this.#isClosed ? Promise.resolve() : this.#saving.save();
   }
@@ -73,7 +73,7 @@ export class StateFile {
   }
 
   async #write(): Promise<void> {
-    // The first write, and one that would make the log too long, writes all of it.
+    // The first write, and one after the log has grown too long, writes the whole state.
     if (this.#log === undefined || this.#logBytes > Math.max(LEAST_FOLD_BYTES, FOLD_RATIO * this.#wholeBytes)) {
       await this.#writeWhole();
       return;
@@ -129,7 +129,10 @@ export class StateFile {
   }
 }
 
-/** The state last saved in the folder, or undefined if there is none. Throws with what to do if it cannot be read. */
+/**
+ * Returns the state last saved in the folder, or undefined if there is none.
+ * @throws Error that says what to do if it is unreadable
+ */
 export function loadState(folder: string): Partial<CloudState> | undefined {
   const found = loadSnapshot<{ epoch?: number; state?: Partial<CloudState> }>(join(folder, CLOUD_FILE));
   if (found?.epoch === undefined || found.state === undefined) return found as Partial<CloudState> | undefined;

@@ -4,8 +4,9 @@ import type { ProcessIdentity } from './vm/processes.js';
 import { identityOf, isAlive } from './vm/processes.js';
 
 /**
- * Takes a state folder for this process. Throws if another process that lives has it: two would boot the same VMs.
- * @returns gives it back.
+ * Takes a state folder for this process.
+ * @throws Error if another live process has it: both would boot the same VMs
+ * @returns a function that releases the folder
  */
 export function lockStateDir(stateDir: string): () => void {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });

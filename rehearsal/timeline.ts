@@ -1,10 +1,10 @@
 import type { RehearsalClock } from './clock.js';
 
-/** Something beside the cloud that acts at moments of the cloud's time. */
+/** A part beside the cloud that acts at moments of the cloud's time. */
 export interface Actor {
-  /** Whether it has anything to do, or to wait for: where nobody has, the cloud need not stop at each instant. */
+  /** Whether the actor has anything to do or to wait for. If no actor has, the cloud need not stop at each instant. */
   isActive(): boolean;
-  /** When it acts next, epoch ms of the cloud's clock; undefined: never by itself. */
+  /** Time of its next action, epoch ms of the cloud's clock; undefined: never by itself. */
   nextDue(): number | undefined;
   /** Does what is due by the clock. */
   act(): void;
@@ -13,8 +13,8 @@ export interface Actor {
 const TURNS_AT_ONCE = 1000;
 
 /**
- * Carries out what is due, of the cloud and of whoever joined it, in the order of its instants: after a long step of the
- * clock, or with a clock that runs fast, a script that preempts at 5 min meets the cloud as it was at 5 min.
+ * Carries out the due events of the cloud and its actors in order of time. After a long step of the clock, or with a fast clock,
+ * a script that preempts at 5 min still meets the cloud as it was at 5 min.
  */
 export class Timeline {
   readonly #clock: RehearsalClock;
@@ -25,8 +25,8 @@ export class Timeline {
   #isAdvancing = false;
 
   /**
-   * @param advanceCloud does all that is due in the cloud, and says when there is more, epoch ms.
-   * @param doneUpTo the instant up to which it did: the story never goes back behind it.
+   * @param advanceCloud does everything that is due in the cloud, and returns when more is due, epoch ms
+   * @param doneUpTo returns the instant up to which the cloud was advanced: time never goes back behind it
    */
   constructor(clock: RehearsalClock, advanceCloud: () => number | undefined, doneUpTo: () => number) {
     this.#clock = clock;
@@ -38,9 +38,9 @@ export class Timeline {
     this.#actors.add(actor);
   }
 
-  /** Up to the clock's now. @returns when there is more, epoch ms of the cloud's clock, if time alone brings it. */
+  /** Advances up to the clock's now. @returns when more is due by time alone, epoch ms of the cloud's clock */
   advance(): number | undefined {
-    // An actor may change the clock, whose listeners come here again.
+    // An actor may change the clock, whose listeners call this method again.
     if (this.#isAdvancing) return undefined;
     this.#isAdvancing = true;
     try {
@@ -59,7 +59,7 @@ export class Timeline {
   #actUpTo(now: number): void {
     let [last, turns] = [-Infinity, 0];
     for (let at = this.#firstDue(); at !== undefined && at <= now; at = this.#firstDue()) {
-      // What sets off what at one instant ends some time: else a script would stop the cloud's clock for ever.
+      // A chain of events that trigger each other at one instant is cut off: else a script could stop the cloud's clock for ever.
       turns = at > last ? 0 : turns + 1;
       if (turns > TURNS_AT_ONCE) return;
       last = Math.min(now, Math.max(at, last, this.#doneUpTo()));
@@ -77,7 +77,9 @@ export class Timeline {
     }
   }
 
-  /** What is due at `at` and did not happen waits for something else than time: the cloud tells only of what is later. */
+  /**
+   * Time of the first due event. An event that was due and did not happen waits for more than time: the cloud does not report it.
+   */
   #firstDue(): number | undefined {
     const dues = [this.#cloudDue, ...this.#active().map((actor) => actor.nextDue())];
     const times = dues.filter((due) => due !== undefined);

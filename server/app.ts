@@ -30,7 +30,7 @@ import { registerWho } from './routes/who.js';
 
 const PAGE = '/docs';
 
-/** The HTTP interface over its services (docs/http-api.md). It holds no state of its own, so any number of replicas may run. */
+/** The HTTP interface over its services (docs/http-api.md). It holds no state, so any number of replicas may run. */
 export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {
   const app = bareApp(config, log);
   app.setValidatorCompiler(validatorCompiler);
@@ -165,13 +165,13 @@ async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Pr
   return verifier.verify(token);
 }
 
-/** A refusal that no route has recorded is, before it is answered; what cannot be recorded is not answered. */
+/** Records a refusal that no route has recorded, before it is answered. If recording fails, the caller gets that failure. */
 async function recorded(failure: ApiError, request: FastifyRequest, { gate }: Services): Promise<ApiError> {
   const { caller, params, routeOptions } = request;
   const { verb } = routeOptions.config;
   if (failure.code !== 'forbidden' || caller === null || verb === undefined) return failure;
   if (!gate.isUnrecorded(failure)) return failure;
-  // A query without a form is the caller's own word: the line would stand under a pool that nobody looks at.
+  // A query without a schema is unchecked: its pool could be one that no operator audits.
   const query = routeOptions.schema?.querystring === undefined ? {} : (request.query as object);
   const known: Record<string, string | undefined> = { ...query, ...(params as object) };
   const { id, pool = 'default', project } = known;
@@ -204,7 +204,7 @@ function failureOf(error: FastifyError, request: FastifyRequest): ApiError {
   );
 }
 
-/** A body that is no JSON, or of another type, keeps the status that HTTP has for it. */
+/** A body that is not JSON, or of another type, keeps HTTP's own status. */
 function statusFor(error: FastifyError, { code }: ApiError): number | undefined {
   if (code !== 'invalid' || apiErrorOf(error) !== undefined) return undefined;
   if (hasZodFastifySchemaValidationErrors(error)) return 400;

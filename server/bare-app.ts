@@ -14,26 +14,26 @@ import { ApiError, problemOf, TooManyRequests } from './problem.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set before any handler of /v1 runs, but `/v1/login`. */
+    /** Set before any handler of /v1 runs, except that of `/v1/login`. */
     caller: Caller | null;
   }
   interface FastifyContextConfig {
     /** Answered without a token. */
     readonly isOpen?: true;
-    /** What it is called in the audit log, where it is refused beside the access table. Every call with a token has one. */
+    /** The name of the call in the audit log if it is refused outside the access table. Every call with a token has one. */
     readonly verb?: RouteVerb;
-    /** Whether its calls wait for their turn (`takeTurns`). Absent: those that change nothing do, and deletions. */
+    /** Whether calls of the route wait for their turn (`takeTurns`). Absent: reading calls and deletions do. */
     readonly turn?: boolean | ((query: unknown) => boolean);
   }
 }
 
 export type App = ReturnType<typeof bareApp>;
 
-/** Without routes: what they are registered on. */
+/** The server without routes. */
 export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limits'>, log: FastifyBaseLogger) {
   return fastify({
     loggerInstance: log,
-    // The name of a secret may stand in a query: paths alone are logged (`onResponse`).
+    // A query may contain the name of a secret, so only paths are logged (`onResponse`).
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytes,
@@ -46,7 +46,7 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
     },
     clientErrorHandler: answerConnectionError,
     requestTimeout: SLOWEST_UPLOAD_MS,
-    // Of a socket on which nothing happens: a followed log has a heartbeat, and no call waits for longer than a minute.
+    // For an idle socket: a followed log has a heartbeat, and no call waits for longer than a minute.
     connectionTimeout: 120_000,
     http: HTTP_OPTIONS,
     ...tlsOf(listen),
@@ -56,15 +56,15 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
 const tlsOf = ({ tls }: ServerConfig['listen']): object =>
   tls === undefined ? {} : { https: { ...tls, ...HTTP_OPTIONS } };
 
-/** Ids of events name every host, and paths of files may be long. */
+/** Event ids contain every host, and paths of files may be long. */
 const MOST_HEADER_BYTES = 131_072;
 const HTTP_OPTIONS = { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
-/** The largest file through the server at the least rate (upload-share.ts). Any other body has `BODY_MS`. */
+/** The time of the largest file at the lowest rate through the server (upload-share.ts). For other bodies `BODY_MS` counts. */
 const SLOWEST_UPLOAD_MS = 1_200_000;
-/** For all bytes of a body that is read as a whole. */
+/** Limit for a body that is read as a whole. */
 const BODY_MS = 60_000;
 
-/** Ends connections whose body does not come: each would be held as long as the slowest upload. */
+/** Closes connections whose body does not arrive: each would otherwise stay open as long as the slowest upload may. */
 export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
   const waiting = new WeakMap<FastifyRequest, NodeJS.Timeout>();
   app.addHook('onRequest', async (request) => {
@@ -75,22 +75,22 @@ export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
   app.addHook('onResponse', async (request) => clearTimeout(waiting.get(request)));
 }
 
-/** More than any call needs. A job file and a pool file may each have half of the characters. */
+/** More than any call needs. A job file and a pool file may each use half of the characters. */
 const MOST_OF_A_BODY: Bounds = { characters: 2 ** 20, values: 20_000, levels: 50, keyCharacters: 4_096 };
 
-/** Before anything walks through a body: each field has its own limits, and what writes it as JSON again calls itself. */
+/** Checked before code walks through a body: fields have only their own limits, and the code that writes JSON is recursive. */
 export async function refuseLargeBody({ body }: FastifyRequest): Promise<void> {
   if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || 'pipe' in body) return;
   const problem = beyond(body, MOST_OF_A_BODY);
   if (problem !== undefined) throw new ApiError('invalid', `the body: ${problem}`, 'docs/http-api.md has the limits');
 }
 
-/** Calls of one route that a subject has at a time: what each has read is in memory until its answer is taken. */
+/** Calls of one route that a subject may have in progress: the data of each stays in memory until the client has taken it. */
 const AT_ONCE = 4;
-/** Of those, the ones that wait for their turn. */
+/** Further calls that may wait for their turn. */
 const MOST_WAITING = 500;
 
-/** One subject's calls of a route come one after the other, so that nobody's slow or many readings are everybody's memory. */
+/** Limits one subject's concurrent calls of a route, so that slow or numerous readings of one subject do not fill the memory. */
 export function takeTurns(app: App): void {
   const turns = new Map<string, { readonly permits: Semaphore; open: number }>();
   app.addHook('preHandler', async (request, { raw }) => {
@@ -120,7 +120,7 @@ function takesTurn({ method, query, routeOptions: { config } }: FastifyRequest):
   return config.turn ?? (method !== 'POST' && method !== 'PUT');
 }
 
-/** When the answer is sent, or nobody is there who takes it. */
+/** Resolves when the answer is sent or the client is gone. */
 async function ended(response: ServerResponse, socket: Socket): Promise<void> {
   if (response.closed || socket.destroyed) return;
   await new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ async function ended(response: ServerResponse, socket: Socket): Promise<void> {
   });
 }
 
-/** What the handlers of a route say of who calls. */
+/** The caller's facts of a request, for the handlers of a route. */
 export function callOf(request: FastifyRequest): Call {
   const { caller, id: requestId, ip: from, body } = request;
   if (caller === null) throw new TypeError(`${request.routeOptions.url}: the route has no caller`);

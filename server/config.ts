@@ -24,33 +24,35 @@ const safeUrl = z.string().refine(isSafe, {
   error: 'an https address; http is for loopback addresses alone',
 });
 
-/** An issuer of OpenID Connect ID tokens whose word is taken. */
+/** A trusted issuer of OpenID Connect ID tokens. */
 const issuer = z.strictObject({
-  /** As the claim `iss` has it: https://accounts.google.com. Its keys and endpoints are discovered below it. */
+  /** The value of the claim `iss`, such as https://accounts.google.com. Its keys and endpoints are discovered below it. */
   issuer: safeUrl,
-  /** What `aud` must be one of; the first is the client of `jobctl login`. */
+  /** `aud` must be one of these; the first is the client of `jobctl login`. */
   audiences: z.array(z.string().min(1)).min(1),
-  /** The client's secret, by reference (env:NAME, file:///PATH), for issuers that want one of command-line tools, as Google does. */
+  /**
+   * Reference to the client's secret (env:NAME, file:///PATH), for issuers that demand one of command-line tools, like Google.
+   */
   clientSecret: z.string().min(1).optional(),
   scopes: z.array(z.string()).default(['openid', 'email', 'profile']),
-  /** The claim `hd` must be one of these (Google Workspace). Absent: not looked at. */
+  /** The claim `hd` must be one of these (Google Workspace). Absent: the claim is not checked. */
   hostedDomains: z.array(z.string().min(1)).min(1).optional(),
   /** Domains of e-mail addresses. Absent: any. */
   emailDomains: z.array(z.string().min(1)).min(1).optional(),
-  /** What a subject is called in jobs and quota files: its verified address, what stands before the @ (with one of `emailDomains`), or `sub`. */
+  /** A subject's name in jobs and quota files: its verified address, the part before the @ (with `emailDomains`), or `sub`. */
   user: z.enum(['email', 'email-local-part', 'sub']).default('email'),
-  /** `null`: none are taken. */
+  /** `null`: groups are ignored. */
   groupsClaim: z.string().min(1).nullable().default('groups'),
-  /** Before the name of each group: what pool files call it. Needed where several issuers give groups. */
+  /** Prefix of each group's name in pool files. Needed if several issuers give groups. */
   groupPrefix: z
     .string()
     .regex(/^[\w.@+/-]{1,60}$/, 'letters, digits and . _ - + @ /, 60 at most')
     .optional(),
-  /** Whoever is in none of these groups is not let in, by their names in the token. Absent: everybody with a token. */
+  /** A subject must be in one of these groups, by their names in the token. Absent: every subject with a token is let in. */
   allowedGroups: z.array(z.string().min(1)).min(1).optional(),
-  /** Everybody who has an account there is meant: for issuers at which the whole world has one. */
+  /** Confirms that any account of the issuer may log in, for issuers at which everyone can have an account. */
   anyAccount: z.boolean().default(false),
-  /** Ids that are services, beside addresses that end in .gserviceaccount.com. */
+  /** Ids of services, beside addresses that end in .gserviceaccount.com. */
   services: z.array(z.string().min(1)).default([]),
 });
 export type IssuerConfig = z.output<typeof issuer>;
@@ -61,11 +63,11 @@ const schema = z
       .strictObject({
         address: z.string().optional(),
         namespace: z.string().optional(),
-        /** As the worker's: the authority of the certificate, the name in it, an API key, whose file is read again. */
+        /** The same as in the worker: the authority of the certificate, the name in it, an API key, whose file is read again. */
         tlsCaFile: z.string().min(1).optional(),
         tlsServerName: z.string().min(1).optional(),
         apiKeyFile: z.string().min(1).optional(),
-        /** `false` in the clear, also with an API key. */
+        /** `false`: in the clear, even with an API key. */
         tls: z.boolean().optional(),
       })
       .default({}),
@@ -73,14 +75,14 @@ const schema = z
     store: z.strictObject({
       endpoint: z.url().optional(),
       bucket: storeSetting,
-      /** Absent: refused below, with what to do. */
+      /** Absent: refused below, with the remedy. */
       systemBucket: z.string().default(''),
-      /** Of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
+      /** For the audit log only, so that it can have a locked retention. Absent: the system bucket. */
       auditBucket: storeSetting.optional(),
     }),
-    /** As the worker's. */
+    /** The same as in the worker's configuration. */
     googleProject: z.string().min(1).optional(),
-    /** The same as in the worker's configuration: what is in force is read from where the worker reads it. */
+    /** The same as in the worker's configuration, because both read the files in force from the same place. */
     pool: poolName.default('default'),
     quotaFile: z.string().min(1).optional(),
     poolFile: z.string().min(1).optional(),
@@ -92,28 +94,31 @@ const schema = z
         decodeKeys: keyReferences.optional(),
       })
       .optional(),
-    /** The worker's references of the secrets that keys of jobs are made from (docs/adr/0077). Absent: no login is given. */
+    /** The worker's references to the secrets of job keys (docs/adr/0077). Absent: the server gives no login to hosts. */
     ssh: z
       .strictObject({ jobKeySecret: keyReference.optional(), formerJobKeySecrets: keyReferences.optional() })
       .default({}),
-    /** The private key that signs what is submitted: PKCS #8 PEM, by file:///PATH or env:NAME; workers name its public half by `id`. */
+    /** The private key that signs submissions: PKCS #8 PEM, by file:///PATH or env:NAME. Workers name its public key by `id`. */
     signingKey: z.strictObject({ id: z.string().regex(/^[\w.-]{1,64}$/), key: z.string().min(1) }),
     issuers: z.array(issuer).min(1),
     listen: z
       .strictObject({
         host: z.string().default('127.0.0.1'),
         port: z.int().min(0).max(65_535).default(7480),
-        /** PEM files. Absent: plain HTTP, which only loopback or a proxy of one's own may reach. */
+        /** PEM files. Absent: plain HTTP, which only this computer or the installation's own proxy may reach. */
         tls: z.strictObject({ certFile: z.string(), keyFile: z.string() }).optional(),
-        /** The names and addresses that `Host` may say, with the port if it is not 443. Absent: loopback and `publicUrl`. */
+        /** Names and addresses that `Host` may contain, with the port if it is not 443. Absent: loopback and `publicUrl`. */
         hosts: z.array(z.string()).default([]),
-        /** Proxies whose X-Forwarded-For is believed, as addresses or networks. Without `tls` nobody else may send a token. */
+        /**
+         * Proxies whose X-Forwarded-For is trusted, as addresses or networks. Without `tls` only they and this computer may send
+         * tokens.
+         */
         trustProxies: z.array(z.string()).default([]),
-        /** What reads /metrics from elsewhere than this computer, as a bearer token: file:///PATH or env:NAME. Absent: nothing. */
+        /** Bearer token for reading /metrics from elsewhere: file:///PATH or env:NAME. Absent: only this computer may read it. */
         metricsToken: keyReference.optional(),
       })
       .prefault({}),
-    /** Where clients reach it. */
+    /** The server's address for clients. */
     publicUrl: safeUrl.optional(),
     limits: z
       .strictObject({
@@ -129,17 +134,17 @@ const schema = z
           .int()
           .min(1_024)
           .default(64 * 1024 * 1024),
-        /** Of a file that a client brings to the store itself. */
+        /** Limit for a file that a client sends to the store itself. */
         directUploadBytes: z
           .int()
           .min(0)
           .default(4 * 1024 * 1024 * 1024),
-        /** Bytes of files that one subject brings to one replica within a day. */
+        /** Bytes of files that one subject may send through one replica per day. */
         uploadBytesPerDay: z
           .int()
           .min(1_024)
           .default(256 * 1024 * 1024 * 1024),
-        /** Logs that one subject follows at a time. */
+        /** Logs that one subject may follow at the same time. */
         followedLogs: z.int().min(1).default(50),
       })
       .prefault({}),
@@ -169,7 +174,7 @@ const schema = z
 /** The configuration of `jobctl serve` (docs/serve.md). */
 export type ServerConfig = z.output<typeof schema>;
 
-/** What is wrong with it: where, which value, what is allowed. */
+/** Mistakes in the server's configuration: the field, its value, and the values allowed. */
 export class ServerConfigError extends Error {
   override readonly name = 'ServerConfigError';
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import { ApiError, problemOf } from './problem.js';
 
-/** What never becomes a request, since Node.js cannot read it: answered in the form of all other failures, which the document names. */
+/** Answers bytes that Node.js cannot read as a request, in the documented form of all other failures. */
 export function answerConnectionError({ code }: ConnectionError, socket: Socket): void {
   if (code === 'ECONNRESET' || socket.destroyed) return;
   const { status, error } = readingOf(code);

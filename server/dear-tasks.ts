@@ -10,15 +10,15 @@ import { parseQuotaFile } from '../quota/files/quota-file.js';
 import type { Plan } from '../quota/plan.js';
 import { publishedPlan } from '../quota/published-plan.js';
 
-// What runs in a thread of `DearWork`. Each says how long it took, without the wait for a thread.
+// The tasks that run in a thread of `DearWork`. Each reports its duration without the wait for a thread.
 
 interface ResolveTask {
   readonly job: unknown;
-  /** What the file of the job's pool gives, once that is known. */
+  /** The defaults of the job's pool file, once the pool is known. */
   readonly pool?: PoolDefaults;
 }
 
-/** What a job file means, or every problem as `jobctl validate` prints it. */
+/** Resolves a job file, or returns every problem as `jobctl validate` prints it. */
 export const resolve = ({ job, pool }: ResolveTask): Timed<{ readonly spec: JobSpec } | Wrong> =>
   timed(() => {
     const resolved = resolveJob(job, pool && { pool });
@@ -30,7 +30,7 @@ interface EditTask {
   readonly set?: readonly Assignment[];
 }
 
-/** What is wrong with an edit, as far as it is known without the file in force: of single values that is only what they cost. */
+/** Returns the problems of an edit that show without the file in force. Single values are only checked for their cost. */
 export const edit = ({ job, set = [] }: EditTask): Timed<{ readonly problems?: string }> =>
   timed(() => {
     const assigned = assignAll(job ?? {}, set);
@@ -39,14 +39,14 @@ export const edit = ({ job, set = [] }: EditTask): Timed<{ readonly problems?: s
     return job === undefined || resolved.ok ? {} : { problems: formatProblems(resolved.problems) };
   });
 
-/** Names of the projects of a quota file; none where it is wrong, which the worker says. */
+/** Names of the projects of a quota file; empty if the file is wrong, which the worker reports. */
 export const projects = ({ name, text }: PoolFileText): Timed<readonly string[]> =>
   timed(() => {
     const parsed = parseQuotaFile(text, name);
     return parsed.ok ? parsed.config.projects.map((project) => project.name) : [];
   });
 
-/** What `quota plan --output json` prints, and what was likely not meant. */
+/** The plan that `quota plan --output json` prints, with warnings about likely mistakes. */
 export interface ApiPlan extends Plan {
   readonly warnings?: readonly string[];
 }
@@ -55,11 +55,11 @@ export interface PlanTask {
   readonly pool: string;
   readonly files: PoolFiles;
   readonly bucket: string;
-  /** What was published of the pool. */
+  /** The pool's published state. */
   readonly published: Uint8Array | undefined;
 }
 
-/** `unreadable`: what was published is of another version, or of somebody who may write the bucket. */
+/** `unreadable`: another version, or another writer with access to the bucket, wrote the published state. */
 export async function plan({
   pool,
   files,

@@ -9,20 +9,20 @@ type Task = keyof typeof Tasks;
 type Input<Name extends Task> = Parameters<(typeof Tasks)[Name]>[0];
 type Result<Name extends Task> = Awaited<ReturnType<(typeof Tasks)[Name]>>['result'];
 
-/** What takes longer than this is given up, and its thread with it. */
+/** Longer work is given up together with its thread. */
 const MOST_MS = 15_000;
 const THREADS = 2;
-/** Of one subject: the calls of others come between, and never wait for more than one of it. */
+/** For one subject: calls of other subjects come between its own and wait for at most one of them. */
 const AT_ONCE = 1;
-/** Of one subject; and of all, for a thread. */
+/** For one subject, and for all together while they wait for a thread. */
 const MOST_WAITING = 200;
-/** Of one thread in a minute. A usual submit takes 5 ms, a plan of 10,000 jobs a second or two. */
+/** Milliseconds of one thread per subject and minute. A usual submit takes 5 ms, a plan of 10,000 jobs a second or two. */
 const MOST_MS_PER_MINUTE = 20_000;
 const MINUTE = 60_000;
 
 const IS_SOURCE = import.meta.url.endsWith('.ts');
 
-/** A thread has none of the hooks by which sources run in the one that starts it. */
+/** A thread does not inherit the hooks that let the main thread run TypeScript sources. */
 function sourceLoader(): string {
   const api = new URL('index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api'))).href;
   return `data:text/javascript,${encodeURIComponent(`import { register } from '${api}'; register();`)}`;
@@ -34,8 +34,8 @@ interface DearLimits {
 }
 
 /**
- * Work of one call that would hold up the calls of everybody else: in a thread, with a time limit, and at the cost of whoever calls
- * (docs/adr/0095). Limits that count calls know nothing of what one takes.
+ * Runs work that would hold up all other calls: in a thread, with a time limit, and counted against the calling subject
+ * (docs/adr/0095). Limits that count calls do not know the cost of one.
  */
 export class DearWork {
   readonly #threads: Piscina;
@@ -43,7 +43,7 @@ export class DearWork {
   readonly #mostMs: number;
   readonly #mostMsPerMinute: number;
 
-  /** @param limits absent: those of this file */
+  /** @param limits absent: the constants of this file */
   constructor({ mostMs = MOST_MS, mostMsPerMinute = MOST_MS_PER_MINUTE }: DearLimits = {}) {
     this.#mostMs = mostMs;
     this.#mostMsPerMinute = mostMsPerMinute;
@@ -56,11 +56,13 @@ export class DearWork {
       maxQueue: MOST_WAITING,
       resourceLimits: { maxOldGenerationSizeMb: 1_024 },
     });
-    // The call whose thread has died is told; an event that nobody hears would end the server.
+    // The call whose thread died gets an error. An `error` event without a listener would end the server.
     this.#threads.on('error', () => undefined);
   }
 
-  /** @throws ApiError `too-many-requests` for who has spent their share; `unavailable` for what takes too long, or all are busy */
+  /**
+   * @throws ApiError `too-many-requests` if the subject's share is used up; `unavailable` if it takes too long or all are busy
+   */
   run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
     return this.#shares.turn(
       subject,
@@ -81,7 +83,7 @@ export class DearWork {
     } catch (error) {
       throw refusalOf(error, this.#mostMs);
     } finally {
-      // Of what was given up nobody measured the work alone.
+      // For work that was given up, the time includes the wait for a thread.
       this.#shares.use(subject, ms ?? performance.now() - begun);
     }
   }

@@ -7,26 +7,26 @@ import { stagedUploadObject, UPLOADS_PREFIX } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { ApiError } from './problem.js';
 
-/** Smaller files come through the server: one call in place of three. */
+/** Smaller files go through the server: one call instead of three. */
 const DIRECT_FROM = 1024 * 1024;
-/** Of one read. A file is compared with at most two such pieces in memory. */
+/** Bytes of one read. A comparison has at most two such pieces in memory. */
 const PIECE = 8 * 1024 * 1024;
 const COMPARED_AT_ONCE = 8;
-/** An upload's address is good for a week; what nobody completed by then is of no use. */
+/** An upload's address is valid for a week; an upload that is not complete by then is useless. */
 const KEPT_MS = 8 * 86_400_000;
 
 type UploadStore = Pick<StorePort, 'list' | 'read' | 'remove' | 'stat' | 'upload' | 'uploadSession' | 'uploadUrl'>;
 
-/** A file, as its uploader names it. */
+/** A file as its uploader describes it. */
 export interface NamedFile {
   readonly path: string;
   readonly sha256: string;
 }
 
 /**
- * Files that clients bring to the store themselves (docs/adr/0086): each under a random name, by an address that the server made. The
- * server then reads it and writes what it has read to the name of its content, if it is that content: so nobody can put anything else
- * there. It keeps nothing, so another replica may complete what one has begun.
+ * Files that clients send to the store themselves (docs/adr/0086): each under a random name, at an address that the server made.
+ * The server then reads the file and, if the content matches, writes what it read to the name of that content. So no client can
+ * put other content there. It keeps no state, so another replica may complete an upload.
  */
 export class DirectUploads {
   readonly #store: UploadStore;
@@ -35,11 +35,11 @@ export class DirectUploads {
 
   constructor(store: UploadStore) {
     this.#store = store;
-    // A client sends nothing over the network in clear text; and what is not Google's takes nothing by Google's protocol.
+    // A client sends nothing over the network in clear text, and only Google's stores take uploads by Google's protocol.
     this.#isReachable = /^(https:|http:\/\/(127\.|localhost[:/]|\[::1\]))/.test(store.uploadUrl('x') ?? '');
   }
 
-  /** Else it is to come through the server. */
+  /** Returns whether a file of this size may go straight to the store; otherwise it goes through the server. */
   isOffered(size: number): boolean {
     return size >= DIRECT_FROM && this.#isReachable;
   }
@@ -49,7 +49,7 @@ export class DirectUploads {
     return { upload, url: await this.#store.uploadSession(stagedUploadObject(upload), size) };
   }
 
-  /** Repeating is safe. @throws ApiError `not-found` for no such upload, `invalid` for another content, `too-large` */
+  /** Repeating is safe. @throws ApiError `not-found` if there is no such upload, `invalid` if the content differs, `too-large` */
   async complete(upload: string, { path, sha256 }: NamedFile, most: number): Promise<void> {
     const [object, staged] = [objectOfFile(path, sha256), stagedUploadObject(upload)];
     const found = await this.#store.stat(staged);
@@ -94,7 +94,7 @@ export class DirectUploads {
     };
   }
 
-  /** Removes what was sent and never completed. @returns how many */
+  /** Removes files that were sent and never completed. @returns their number */
   async sweep(now: EpochMs): Promise<number> {
     const left = (await this.#store.list(UPLOADS_PREFIX)).filter(({ updatedAt }) => updatedAt < now - KEPT_MS);
     for (const { name } of left) await this.#store.remove(name);

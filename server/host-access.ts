@@ -10,16 +10,17 @@ import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
 type Login = NonNullable<JobView['login']>;
-/** A host and what a worker recorded of it. */
+/** A host and a worker's record of its key. */
 type KnownHost = readonly [host: JobHost<SshTarget>, record: HostKeyRecord];
 
 const byOwnKey = (job: string): string =>
   `with a key of yours that the hosts let in: jobctl ssh ${job} --identity FILE --login USER`;
 
 /**
- * What logs in to the hosts that a job has now: its own key, made of the installation's secret for this answer and kept nowhere.
- * Who may have it was decided and recorded before. The installation's key is never given: it opens more than one job.
- * @throws ApiError `refused` with what to do instead; JobNotFound
+ * Returns the login for a job's present hosts: the job's own key, derived from the installation's secret for this answer and
+ * stored nowhere. The caller has checked and recorded the right to it. The installation's key is never given, because it opens
+ * more than one job.
+ * @throws ApiError `refused` with the remedy; JobNotFound
  */
 export async function hostAccess({ client, store, jobKeys }: Services, job: string): Promise<HostAccess> {
   const { endedAt, phase } = await client.row(job);
@@ -40,7 +41,7 @@ export async function hostAccess({ client, store, jobKeys }: Services, job: stri
   return { user: login.user, privateKey, publicKey, hosts: known.map(shown) };
 }
 
-/** @throws ApiError if it has none now, or other machines than those that were made with its key */
+/** @throws ApiError if the job has no hosts now, or its machines were not created with its key */
 function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   const { id, phase, why } = view;
   const hosts = presentHosts(view, login);
@@ -68,7 +69,7 @@ function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   );
 }
 
-/** @throws ApiError if it has no key of its own, or none that this server can make */
+/** @throws ApiError if the job has no job key, or this server cannot derive it */
 function keyOf({ id, run = '', spec }: JobView, login: Login, jobKeys: Services['jobKeys']): JobKey {
   if (spec.ssh !== undefined)
     throw refusal(
@@ -104,7 +105,7 @@ async function recorded(
   });
 }
 
-/** A host let another user in than the job's: it asks Google, and the keys that it was made with do not count. */
+/** If a host let in another user than the job's, it asks Google (OS Login), and the key that it was made with does not count. */
 function refuseOsLogin(job: string, hosts: readonly KnownHost[], { user }: Login): void {
   if (hosts.every(([, record]) => (record.user ?? user) === user)) return;
   throw refusal(

@@ -5,8 +5,8 @@ import { ApiError } from './problem.js';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Refuses calls that a browser was led to: a `Host` that is none of ours is DNS rebinding, and a foreign `Origin` is another
- * page. There are no cookies, so this is a second wall: without a token nothing is answered anyway.
+ * Refuses calls that a browser was led to: an unknown `Host` means DNS rebinding, and a foreign `Origin` means another page.
+ * There are no cookies, so this is a second protection: without a token nothing is answered anyway.
  */
 export function hostGuard({ listen, publicUrl }: Pick<ServerConfig, 'listen' | 'publicUrl'>) {
   const known = new Set([...listen.hosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])]);
@@ -14,7 +14,7 @@ export function hostGuard({ listen, publicUrl }: Pick<ServerConfig, 'listen' | '
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
     const { host = '', origin } = request.headers;
     if (!isOurs(host)) {
-      // A probe of a balancer knows the address alone.
+      // A load balancer's probe knows only the address.
       if (request.routeOptions.config?.isOpen === true && /^\/(healthz|readyz)$/.test(request.url)) return;
       throw new ApiError(
         'forbidden',

@@ -5,7 +5,7 @@ import { modeForOthers } from '../domain/file-mode.js';
 import { ServerConfigError } from './config.js';
 
 /**
- * The secret that a reference names. The configuration holds references alone.
+ * Reads the secret that a reference names. The configuration contains only references.
  * @param reference file:///PATH of a file that only its owner can read, or env:NAME @param field for messages
  * @throws ServerConfigError, which never contains the secret
  */

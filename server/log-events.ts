@@ -6,14 +6,15 @@ import type { LogStretch } from '../client/job-logs.js';
 import { type LogPosition, positionText } from '../contract/api/log-position.js';
 import type { LogSink } from '../client/log-follower.js';
 
-/** Proxies close what is silent for longer than about a minute. */
+/** Proxies close connections that are silent for longer than about a minute. */
 const HEARTBEAT_MS = 15_000;
-/** How long a client that is slow may take what it was sent, once nothing more comes. */
+/** Time for a slow client to take the remaining bytes after the last event. */
 const LAST_WORDS_MS = 30_000;
 
 /**
- * A log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`, `problem`. The id of each event says what was given so far,
- * `ATTEMPT;HOST:OFFSET,..`, so that a client which lost its connection goes on with `Last-Event-ID`, without a hole or a double.
+ * Sends a log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`, `problem`. The id of each event is the
+ * position reached, `ATTEMPT;HOST:OFFSET,..`, so that a client that lost its connection continues by `Last-Event-ID` without a
+ * gap or a repetition.
  */
 export class LogEvents implements LogSink {
   readonly #response: ServerResponse;
@@ -23,8 +24,8 @@ export class LogEvents implements LogSink {
   readonly #given: Map<number, number>;
 
   /**
-   * @param from where the client is already
-   * @param stop no more of the log is sent from then on, also if the client is slow to take what was
+   * @param from the position that the client has reached
+   * @param stop ends the sending of the log, even if a slow client has not taken all bytes
    */
   constructor(response: ServerResponse, from: LogPosition, stop: AbortSignal) {
     this.#response = response;
@@ -32,7 +33,7 @@ export class LogEvents implements LogSink {
     this.#attempt = from.attempt;
     this.#given = new Map(from.given);
     this.#heartbeat = setInterval(() => {
-      // A client that takes nothing is not to find hours of them.
+      // A client that reads nothing must not accumulate hours of heartbeats.
       if (!response.writableNeedDrain) response.write(': \n\n');
     }, HEARTBEAT_MS);
   }
@@ -41,7 +42,7 @@ export class LogEvents implements LogSink {
     this.#stop.throwIfAborted();
     this.#attempt = attempt;
     const offset = this.#given.get(host) ?? 0;
-    // Words about the end of a log are no bytes of it.
+    // The note about a lost end of a log does not count as bytes of it.
     if (isLostTail !== true) this.#given.set(host, offset + bytes.length);
     const data = {
       attempt,
@@ -65,7 +66,7 @@ export class LogEvents implements LogSink {
     return this.#send('end', data);
   }
 
-  /** It cannot go on: a client follows again, with another token where the login has ended. */
+  /** Tells that the log cannot continue. A client follows again, with a new token if the login has ended. */
   problem(problem: ApiProblem): Promise<void> {
     return this.#send('problem', problem);
   }
@@ -79,7 +80,7 @@ export class LogEvents implements LogSink {
     response.once('close', () => clearTimeout(cut));
   }
 
-  /** Waits where the client is slow: nothing is held for it but what the socket takes. */
+  /** Waits for a slow client, so that only the socket's buffer is held for it. */
   async #send(event: string, data: object): Promise<void> {
     if (this.#response.destroyed) return;
     const id = positionText({ attempt: this.#attempt, given: this.#given });

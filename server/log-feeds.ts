@@ -6,12 +6,12 @@ import type { StoreReader } from '../cloud/store/port.js';
 import { ApiError, TooManyRequests } from './problem.js';
 import { SharedReader } from './shared-reader.js';
 
-/** Hosts of a job whose machines have no chips that are known. */
+/** Most hosts of a job whose number of chips is unknown. */
 const MOST_HOSTS = 1_000;
-/** Beside those with chips, such as the head of a Ray cluster. */
+/** Hosts beside those with chips, such as the head of a Ray cluster. */
 const MOST_WITHOUT_CHIPS = 64;
 
-/** A position that names more hosts than the job has was made up: each is a listing, and stands in every event. */
+/** A position with more hosts than the job has was made up. Each host costs a listing, and each event would contain them all. */
 function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): void {
   const named = starts?.size ?? 0;
   if (named <= chips) return;
@@ -22,7 +22,7 @@ function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): v
   );
 }
 
-/** How often the row of a followed job is asked for, by all its followers together. */
+/** Period for reading the row of a followed job, for all its followers together. */
 const ROW_MS = 1_000;
 
 export interface FeedLimits {
@@ -31,7 +31,7 @@ export interface FeedLimits {
   readonly changed: (followers: number) => void;
 }
 
-/** Everybody who follows a log: each by a follower of their own, over one reader and one look at each job. */
+/** All clients that follow logs. Each has its own follower; they share one reader and one reading of each job's row. */
 export class LogFeeds {
   readonly #client: Pick<JobClient, 'row'>;
   readonly #reader: SharedReader;
@@ -49,7 +49,9 @@ export class LogFeeds {
     return this.#reader;
   }
 
-  /** Until the job has ended and all is given, or `signal`. @returns its last row @throws ApiError `too-many-requests` */
+  /**
+   * Follows until the job has ended and its log is sent, or `signal`. @returns the last row @throws ApiError `too-many-requests`
+   */
   async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     this.#enter(subject);
     try {
@@ -64,14 +66,14 @@ export class LogFeeds {
     const stop = AbortSignal.any([signal, ended.signal]);
     let row = await this.#row(selection.job);
     refuseMade(selection, row);
-    // Hosts write into the bucket: a number that they make up is a listing in each look, and stands in each event.
+    // Hosts write into the bucket. A host number that they invent would cost a listing in each look and appear in each event.
     const mostHosts = row.chips === undefined ? MOST_HOSTS : row.chips + MOST_WITHOUT_CHIPS;
     const follower = new LogFollower(this.#reader, { ...selection, mostHosts }, sink);
     follower.reached(row);
     const watch = async (): Promise<void> => {
       while (!stop.aborted && !isOver(row)) {
         await pause(ROW_MS, stop);
-        // Temporal is away: the job goes on, and so does its log.
+        // If Temporal is away, the job and its log continue.
         row = await this.#row(selection.job).catch((error: unknown) => {
           if (isOutage(error)) return row;
           throw error;

@@ -1,11 +1,11 @@
 import type { LogStretch } from '../client/job-logs.js';
 
-/** A longer line is split: what waits for an end is looked at again with each piece. */
+/** A longer line is split, because a line without an end is searched again with each piece. */
 const MOST_LINE_BYTES = 65_536;
 
 /**
- * Lines of several hosts as text: each with the host before it, as `jobctl logs` prints them. A line that is not ended yet waits for
- * its end, or for `rest`.
+ * Formats the lines of several hosts as text, each with its host in front, as `jobctl logs` prints them. An unfinished line waits
+ * for its end or for `rest`.
  */
 export class HostLines {
   readonly #open = new Map<number, string>();
@@ -25,7 +25,7 @@ export class HostLines {
   }
 }
 
-/** Bytes stay bytes: latin1 holds each as one character. */
+/** latin1 keeps the bytes: it holds each as one character. */
 function prefixed(host: number, text: string): string {
   if (text === '') return '';
   const lines = text.endsWith('\n') ? text.slice(0, -1) : text;

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What Prometheus reads at /metrics. */
+/** The metrics that Prometheus reads at /metrics. */
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #answers: Histogram;

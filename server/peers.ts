@@ -12,7 +12,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** Whether the other end of a connection is in one of these networks, whatever headers it sends. */
+/** Returns a test for whether the other end of a connection is in one of these networks, whatever headers it sends. */
 function peersIn(networks: readonly string[]): (request: FastifyRequest) => boolean {
   const list = new BlockList();
   for (const network of networks.flatMap((name) => NAMED[name] ?? [name])) {
@@ -29,8 +29,8 @@ function peersIn(networks: readonly string[]): (request: FastifyRequest) => bool
 const isLocal = peersIn(['loopback']);
 
 /**
- * Without a certificate of its own a server is spoken to in the clear: by its proxies and by its own computer alone. Anybody else
- * would send a token that others can read. What is open, such as a probe, carries none.
+ * Without its own certificate the server accepts plain HTTP only from its proxies and from this computer. From other addresses a
+ * token would cross the network readable. Open routes, such as probes, carry no token.
  */
 export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerConfig, 'listen'>) {
   const isProxy = peersIn(trustProxies);
@@ -46,12 +46,12 @@ export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerCo
   };
 }
 
-/** Metrics tell routes and decisions: a process on this computer reads them, or whoever has the token of the configuration. */
+/** Metrics reveal routes and decisions, so only a process on this computer may read them, or a caller with the token. */
 export function mayReadMetrics(request: FastifyRequest, token: string | undefined): boolean {
   const [, given] = /^Bearer (\S{1,1000})$/i.exec(request.headers.authorization ?? '') ?? [];
   if (token !== undefined && given !== undefined)
     return timingSafeEqual(Buffer.from(sha256Of(given)), Buffer.from(sha256Of(token)));
-  // A proxy on this computer passes on the calls of strangers.
+  // A proxy on this computer forwards the calls of strangers.
   const isPassedOn = ['forwarded', 'x-forwarded-for', 'via'].some((name) => request.headers[name] !== undefined);
   return isLocal(request) && !isPassedOn;
 }

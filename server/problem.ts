@@ -25,7 +25,7 @@ const TITLES: Readonly<Record<ApiErrorCode, string>> = {
   internal: 'A fault of the server',
 };
 
-/** A refusal that a caller can act on; the error handler makes the answer of it. */
+/** A refusal that a caller can act on. The error handler turns it into the answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ApiErrorCode;
@@ -38,12 +38,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Its answer has the header Retry-After. */
+/** The answer has the header Retry-After. */
 export class TooManyRequests extends ApiError {
-  /** In s, at least 1. */
+  /** In seconds, at least 1. */
   readonly retryAfter: number;
 
-  /** @param waitMs until the same call may be answered, as far as it is known */
+  /** @param waitMs time until the same call may succeed, as far as it is known */
   constructor(detail: string, remedy: string, waitMs = 1_000) {
     super('too-many-requests', detail, remedy);
     this.retryAfter = Math.max(1, Math.ceil(waitMs / 1_000));
@@ -62,7 +62,7 @@ export function problemOf({ code, message, remedy }: ApiError, requestId: string
   };
 }
 
-/** Errors of JobClient, the store and the domain, by their names: classes of two copies of jobctl are not the same. */
+/** Errors of JobClient, the store and the domain by name: two copies of jobctl have different classes. */
 const CODES: Readonly<Record<string, ApiErrorCode>> = {
   JobInvalid: 'invalid',
   JobNameTaken: 'name-taken',
@@ -81,14 +81,14 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   SecretsRefused: 'unavailable',
 };
 
-/** Of gRPC's codes; its enum would load the library. */
+/** Code of gRPC, copied because its enum would load the library. */
 const INVALID_ARGUMENT = 3;
 
-/** Undefined for a bug: its words are for the log, not for the caller. */
+/** Returns undefined for a bug: its text belongs in the log and is not for the caller. */
 export function apiErrorOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (!(error instanceof Error)) return undefined;
-  // Temporal does not take what was asked of it: the caller's value is in its words, such as a name that is too long.
+  // Temporal refused the caller's value, such as a name that is too long; its text names the value.
   const { code: grpc, details } = error as Error & { readonly code?: unknown; readonly details?: unknown };
   if (grpc === INVALID_ARGUMENT && typeof details === 'string') return new ApiError('invalid', details);
   const code = CODES[error.name];

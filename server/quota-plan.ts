@@ -6,8 +6,8 @@ import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
 /**
- * What one decision would do in a pool as it was published last, under files that nobody has put in force. It changes nothing.
- * @throws ApiError `invalid` with every problem of the files; `not-found` where nothing was published
+ * Computes what one decision would do in a pool's last published state under files that are not in force. It changes nothing.
+ * @throws ApiError `invalid` with every problem of the files; `not-found` if nothing was published
  */
 export async function quotaPlan(
   { store, dear }: { readonly store: Pick<StoreReader, 'bucket' | 'read'>; readonly dear: Services['dear'] },

@@ -4,13 +4,13 @@ import type { App } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { type ApiError, TooManyRequests } from './problem.js';
 
-/** Addresses that are remembered; the one that was quiet for longest is forgotten for a new one. */
+/** Number of addresses remembered. A new address replaces the one that was quiet longest. */
 const MOST_ADDRESSES = 10_000;
 
 /**
- * Counts the calls of an address that had no valid login. Beyond the limit they are refused as too many and are not logged one by
- * one. A valid token is never counted, so whoever shares the address with a program that went wild, behind one NAT, is not hindered.
- * To be made once the limiter is registered. @returns what such a call is answered with
+ * Counts an address's calls without a valid login. Beyond the limit they are refused as too many and not logged one by one. A
+ * valid token is never counted, so other users behind the same NAT as a runaway program are not affected. Call it after the
+ * limiter is registered. @returns a function that makes the answer to such a call
  */
 export function refusedLogins(
   app: App,
@@ -37,14 +37,14 @@ export function refusedLogins(
   };
 }
 
-/** Of IPv6 the first 64 bits, which one customer has: else they would be 2^64 addresses. */
+/** For IPv6 the first 64 bits, which belong to one customer; a single customer has 2^64 addresses. */
 export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped !== undefined) return mapped;
   const [head = '', tail] = (ip.split('%')[0] ?? '').split('::');
   const groups = head === '' ? [] : head.split(':');
-  // What `::` stands for are zeros; of what stands behind it nothing lies within the first four groups, or they are full anyway.
+  // `::` stands for zeros. Groups behind it lie outside the first four, unless the address is full anyway.
   const behind = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - behind.length);
   const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...behind];

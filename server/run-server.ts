@@ -34,13 +34,13 @@ import { temporalLogin } from './temporal-login.js';
 export interface RunningServer {
   /** `http://127.0.0.1:7480`. */
   readonly url: string;
-  /** Takes no new calls, ends what is followed, waits for the others. */
+  /** Takes no new calls, ends followed logs, waits for the other calls. */
   close(): Promise<void>;
 }
 
 /**
- * `jobctl serve`: verifies who calls, decides, records, and does it over Temporal and the store. Any number of these may run: none
- * keeps anything that another one needs.
+ * `jobctl serve`: verifies the caller, decides, records, and acts through Temporal and the store. Any number of these may run: no
+ * replica keeps state that another one needs.
  * @throws ServerConfigError, TemporalUnreachable, TemporalRefused
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
@@ -58,7 +58,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const url = await app.listen({ host, port });
   log.info({ url }, 'jobctl serve listens');
   const sweeping = sweepUploads(services, log);
-  // A thread loads what it runs for a moment: not while the first caller waits.
+  // A thread needs a moment to load its code, and the first caller should not wait for that.
   services.dear
     .run('resolve', { job: {} }, '')
     .catch((error: unknown) => log.warn({ err: error }, 'no thread for dear calls'));
@@ -118,7 +118,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
 
 const SWEEP_MS = 6 * 3_600_000;
 
-/** Uploads that nobody completed. What cannot be removed now is removed by the next look, or by another replica. */
+/** Removes uploads that were never completed. A file that cannot be removed now is left to the next sweep or replica. */
 function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info' | 'warn'>): NodeJS.Timeout {
   const sweep = (): void =>
     void uploads.sweep(Date.now()).then(
@@ -129,7 +129,7 @@ function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info'
   return setInterval(sweep, SWEEP_MS).unref();
 }
 
-/** Both are asked: a replica that cannot submit is to get no calls. */
+/** Checks Temporal and the store: a replica that cannot submit should get no calls. */
 async function whyNotReady(client: JobClient, store: Services['store']): Promise<string | undefined> {
   try {
     await client.polls();
@@ -148,7 +148,7 @@ function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {
   }
 }
 
-/** Read at the start: a wrong reference is known before anybody asks for a login. */
+/** Read at the start, so that a wrong reference shows before the first login. */
 async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
   const references = { current: ssh.jobKeySecret, former: ssh.formerJobKeySecrets };
   try {
@@ -159,7 +159,7 @@ async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
   }
 }
 
-/** The files' text in place of their names. Plain HTTP is for loopback, or for a proxy that is named. */
+/** Replaces the file names by the files' text. Plain HTTP is only allowed on loopback or behind named proxies. */
 function withTls(config: ServerConfig): ServerConfig {
   const { tls, host, trustProxies } = config.listen;
   if (tls === undefined) {

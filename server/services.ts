@@ -14,10 +14,10 @@ import type { LogFeeds } from './log-feeds.js';
 import type { ServerMetrics } from './metrics.js';
 import type { SubmissionSigner } from './signer.js';
 
-/** Of the HTTP interface; the OpenAPI document's. */
+/** Version of the HTTP interface, as the OpenAPI document states it. */
 export const VERSION = '1.0.0';
 
-/** What the routes call. */
+/** The services that the routes use. */
 export interface Services {
   readonly client: JobClient;
   readonly store: StorePort;
@@ -29,13 +29,13 @@ export interface Services {
   readonly rules: PoolRules;
   readonly audit: AuditLog;
   readonly signer: SubmissionSigner;
-  /** Makes the keys of jobs, for those who may log in to their hosts; of no secret: none. */
+  /** Derives the keys of jobs for callers who may log in to hosts. Without a secret it derives none. */
   readonly jobKeys: JobKeys;
-  /** What one call may take of the computer. */
+  /** Limits what one call may use of the computer. */
   readonly dear: DearWork;
   readonly feeds: LogFeeds;
   readonly uploads: DirectUploads;
   readonly metrics: ServerMetrics;
-  /** Why it is not ready to serve; undefined: it is. */
+  /** Returns the reason why the server is not ready, or undefined if it is. */
   readonly notReady: () => Promise<string | undefined>;
 }

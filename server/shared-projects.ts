@@ -7,9 +7,9 @@ import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
 /**
- * Secrets go by a project's name, in whichever pool its job runs (docs/adr/0087). So a quota file brings the name of another pool's
- * project into a pool only by the hand of somebody who is operator of both; one that is there already stays as its operators say.
- * @throws ApiError `forbidden`; `unavailable` where the files of a pool are not known
+ * Secrets belong to a project's name, in whichever pool its job runs (docs/adr/0087). So only an operator of both pools may bring
+ * the name of another pool's project into a quota file. A name that the pool has already stays.
+ * @throws ApiError `forbidden`; `unavailable` if the files of a pool are not known
  */
 export async function refuseForeignProjects(
   { rules, dear }: { readonly rules: Pick<Services['rules'], 'of' | 'names'>; readonly dear: Pick<DearWork, 'run'> },

@@ -1,21 +1,21 @@
 import type { StoredObject, StoreReader } from '../cloud/store/port.js';
 
-/** A listing is given to all who ask within this time: less than a follower's pause. */
+/** Callers that ask within this time share a listing. It is less than a follower's pause. */
 const LIST_MS = 300;
 const MOST_LISTS = 2_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_KNOWN = 100_000;
 
 /**
- * A store for many who follow the same logs: its calls are those of one follower of each log, however many there are. A
- * generation of an object never changes, so what was read of one is kept for a while, `MOST_BYTES` of it. A name is not enough:
- * a job that was deleted leaves its id to the next one, which may be somebody else's.
+ * A store for many followers of the same logs: it makes as many calls as one follower of each log would. A generation of an
+ * object never changes, so contents are kept for a while, up to `MOST_BYTES`. They are kept by generation because names are
+ * reused: a deleted job's id may go to the next job, which may be another user's.
  */
 export class SharedReader implements StoreReader {
   readonly bucket: string;
   readonly #store: StoreReader;
   readonly #lists = new Map<string, { readonly at: number; readonly found: Promise<readonly StoredObject[]> }>();
-  /** By name, as it was listed last. */
+  /** Keyed by name; from the latest listing. */
   readonly #generations = new Map<string, string>();
   readonly #contents = new Map<string, { readonly found: Promise<Buffer | undefined>; bytes: number }>();
   #bytes = 0;
@@ -32,14 +32,14 @@ export class SharedReader implements StoreReader {
     if (last !== undefined && now - last.at < LIST_MS) return last.found;
     this.#forgetLists(now);
     const found = this.#store.list(prefix, startOffset, most).then((objects) => this.#note(objects));
-    // Who waits for it gets the failure; the next one asks again.
+    // Callers that wait for this listing get its failure. The next caller lists again.
     found.catch(() => this.#lists.delete(key));
     this.#lists.delete(key);
     this.#lists.set(key, { at: now, found });
     return found;
   }
 
-  /** Listings that nobody is given any more, and the oldest of too many. They stand in the order of their times. */
+  /** Forgets listings that are too old to be shared, and the oldest of too many. They are in the order of their times. */
   #forgetLists(now: number): void {
     for (const [key, { at }] of this.#lists) {
       if (now - at < LIST_MS && this.#lists.size < MOST_LISTS) return;
@@ -75,7 +75,7 @@ export class SharedReader implements StoreReader {
   }
 
   #keep(key: string, content: { bytes: number }, bytes: number): void {
-    // Not there, it may be there at the next reading.
+    // The object was missing, but may exist at the next reading.
     if (bytes === 0) {
       this.#contents.delete(key);
       return;

@@ -2,25 +2,25 @@ import { Semaphore } from '../domain/semaphore.js';
 
 interface Share {
   readonly permits: Semaphore;
-  /** Works that run or wait for their turn. */
+  /** Number of works that run or wait for their turn. */
   open: number;
-  /** In the window that began at `since`. */
+  /** Amount used in the window that began at `since`. */
   used: number;
   since: number;
 }
 
 export interface ShareLimits {
-  /** Works of one subject that run at a time. */
+  /** Works of one subject that may run at the same time. */
   readonly atOnce: number;
-  /** Those that run or wait. Absent: any number. */
+  /** Works of one subject that may run or wait. Absent: any number. */
   readonly mostOpen?: number;
-  /** What is used is counted anew after so long. */
+  /** Length of the window after which the used amount is counted anew. */
   readonly windowMs: number;
 }
 
 /**
- * What each subject has of something that all share: turns, and an amount within a window of time (docs/adr/0095). Kept by this
- * replica alone. A subject that has nothing open is forgotten once its window is over.
+ * Each subject's share of a common resource: turns, and an amount within a window of time (docs/adr/0095). Only this replica
+ * knows it. A subject without open works is forgotten once its window is over.
  */
 export class Shares {
   readonly #limits: ShareLimits;
@@ -31,14 +31,14 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @param refusal makes what is thrown if `mostOpen` are open already */
+  /** @param refusal makes the error that is thrown if `mostOpen` works are open already */
   async turn<T>(subject: string, work: () => Promise<T>, refusal: (open: number) => Error): Promise<T> {
     const { open } = this.#of(subject);
     if (open >= (this.#limits.mostOpen ?? Infinity)) throw refusal(open);
     return this.run(subject, work);
   }
 
-  /** Waits for its turn, however many do. */
+  /** Waits for its turn, however many works wait. */
   async run<T>(subject: string, work: () => Promise<T>): Promise<T> {
     const share = this.#of(subject);
     share.open += 1;
@@ -49,17 +49,17 @@ export class Shares {
     }
   }
 
-  /** In the present window. */
+  /** Returns the amount used in the present window. */
   used(subject: string): number {
     return this.#of(subject).used;
   }
 
-  /** In ms, of the window that `used` has begun last. */
+  /** Returns the rest, in ms, of the window that `used` began last. */
   left(subject: string): number {
     return this.#limits.windowMs - (performance.now() - this.#of(subject).since);
   }
 
-  /** The amount counts in the window that `used` has begun last, however long it took. */
+  /** Counts the amount in the window that `used` began last, however long the work took. */
   use(subject: string, amount: number): void {
     const share = this.#bySubject.get(subject) ?? this.#of(subject);
     share.used += amount;

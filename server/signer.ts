@@ -8,7 +8,7 @@ import {
 } from '../contract/authorization.js';
 import type { JobInput } from '../contract/job.js';
 
-/** Signs what this server starts (docs/adr/0080). */
+/** Signs the workflows that this server starts (docs/adr/0080). */
 export class SubmissionSigner {
   readonly #id: string;
   readonly #key: KeyObject;
@@ -19,15 +19,15 @@ export class SubmissionSigner {
   }
 
   /**
-   * Of a text, for whoever has the key: all replicas make the same of one text, and nobody else can tell what they make of another
-   * one's. The first line keeps it apart from all else that the key is used for.
+   * A digest of a text under the signing key. All replicas compute the same one, and nobody without the key can compute it. The
+   * first line separates it from all other uses of the key.
    */
   secretDigest(text: string): Buffer {
     const secret = createHmac('sha256', this.#key.export({ type: 'pkcs8', format: 'der' }));
     return secret.update(`jobctl secret digest v1\n${text}`).digest();
   }
 
-  /** @param of the job's id, and who it is of; @param input what its workflow is started with */
+  /** @param of the job's id and its owner; @param input of its workflow */
   sign(
     of: Pick<JobAuthorization, 'job' | 'pool' | 'project' | 'user' | 'service'>,
     input: JobInput,

@@ -15,8 +15,8 @@ import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
 /**
- * From a request to a job that its user is verified of: checked, allowed, recorded, signed, started once. With a name or an
- * idempotency key a repeated call finds the job that is there, on any replica and after any crash: the id is made from the key.
+ * Turns a request into a job of a verified user: checked, allowed, recorded, signed, started once. With a name or an idempotency
+ * key, a repeated call finds the existing job, on any replica and after any crash, because the id is derived from the key.
  */
 export async function submitFor(
   services: Services,
@@ -35,7 +35,7 @@ export async function submitFor(
     refuseForOthers(call, user, files);
     return projectOf(files, user, spec);
   });
-  // Known before anything is done, so that the audit log has it.
+  // The id is fixed before anything is done, so that the audit log has it.
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
@@ -54,8 +54,8 @@ export async function submitFor(
 }
 
 /**
- * By size first, before it is signed too.
- * @param pool what its file gives, once that is known: then the job is judged as a worker does
+ * Checks the size first, because it is also signed.
+ * @param pool the defaults of its file, once the pool is known; the job is then checked as by a worker
  * @throws JobInvalid with every problem, as `jobctl validate` prints it
  */
 async function specOf(
@@ -92,7 +92,7 @@ function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): 
   throw new ApiError('forbidden', choice.message, choice.hint);
 }
 
-/** A file that is not there would be missed on a slice that is paid for. */
+/** A missing file would show only on a slice that is paid for. */
 async function mustBeUploaded({ store }: Services, files: Readonly<Record<string, string>>): Promise<void> {
   const looked = await Promise.all(
     Object.entries(files).map(
@@ -112,8 +112,8 @@ async function mustBeUploaded({ store }: Services, files: Readonly<Record<string
 }
 
 /**
- * 45 bits of the caller and their key, by the server's secret: a repeated call makes the same id, another caller's key another one,
- * and nobody takes an id beforehand by the words of somebody else.
+ * Derives 45 bits from the caller and their key by the server's secret. A repeated call gives the same id and another caller's
+ * key another one. Without the secret nobody can compute another caller's id and take it first.
  */
 async function idFromKey(
   { signer, client }: Services,
@@ -123,7 +123,7 @@ async function idFromKey(
   const idOf = (digest: Buffer): string => jobIdFor(spec, suffixFrom(digest.subarray(0, SUFFIX_BYTES.ofKey)));
   if (key === undefined) return idOf(randomBytes(SUFFIX_BYTES.ofKey));
   const text = `${caller}\0${key}`;
-  // A call that was first made to a server before 1.1, and is repeated now.
+  // The call may have been made first to a server before 1.1, and is repeated now.
   const former = idOf(createHash('sha256').update(text).digest());
   const row = await client.row(former).catch((error: unknown) => {
     if (error instanceof JobNotFound) return undefined;

@@ -4,7 +4,7 @@ import { readLogin } from '../cloud/temporal/login-files.js';
 import { fileErrorWords } from '../domain/error-words.js';
 import { type ServerConfig, ServerConfigError } from './config.js';
 
-/** How a server reaches Temporal. A renewed API key counts from the next call on. @throws ServerConfigError */
+/** Options for a server's connection to Temporal. A renewed API key is used from the next call on. @throws ServerConfigError */
 export function temporalLogin(
   { temporal, codec }: ServerConfig,
   warn: (text: string) => void,

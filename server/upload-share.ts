@@ -3,18 +3,18 @@ import { Semaphore } from '../domain/semaphore.js';
 import { ApiError, TooManyRequests } from './problem.js';
 import { Shares } from './shares.js';
 
-/** Through the server, each with two pieces of 8 MiB in memory: of one subject, and of all. */
+/** Uploads through the server for one subject and for all. Each holds two pieces of 8 MiB in memory. */
 const AT_ONCE = 2;
 const ALL_AT_ONCE = 8;
-/** Of one subject: a client brings a few files at a time, and their connections stay open meanwhile. */
+/** For one subject: a client sends a few files at a time, and its connections stay open meanwhile. */
 const MOST_WAITING = 16;
 const DAY_MS = 86_400_000;
-/** Looks of one subject into the store, each with the address that may be made for the file: at a time, and within a minute. */
+/** Looks of one subject into the store, at the same time and per minute. Each may include making the address for the file. */
 const LOOKS_AT_ONCE = 16;
 const LOOKS_PER_MINUTE = 4_000;
 const MINUTE_MS = 60_000;
 
-/** What each subject may bring of a replica's memory, connections and store (docs/adr/0095). */
+/** Each subject's share of a replica's memory, connections and store (docs/adr/0095). */
 export class UploadShares {
   readonly #all = new Semaphore(ALL_AT_ONCE);
   readonly #shares = new Shares({ atOnce: AT_ONCE, mostOpen: MOST_WAITING, windowMs: DAY_MS });
@@ -38,7 +38,7 @@ export class UploadShares {
     return Promise.all(works.map((work) => this.#looks.run(subject, work)));
   }
 
-  /** Before they are sent: whatever comes of it, they were asked for. @throws ApiError `too-many-requests` */
+  /** Counts the bytes before they are sent, whatever happens to the upload. @throws ApiError `too-many-requests` */
   charge(subject: string, bytes: number): void {
     const brought = this.#shares.used(subject);
     if (brought + bytes > this.#bytesPerDay)
@@ -60,12 +60,12 @@ export class UploadShares {
   }
 }
 
-/** A sender that is slower than this holds a place that others wait for. */
+/** A slower sender holds a place that others wait for. */
 export const LEAST_RATE = { bytes: 64 * 1024, everyMs: 1_000, graceMs: 30_000 };
 
 /**
- * Pieces of a body as they come. Only the time that is waited for the sender counts, not what the store takes.
- * @throws ApiError `invalid` for a sender that is slower than `rate` once its grace is over; then the body is destroyed
+ * Yields the pieces of a body. Only the time spent waiting for the sender counts, not the store's.
+ * @throws ApiError `invalid` if the sender is slower than `rate` after the grace period; then the body is destroyed
  */
 export async function* paced(body: Readable, rate = LEAST_RATE): AsyncGenerator<Buffer> {
   let [bytes, waitedMs] = [0, 0];

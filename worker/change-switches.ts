@@ -6,7 +6,7 @@ import { abortable } from '../cloud/abort.js';
 import type { StoreReader } from '../cloud/store/port.js';
 import { changesObject } from '../domain/store-layout.js';
 
-/** Where the workflows of an installation are listed. */
+/** The place in which the workflows of an installation are listed. */
 export interface InstallationWorkflows {
   readonly connection: Pick<NativeConnection, 'workflowService'>;
   readonly namespace: string;
@@ -14,8 +14,8 @@ export interface InstallationWorkflows {
 }
 
 /**
- * The installation's switches for changes of workflow code, as one worker knows them (docs/adr/0037). Read before the worker
- * takes work and every `REREAD_MS` after that; between two readings the last one counts.
+ * One worker's copy of the installation's switches for changes of workflow code (docs/adr/0037). Read before the worker takes
+ * work, and every `REREAD_MS` after that. Between two readings the last one counts.
  */
 export class WorkerChanges {
   static readonly REREAD_MS = 30_000;
@@ -24,7 +24,7 @@ export class WorkerChanges {
   readonly #rereadMs: number;
   #switches: ChangeSwitches = NO_SWITCHES;
 
-  /** @param known of this build @param rereadMs how often the switches are read again */
+  /** @param known the changes that this build has @param rereadMs time between two readings of the switches */
   constructor(
     store: Pick<StoreReader, 'read'>,
     known: Readonly<Record<string, Change>> = CHANGES,
@@ -36,8 +36,8 @@ export class WorkerChanges {
   }
 
   /**
-   * For the SDK's `patchActivationCallback`: may a workflow that is live write the marker of this change?
-   * @throws Error if the change is not registered: then nobody could ever switch it on
+   * For the SDK's `patchActivationCallback`: returns whether a live workflow may write the marker of this change.
+   * @throws Error if the change is not registered, since it could never be switched on then
    */
   readonly isActive = ({ patchId }: { readonly patchId: string }): boolean => {
     if (!Object.hasOwn(this.#known, patchId)) throw new Error(`change '${patchId}' is not in contract/changes.ts`);
@@ -45,9 +45,9 @@ export class WorkerChanges {
   };
 
   /**
-   * Reads the switches, and says why this build may not take work: one sentence for each change that it does not know and
-   * whose marker an open workflow carries, or may get, and for each whose old way it no longer has and an open workflow may
-   * need. Empty: it may.
+   * Reads the switches and returns one sentence for each change that forbids this build to take work; empty if it may.
+   * A change forbids it if the build does not know the change and an open workflow carries its marker or may get it, or if the
+   * build no longer has the old way and an open workflow may need that.
    */
   async refusals(place: InstallationWorkflows): Promise<readonly string[]> {
     const stored = await this.#store.read(changesObject);
@@ -63,12 +63,12 @@ export class WorkerChanges {
     return sentences.filter((sentence) => sentence !== undefined);
   }
 
-  /** Reads again and again until the build may take no more work, and says why; empty once `stop` is given. */
+  /** Repeats the reading until the build may take no more work, and returns the reasons; empty if `stop` is aborted first. */
   async untilRefused(place: InstallationWorkflows, stop: AbortSignal): Promise<readonly string[]> {
     for (;;) {
       await sleep(this.#rereadMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) return [];
-      // A store or a Temporal that is away stops no job: what was read last counts. Nor does it hold up the worker's end.
+      // If the store or Temporal is away, the last reading counts and no job stops. Nor does it delay the worker's end.
       const refusals = await abortable(this.refusals(place), stop).catch(() => []);
       if (refusals.length > 0) return refusals;
     }
@@ -87,7 +87,7 @@ async function whyUnknown(id: string, state: ChangeSwitch, open: CountOpen): Pro
   return `this build does not know change '${id}'.${carried} Update it, or wait until they have ended`;
 }
 
-/** For a change whose old way this build no longer has. */
+/** Says why a change whose old way this build no longer has forbids work. */
 async function whyRequired(
   id: string,
   change: Change,

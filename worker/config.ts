@@ -17,7 +17,7 @@ const milliseconds = z.int().min(1);
 const port = z.int().min(1).max(65_535);
 const quantity = z.string().refine(isQuantity, { error: QUANTITY_RULE });
 const keyReference = z.string().min(1);
-/** With commas where the environment or a flag gives them. */
+/** A flag and the environment separate references by commas. */
 const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
 
 const OBJECT = /^gs:\/\/[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\/./;
@@ -27,7 +27,7 @@ const operatorFile = z
   .min(1)
   .refine((place) => !/^[a-z\d]+:/.test(place) || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
 const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
-/** As a job file takes it. */
+/** The same rule as in a job file. */
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 
 function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): void {
@@ -50,7 +50,7 @@ function refineStore(
   if (problem !== undefined) addIssue({ code: 'custom', path: [problem.field], message: problem.text });
 }
 
-/** The token goes in the clear: never beyond this computer. */
+/** The token is sent in the clear, so it must never leave this computer. */
 function refineOwnToken(
   cloud: Readonly<Partial<Record<'accessTokenFile' | 'tpuEndpoint' | 'tpuRestEndpoint', string | undefined>>>,
   { addIssue }: z.RefinementCtx,
@@ -64,7 +64,7 @@ function refineOwnToken(
   }
 }
 
-/** Every timing may be given alone; the rest keep DESIGN.md's values. */
+/** Every timing may be set alone; the others keep the values of domain/timings.ts. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
     keyof Timings,
@@ -73,8 +73,8 @@ const timings = z.strictObject(
 );
 
 /**
- * The worker's configuration, as its file holds it (docs/worker.md). Where Temporal is, TLS and API keys come from
- * @temporalio/envconfig (`TEMPORAL_*` and temporal.toml) unless the file or a flag names the address.
+ * The worker's configuration file (docs/worker.md). @temporalio/envconfig (`TEMPORAL_*` and temporal.toml) gives Temporal's
+ * address, TLS and API key unless the file or a flag names the address.
  */
 const configShape = z.strictObject({
   temporal: z
@@ -82,43 +82,47 @@ const configShape = z.strictObject({
       address: z.string().optional(),
       namespace: z.string().optional(),
       profile: z.string().optional(),
-      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. The API key's file
-       * is read again while the worker runs. */
+      /**
+       * The server's login by files instead of the profile's: the authority of its certificate, the name in it, an API key. The
+       * API key's file is read again while the worker runs.
+       */
       tlsCaFile: z.string().min(1).optional(),
       tlsServerName: z.string().min(1).optional(),
       apiKeyFile: z.string().min(1).optional(),
-      /** `false` in the clear, also with an API key. */
+      /** `false`: in the clear, even with an API key. */
       tls: z.boolean().optional(),
     })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
   store: z
     .strictObject({
-      /** Of another server than Google's or Amazon's. */
+      /** Replaces Google's or Amazon's address. */
       endpoint: z.url().optional(),
       /** Cloud Storage, S3 or a folder (docs/stores.md). */
       bucket: storeSetting,
-      /** Of what decides (docs/adr/0082): only workers and servers write it. Absent: it lies in `bucket`. */
+      /** For the objects that decide (docs/adr/0082): only workers and servers write it. Absent: they lie in `bucket`. */
       systemBucket: storeSetting.optional(),
     })
     .superRefine(refineStore)
     .prefault({} as never),
   cloud: z
     .strictObject({
-      /** host:port of another Cloud TPU API than Google's. */
+      /** host:port that replaces Google's Cloud TPU API. */
       tpuEndpoint: z
         .string()
         .regex(/^.+:\d+$/, 'host:port')
         .optional(),
-      /** The same over REST: Cloud TPU for the audit, and Compute Engine. */
+      /** Replaces Google's REST addresses of Cloud TPU (for the audit) and of Compute Engine. */
       tpuRestEndpoint: z.url().optional(),
-      /** No TLS, no credentials. */
+      /** Without TLS and credentials. */
       insecure: z.boolean().default(false),
-      /** A file with an access token for those two, where they are in the clear and of this computer: the local stack's. */
+      /** A file with an access token for those two if they are in the clear and on this computer, as the local stack's are. */
       accessTokenFile: z.string().min(1).optional(),
-      /** Calls a second to the Cloud TPU API, and as many to Compute Engine, per Google project; absent = the adapter's own. */
+      /** Calls per second to the Cloud TPU API, and as many to Compute Engine, per Google project. Absent: the default. */
       callsPerSecond: z.number().positive().optional(),
-      /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
+      /**
+       * Time between listings of a zone: urgent while slices are created or a warning is open, else quiet. Absent: the default.
+       */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
     .superRefine(refineOwnToken)
@@ -130,14 +134,14 @@ const configShape = z.strictObject({
       kubeconfig: z.string().min(1).optional(),
       /** Absent: the file's current one. */
       context: z.string().min(1).optional(),
-      /** As `cloud.listingPeriods`, of a namespace. */
+      /** Like `cloud.listingPeriods`, for a namespace. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
       /** Images that the cluster builds (docs/build.md). */
       builds: z
         .strictObject({
-          /** Of BuildKit. */
+          /** An image of BuildKit. */
           image: z.string().min(1).default(DEFAULT_BUILD_SETTINGS.image),
-          /** Its pod is privileged, and BuildKit is root; else rootless. */
+          /** True: its pod is privileged and BuildKit runs as root. False: rootless. */
           privileged: z.boolean().default(DEFAULT_BUILD_SETTINGS.privileged),
           /** host:port of registries without TLS. */
           insecureRegistries: z.array(z.string().regex(/^[\w.-]+(?::\d+)?$/, 'host:port')).default([]),
@@ -145,7 +149,7 @@ const configShape = z.strictObject({
           cpus: quantity.optional(),
           memory: quantity.optional(),
           serviceAccount: z.string().min(1).optional(),
-          /** A build that takes longer has failed. */
+          /** A build that takes longer fails. */
           deadlineSeconds: z.int().min(60).default(DEFAULT_BUILD_SETTINGS.deadlineSeconds),
         })
         .prefault({}),
@@ -157,29 +161,29 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
-      /** Reference of the secret that the keys of new jobs are made from (docs/adr/0077). Absent: they get the pair above. */
+      /** Reference to the secret of the keys of new jobs (docs/adr/0077). Absent: those jobs get the pair above. */
       jobKeySecret: keyReference.optional(),
-      /** Older ones, for jobs that were accepted with them; in a rotation the next one too. */
+      /** Older secrets, for jobs that were accepted with them; during a rotation the next one too. */
       formerJobKeySecrets: keyReferences.optional(),
-      /** Jobs may name keys by paths on this computer, which are then read for whoever submits (docs/adr/0044). */
+      /** Jobs may name keys by paths on this computer. The worker then reads them for any submitter (docs/adr/0044). */
       readsKeyFiles: z.boolean().default(false),
-      /** Which of a host's addresses is dialled: its external one where it has one, or the one inside its network. */
+      /** Selects the address of a host: the external one if the host has one, or the address inside its network. */
       address: z.enum(['external', 'internal']).default('external'),
-      /** As OpenSSH's ProxyCommand, with %h %p %r %n (docs/ssh-fleet.md). */
+      /** Like OpenSSH's ProxyCommand, with %h %p %r %n (docs/ssh-fleet.md). */
       proxyCommand: z.string().min(1).superRefine(refineProxyCommand).optional(),
       hostKeyPolicy: z.enum(['allow-first-use', 'require-guest-attributes']).default('allow-first-use'),
-      /** How long the guest attributes of a new node are waited for. */
+      /** Limit for the wait for the guest attributes of a new node. */
       hostKeyWaitMs: z.int().min(0).default(20_000),
     })
     .prefault({} as never),
-  /** Absent: jobs that name no project of Google's get no machine of Google's. */
+  /** Absent: jobs that name no Google project get no machines from Google. */
   googleProject: z.string().min(1).optional(),
-  /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
+  /** The store in which `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
   secretStore: z.string().min(1).optional(),
   label: z.string().optional(),
   /**
-   * Verified mode (docs/adr/0080): a job is taken only with the signature of a server. Absent: every pool is in trusted mode,
-   * where the user is what the client says.
+   * Verified mode (docs/adr/0080): a job needs the signature of a server. Absent: every pool is in trusted mode, and the client
+   * says who the user is.
    */
   verified: z
     .strictObject({
@@ -188,7 +192,7 @@ const configShape = z.strictObject({
         z.string().regex(/^[\w.-]{1,64}$/, 'a key id: letters, digits, . _ and -'),
         z.string().min(1),
       ),
-      /** Pools that stay in trusted mode. A pool that nobody named is not among them, so that no job can choose one. */
+      /** Pools that stay in trusted mode. A pool without a configuration is never one, so that no job can choose the mode. */
       trustedPools: z.array(poolName).default([]),
     })
     .optional(),
@@ -204,7 +208,7 @@ const configShape = z.strictObject({
   healthPort: port.optional(),
   /** Prometheus reads http://listenHost:metricsPort/metrics. */
   metricsPort: port.optional(),
-  /** Where both ports listen. Neither asks for a password: another address than loopback is for a network of one's own. */
+  /** The address of both ports. Neither asks for a password, so use an address other than loopback only in a private network. */
   listenHost: z.string().default('127.0.0.1'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   timings: timings.default({} as never),
@@ -225,7 +229,7 @@ const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools
 
 export type WorkerConfig = Omit<z.output<typeof configSchema>, 'timings'> & { readonly timings: Timings };
 
-/** The files of each pool that the configuration names, by pool. */
+/** The files of every pool that the configuration names, keyed by pool. */
 export function poolPlacesOf({
   pool,
   quotaFile,
@@ -235,12 +239,12 @@ export function poolPlacesOf({
   return { [pool]: { quotaFile, poolFile }, ...pools };
 }
 
-/** What is wrong with a worker's configuration: where, which value, what is allowed. */
+/** Mistakes in a worker's configuration: the field, its value, and the values allowed. */
 export class WorkerConfigError extends Error {
   override readonly name = 'WorkerConfigError';
 }
 
-/** Which environment variable sets which field; a flag beats it, and it beats the file. */
+/** The field that each environment variable sets. A flag overrides the variable, and the variable overrides the file. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_BUCKET: 'store.bucket',
   JOBCTL_STORE_ENDPOINT: 'store.endpoint',
@@ -277,7 +281,7 @@ export interface ConfigSources {
   /** JSON. */
   readonly file?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** By dotted path, as text. */
+  /** Texts, keyed by dotted path. */
   readonly flags: Readonly<Record<string, string | undefined>>;
 }
 

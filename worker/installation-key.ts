@@ -13,8 +13,8 @@ export interface InstallationKey {
 }
 
 /**
- * The key pair that logs in to the hosts of jobs that name none of their own. Looked at before the first job is taken: a pair
- * that nobody can log in with would cost each of them a slice.
+ * Reads the key pair that logs in to the hosts of jobs without their own key. It is checked before the first job is taken,
+ * because a pair that opens no host would cost every such job a slice.
  * @throws WorkerConfigError naming file and remedy. The key itself is never shown.
  */
 export function readInstallationKey({ privateKeyFile, publicKeyFile }: WorkerConfig['ssh']): InstallationKey {
@@ -51,7 +51,7 @@ function readKeyFile(file: string, field: string): string {
   }
 }
 
-/** As OpenSSH has it: of a file that is this user's own. What a container was given may belong to somebody else. */
+/** Like OpenSSH, it checks only this user's own files. A file that was mounted into a container may belong to another user. */
 function refuseReadableByOthers(file: string): void {
   const { mode, uid } = statSync(file);
   const others = modeForOthers(mode);

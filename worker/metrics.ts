@@ -53,7 +53,7 @@ const OPEN_PHASES = Object.values(JobPhase).filter((phase) => !isDone(phase));
 
 /**
  * Counts the open jobs of the namespace by phase, once a minute, until `stop`. A server allows ten list calls a second
- * (facts/production.md 1). A dozen workers stay far below that.
+ * (docs/facts.md, "Temporal"). A dozen workers stay far below that.
  */
 export async function countOpenJobs(
   { workflowService }: Pick<NativeConnection, 'workflowService'>,

@@ -17,7 +17,7 @@ import { secretNamed } from '../domain/secret-reference.js';
 import type { WorkerConfig } from './config.js';
 import { clusterConfig } from './open-machines.js';
 
-/** Each ref by the adapter of its kind; nothing but Google's VMs has guest attributes. */
+/** Asks the adapter of the ref's kind. Only Google's VMs have guest attributes. */
 export function guestAttributesOf(
   machines: Readonly<Record<'cloud-tpu' | 'compute-engine', GuestAttributesPort>>,
 ): GuestAttributesPort {
@@ -29,14 +29,14 @@ export function guestAttributesOf(
   };
 }
 
-/** The fleets as the worker's configuration has them; what is known of host keys is kept in the store. */
+/** The fleets that the worker's configuration describes. Known host keys are kept in the store. */
 export interface OpenHosts {
   readonly hosts: HostsPort;
-  /** Those that SSH reaches, for whoever looks after machines of one's own. */
+  /** Hosts that SSH reaches, for the code that looks after a pool's own machines. */
   readonly ssh: Fleet<SshTarget>;
 }
 
-/** @param secrets where keys of single machines are; absent: none is configured */
+/** @param secrets holds the keys of single machines; absent: no store is configured */
 export function openHosts(
   { ssh: settings, cloud, kubernetes }: WorkerConfig,
   store: StorePort,
@@ -45,7 +45,7 @@ export function openHosts(
 ): OpenHosts {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = settings;
   const guest = new GuestHostKeys(machines, hostKeyWaitMs);
-  // Another Cloud TPU than Google's has no OS Login of Google's either.
+  // A Cloud TPU endpoint that is not Google's has no OS Login either.
   const osLogin =
     cloud.tpuEndpoint === undefined
       ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), machines)
@@ -65,7 +65,7 @@ export function openHosts(
   return { hosts: hostsByReach({ ssh, pod: podHosts }), ssh };
 }
 
-/** A machine whose pool file names a key is reached with it, whichever key the job's other hosts take. */
+/** If the pool file names a key for a machine, that key is used whichever key the job's other hosts take. */
 function withKeysOfMachines(secrets: SecretStore | undefined, fleet: Fleet<SshTarget>): Fleet<SshTarget> {
   return {
     ...fleet,

@@ -9,7 +9,7 @@ import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
 import type { WorkerMeter } from './metrics.js';
 
-/** The adapter of each kind of machines that a provider has, as the worker's configuration has it. Each connects at its first call. */
+/** Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call. */
 export function openMachines(
   { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,
@@ -58,7 +58,7 @@ export function openBuilds({ kubernetes }: WorkerConfig, meter: WorkerMeter): Bu
   return new KubernetesBuilds(settings, { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) });
 }
 
-/** Where the cluster is. @param context of a job that names one */
+/** The address of the cluster. @param context the job's, if it names one */
 export function clusterConfig(
   { kubeconfig, context: usual }: WorkerConfig['kubernetes'],
   context = usual,
@@ -66,7 +66,7 @@ export function clusterConfig(
   return { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
 }
 
-/** Bursts of four seconds' worth, as the adapter's own rate has. */
+/** Allows bursts of four seconds' calls, like the adapter's default rate. */
 const callRate = (callsPerSecond: number) => ({ callsPerSecond, burst: callsPerSecond * 4 });
 
 function endpointOf(address: string, insecure: boolean) {

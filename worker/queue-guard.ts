@@ -4,7 +4,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { claimQueue, foreignQueueText, ownerOfQueue, type QueuePlace } from '../cloud/temporal/queue-claim.js';
 import { FailureType } from '../domain/failure-types.js';
 
-/** The task queue is another installation's. The worker ends: what is wrong is where it was pointed to. */
+/** Another installation holds the task queue. The worker ends, because its settings point to the wrong place. */
 export class ForeignQueue extends Error {
   override readonly name = 'ForeignQueue';
 }
@@ -12,9 +12,10 @@ export class ForeignQueue extends Error {
 /**
  * Keeps a worker from deciding anything on a task queue that is not its installation's (docs/adr/0103).
  *
- * `claim` before the first poll. While it polls, each activity asks whose the queue is, unless somebody has asked within `FRESH_MS`, and
- * fails for another worker to repeat if it is not ours: the server may have been replaced behind its address. The first such answer
- * resolves `lost`, and the worker stops polling. A server that does not answer says nothing about the queue.
+ * `claim` runs before the first poll. While the worker polls, each activity first asks for the queue's holder, unless an answer
+ * is younger than `FRESH_MS`: the server may have been replaced behind its address. If the queue is not ours, the activity fails,
+ * for another worker to repeat. The first such answer resolves `lost`, and the worker stops polling. A server that does not
+ * answer is no evidence about the queue.
  */
 export class QueueGuard {
   readonly #place: QueuePlace;
@@ -30,14 +31,14 @@ export class QueueGuard {
     this.owner = owner;
   }
 
-  /** Takes a queue that is nobody's. @throws ForeignQueue */
+  /** Claims the queue if it is unclaimed. @throws ForeignQueue */
   async claim(): Promise<void> {
     const holder = await claimQueue(this.#place, this.owner);
     if (holder !== this.owner) throw new ForeignQueue(foreignQueueText(this.#place, holder, this.owner));
     this.#askedAt = performance.now();
   }
 
-  /** Asks again and again, also while there is no task, until the queue is lost or the signal ends it. */
+  /** Repeats the question, also while there is no task, until the queue is lost or the signal ends it. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(WATCH_MS, undefined, { signal }).catch(() => undefined);
@@ -45,7 +46,7 @@ export class QueueGuard {
     }
   }
 
-  /** Before each activity of the queue. */
+  /** Runs before each activity of the queue. */
   readonly interceptor: ActivityInterceptorsFactory = () => ({
     inbound: {
       execute: async (input, next) => {
@@ -84,6 +85,6 @@ export class QueueGuard {
   }
 }
 
-/** An answer is good for so long. */
+/** An answer is valid for this long. */
 const FRESH_MS = 2_000;
 const WATCH_MS = 10_000;

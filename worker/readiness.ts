@@ -12,7 +12,7 @@ import { ownerObject } from '../domain/store-layout.js';
 import { serverTooOld } from '../domain/temporal-version.js';
 import type { WorkerChanges } from './change-switches.js';
 
-/** What a worker needs of its surroundings before it takes a job. Each answer is a sentence with the remedy. */
+/** Returns the things that a worker still lacks before it may take a job, each as a sentence with the remedy. */
 export async function whatIsMissing(outside: {
   readonly connection: NativeConnection;
   readonly namespace: string;
@@ -22,7 +22,7 @@ export async function whatIsMissing(outside: {
   readonly googleProject?: string;
   readonly changes: Pick<WorkerChanges, 'refusals'>;
   readonly pools: PoolSource;
-  /** Those whose files the worker's configuration names. */
+  /** The pools whose files the worker's configuration names. */
   readonly poolNames: readonly string[];
 }): Promise<string[]> {
   const { connection, namespace, taskQueue, store, machinesOf, changes, pools, poolNames } = outside;
@@ -43,7 +43,7 @@ export async function whatIsMissing(outside: {
     }),
     ...MACHINE_KINDS.flatMap((kind) => checkAccounts(kind, machinesOf, googleProjects)),
     ...poolNames.map((pool) =>
-      // Where Temporal answers nothing, that is said above.
+      // If Temporal does not answer, another check reports it.
       check(`pool ${pool}`, () => whoElseServes(temporal, pool, taskQueue).catch(() => undefined)),
     ),
   ];
@@ -52,7 +52,7 @@ export async function whatIsMissing(outside: {
   return found.filter((sentence) => sentence !== undefined);
 }
 
-/** Listing what nobody owns needs the rights that the janitor needs. */
+/** Lists resources of an unused owner: that needs the same rights as the janitor's listing. */
 function checkAccounts(
   name: (typeof MACHINE_KINDS)[number],
   machinesOf: MachinesOf,
@@ -91,7 +91,7 @@ async function whatTemporalLacks(connection: NativeConnection, namespace: string
   }
 }
 
-/** `GET /ready`: 200 when the worker polls and nothing is missing, else 503 with the reasons. `GET /live`: 200. */
+/** `GET /ready`: 200 while the worker polls and nothing is missing, else 503 with the reasons. `GET /live`: 200. */
 export class HealthEndpoint {
   #reasons: readonly string[] = ['starting'];
   readonly #server: Server;

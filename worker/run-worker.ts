@@ -15,6 +15,7 @@ import { pySpyFrom } from '../cloud/hosts/stacks/py-spy.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { bucketPlace } from '../cloud/store/bucket-place.js';
+import { logSides } from '../cloud/store/log-sides.js';
 import { openStore } from '../cloud/store/open-store.js';
 import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -40,8 +41,8 @@ import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, workflowCode } from './workflow-code.js';
 
 /**
- * The worker process: connects, waits until its surroundings are complete, polls, and on `stop` hands its jobs over and
- * ends. It polls two queues: the common one, and one of its own for the attempts whose connections it holds.
+ * The worker process. It connects, waits until everything that it needs is there, and polls. On `stop` it hands its jobs over and
+ * ends. It polls two queues: the common one, and a private one for the attempts whose connections it holds.
  */
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
@@ -67,7 +68,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
     unfollow();
     ports.hosts.release();
     for (const kind of MACHINE_KINDS) await ports.machinesOf(kind).close();
-    // Refused while a Worker holds it, which is so when another Worker could not be made: that cause is the news.
+    // Fails while a Worker holds the connection, which happens if another Worker could not be created: that error matters more.
     await temporal.connection.close().catch(() => undefined);
     log.info('worker stopped');
   }
@@ -77,7 +78,7 @@ const NO_STRAYS: Strays = { names: [], isWhole: true };
 
 type Ports = ReturnType<typeof openPorts>;
 
-/** What one life of the process has in hand. */
+/** Everything that one run of the process works with. */
 interface WorkerRun {
   readonly config: WorkerConfig;
   readonly codec: AesGcmPayloadCodec;
@@ -97,7 +98,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const { store: place, googleProject } = config;
   const kind = storePlace(place.bucket).kind;
   const openBucket = (bucket: string) => {
-    // A pool's files may lie with Google also where all else does not.
+    // A pool's files may lie in Cloud Storage even if everything else lies elsewhere.
     const endpoint = storePlace(bucket).kind === kind ? place.endpoint : undefined;
     const store = openStore({ ...definedOnly({ endpoint, projectId: googleProject }), bucket });
     return meteredStore(store, meter.cloudCalls('storage'));
@@ -125,6 +126,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     pools,
     quota: quotaSource(files, store),
     pySpy: pySpyFrom(undefined),
+    logSides: (prefix: string, host: number, most: number) => logSides(store, prefix, host, most),
     placeOfBucket: async (bucket: string, signal: AbortSignal) =>
       isGoogleBucket(bucket)
         ? bucketPlace(bucket, { ...definedOnly({ endpoint: kind === 'google' ? place.endpoint : undefined }), signal })
@@ -133,10 +135,11 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
 }
 
 /**
- * Takes no job while search attributes, the owner id or rights are missing; says so until they are there. Then claims the task queue.
- * @returns undefined once it is stopped
- * @throws ForeignQueue if the queue is another installation's before the first poll: a person has to look. Later the server may have
- *   been replaced for a while, and the queue is waited for.
+ * Takes no job while search attributes, the owner id or rights are missing, and reports it until they are there. Then claims the
+ * task queue.
+ * @returns undefined if it is stopped
+ * @throws ForeignQueue if another installation holds the queue before the first poll: a person has to look. Later the server may
+ * have been replaced for a while, so the claim is repeated.
  */
 async function untilComplete(run: WorkerRun, isFirst: boolean): Promise<QueueGuard | undefined> {
   const { config, temporal, ports, changes, health, log, stop } = run;
@@ -176,11 +179,11 @@ async function whyUnclaimed(guard: QueueGuard, isFirst: boolean): Promise<string
   }
 }
 
-/** Empty while the store says nothing; what then creates and deletes nothing. */
+/** Empty while the store does not answer; with an empty owner the worker creates and deletes nothing. */
 const ownerIn = async (store: Ports['store']): Promise<string> =>
   (await store.read(ownerObject).catch(() => undefined))?.toString('utf8').trim() ?? '';
 
-/** They decide nothing. Who put them there, if no move left them behind, is for a person to ask. */
+/** Stray objects decide nothing. If a move did not leave them behind, a person must find out who wrote them. */
 async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<void> {
   const { names, isWhole } = await strays().catch(() => NO_STRAYS);
   if (names.length === 0) return;
@@ -191,8 +194,8 @@ async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<v
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * Polls until it is stopped, or until somebody switches on a change of workflow code that this build does not know: what a
- * newer worker then writes into a history, this one could not replay (docs/adr/0037). Or until the queue is another installation's.
+ * Polls until it is stopped, or until a change of workflow code is switched on that this build does not know: it could not replay
+ * a history that a newer worker writes then (docs/adr/0037). Also ends if another installation gets the queue.
  */
 async function pollWhileAllowed(run: WorkerRun, guard: QueueGuard): Promise<'stopped' | 'outdated'> {
   const { config, temporal, changes, log, stop } = run;
@@ -279,7 +282,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
   if (config.metricsPort !== undefined) void countOpenJobs(temporal.connection, temporal.namespace, meter, stop);
   const running = workers.map((worker) => worker.run());
   if (stop.aborted) shutDown();
-  // One that dies takes the other along: half a worker would take jobs that it cannot serve.
+  // If one of them dies, the other is shut down: half a worker would take jobs that it cannot serve.
   await Promise.race(running).catch(() => undefined);
   shutDown();
   await Promise.all(running);
@@ -291,10 +294,10 @@ const guarded = (code: ReturnType<typeof workflowCode>, guard: QueueGuard): Part
 });
 
 /**
- * Slices that are waited for or deleted hold an activity slot each. A cached workflow is about half a megabyte, in V8 and in
- * the SDK's core (`npm run bench:load`, docs/runs.md), so the cache is what a worker's memory is; one that is not in it is
- * replayed at its next message, in milliseconds, since waiting jobs have short histories. A pool's own workflow has the
- * longest, and is used too often to fall out.
+ * A slice that is being waited for or deleted holds an activity slot. A cached workflow takes about half a megabyte, in V8 and in
+ * the SDK's core (`npm run bench:load`, docs/runs.md), so the cache decides a worker's memory. A workflow outside the cache is
+ * replayed at its next message, in milliseconds, since waiting jobs have short histories. A pool's own workflow has the longest
+ * history, but is used too often to be evicted.
  */
 const COMMON_LIMITS = {
   maxConcurrentActivityTaskExecutions: 2_000,

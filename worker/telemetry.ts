@@ -9,12 +9,12 @@ export interface WorkerLog {
 
 export interface TelemetrySettings {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
-  /** Where Prometheus reads `/metrics`; absent: nowhere. */
+  /** The port on which Prometheus reads `/metrics`. Absent: no metrics are served. */
   readonly metricsPort?: number | undefined;
   readonly listenHost: string;
 }
 
-/** One JSON line per record on stdout, the SDK's own and those of activities and workflows included. Once per process. */
+/** Writes one JSON line per record on stdout, including records of the SDK, activities and workflows. Call once per process. */
 export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
   const log = openLog(level);
   const sdkLevel = level.toUpperCase() as LogLevel;
@@ -43,14 +43,14 @@ function openLog(level: TelemetrySettings['logLevel']): pino.Logger {
       level,
       base: { name: 'jobctl-worker' },
       timestamp: pino.stdTimeFunctions.isoTime,
-      // Neither message nor stack of an Error is among what JSON sees of it.
+      // JSON leaves out an Error's message and stack.
       serializers: { error: (error: unknown) => (error instanceof Error ? error.stack || String(error) : error) },
     },
     destination,
   );
   let lost = 0;
   let why = '';
-  // A full disk must not end the worker. What could not be written is kept, and tried again with the next record.
+  // A full disk must not end the worker. Unwritten records are kept and tried again with the next record.
   destination.on('error', ({ message }: Error) => (why = message));
   destination.on('drop', () => (lost += 1));
   destination.on('drain', () => {
@@ -62,7 +62,7 @@ function openLog(level: TelemetrySettings['logLevel']): pino.Logger {
   return log;
 }
 
-/** Kept in memory while the log cannot be written; what comes beyond is counted and lost. */
+/** Memory for unwritten records; records beyond it are counted and lost. */
 const MOST_UNWRITTEN_BYTES = 1024 * 1024;
 
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

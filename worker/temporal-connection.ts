@@ -12,7 +12,7 @@ export interface WorkerConnection {
   readonly address: string;
 }
 
-/** Connects once. @throws Error that says where to, why not, and what to do. */
+/** Connects once. @throws Error with the address, the reason and the remedy */
 export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerConnection> {
   const profile = temporal.profile === undefined ? {} : { profile: temporal.profile };
   const { connectionOptions, namespace: configured } = loadClientConnectConfig(profile);
@@ -36,7 +36,7 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
 
 const ASK = 'is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?';
 
-/** A renewed API key counts from the next call on. @returns what ends the watch */
+/** Uses a renewed API key from the next call on. @returns a function that ends the watch */
 export function followApiKey(
   { temporal: { apiKeyFile } }: WorkerConfig,
   { connection }: WorkerConnection,

@@ -5,7 +5,7 @@ import { isSignedBy, readVerifyingKey, sha256Of, TrustKeyError } from '../cloud/
 import { fileErrorWords } from '../domain/error-words.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';
 
-/** Whose word this worker takes. @throws WorkerConfigError naming the key that cannot be used */
+/** Reads the keys of the servers whose signatures this worker accepts. @throws WorkerConfigError naming the unusable key */
 export function trustOf({ verified }: Pick<WorkerConfig, 'verified'>): Trust {
   const entries = Object.entries(verified?.serverKeys ?? {});
   if (verified !== undefined && entries.length === 0)

@@ -8,8 +8,8 @@ const IS_SOURCE = import.meta.url.endsWith('.ts');
 const module = (name: string): string => built(`${name}.${IS_SOURCE ? 'ts' : 'js'}`);
 
 /**
- * How a worker's payloads travel. Where they are encrypted, messages and stacks of failures are part of them: they become
- * payloads of the failure. Without encryption they stay as they are, for people to read in Temporal's Web UI.
+ * The data converter of a worker's payloads. With encryption, messages and stacks of failures become payloads too. Without it
+ * they stay as they are, for people to read in Temporal's Web UI.
  */
 export function dataConverterOf(codec: AesGcmPayloadCodec): NonNullable<WorkerOptions['dataConverter']> {
   const failures = { failureConverterPath: module('workflows/failure-converter') };
@@ -18,9 +18,10 @@ export function dataConverterOf(codec: AesGcmPayloadCodec): NonNullable<WorkerOp
 }
 
 /**
- * Loaded once for all workflows of a worker, with all that it imports, instead of once for each: a megabyte and 40 ms apiece
- * otherwise, most of it the schemas of the job file (docs/adr/0012). It must be free of state, as all of
- * domain/ and contract/ is, and export no zod schema: the SDK freezes its exports deeply, and zod writes to a schema's parts.
+ * Loaded once for all workflows of a worker, together with everything they import. Loading them for each workflow takes a
+ * megabyte and 40 ms each, most of it for the schemas of the job file (docs/adr/0012). These modules must be free of state, as
+ * all of domain/ and contract/ is. They must not export a zod schema: the SDK freezes exports deeply, and zod writes to a
+ * schema's parts.
  */
 export const SHARED_MODULES: readonly string[] = [
   'domain/job-file/resolve',
@@ -28,10 +29,10 @@ export const SHARED_MODULES: readonly string[] = [
   'contract/slice-forms',
 ].map(module);
 
-/** Of every workflow of ours. */
+/** Used by each of our workflows. */
 export const INTERCEPTORS: readonly string[] = [module('workflows/flood')];
 
-/** The bundle that the build made; from source, the workflows themselves. A bundle holds its converters. */
+/** The bundle that the build made or, from source, the workflows themselves. A bundle contains its converters. */
 export function workflowCode({
   isEncrypting,
 }: AesGcmPayloadCodec):

@@ -1,7 +1,7 @@
 /**
- * The activities as workflows call them, one group per way of waiting and retrying. Nothing else in workflows/ sets a
- * timeout or a retry. Each call says in words what it is for, `quotaMail('ask for a lease').sendLease(..)`: that is what the
- * Temporal Web UI's timeline and `temporal workflow show` name it by.
+ * The activities as workflows call them, one group per way of waiting and retrying. Nothing else in workflows/ sets a timeout or
+ * a retry. Each call has a summary of its purpose, as in `quotaMail('ask for a lease').sendLease(..)`. The Temporal Web UI's
+ * timeline and `temporal workflow show` name the call by it.
  */
 import {
   ActivityCancellationType,
@@ -18,10 +18,10 @@ import type { SliceActivities } from '../contract/slice.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Timings } from '../domain/timings.js';
 
-/** In characters; Temporal's documentation allows 200 bytes for a summary. */
+/** Characters of a summary; Temporal's documentation allows 200 bytes for a summary. */
 const MOST_SUMMARY = 200;
 
-/** What an activity or a timer is for, short enough for Temporal: names in it may be long. */
+/** Shortens the purpose of an activity or a timer to Temporal's limit: names in it may be long. */
 export const inShort = (summary: string): string =>
   summary.length <= MOST_SUMMARY ? summary : `${summary.slice(0, MOST_SUMMARY - 2)}..`;
 
@@ -47,13 +47,13 @@ const PATIENT = {
 
 export const looks = calls<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
 
-/** A job does not wait for ever for that: it goes on, and may meet the same machine again. */
+/** A job does not wait for ever until a machine is put aside: it goes on, and may meet the same machine again. */
 export const aside = calls<Pick<SliceActivities, 'putAside'>>({
   ...PATIENT,
   retry: { ...PATIENT.retry, maximumAttempts: 20 },
 });
 
-/** A refusal here must not stop a lease from coming back, so nothing ends these but success. */
+/** A refusal must not stop the return of a lease, so only success ends these calls. */
 const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
 
 /**
@@ -64,7 +64,7 @@ const QUICKLY_AGAIN = { ...STUBBORN, startToCloseTimeout: '20s' } as const;
 
 export const quotaMail = calls<Pick<QuotaActivities, 'sendLease'>>(QUICKLY_AGAIN);
 
-/** One create call per activity: what a retry of ours would hide, the slice workflow has to know. */
+/** One create call per activity: a retry here would hide an answer that the slice workflow has to know. */
 export const createOnce = calls<Pick<SliceActivities, 'createSlice'>>({
   startToCloseTimeout: '60s',
   retry: { maximumAttempts: 1 },
@@ -85,7 +85,7 @@ export const deletion = calls<Pick<SliceActivities, 'deleteUntilGone'>>({
 
 export const bookkeeping = calls<Pick<JobActivities, 'claimWorker'>>(PATIENT);
 
-/** After a few tries the job says what it waits for, and tries again. */
+/** After a few tries the job says why it waits, and tries again. */
 export const accepting = calls<Pick<JobActivities, 'acceptJob'>>({
   ...PATIENT,
   retry: { ...PATIENT.retry, maximumAttempts: 3 },
@@ -96,23 +96,32 @@ export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
   scheduleToCloseTimeout: '2m',
 });
-/** After a few tries the job says what it waits for, and tries again. */
+/** It is one line of the summary, so the job does not wait long for it. Its chips were given back before. */
+export const summing = calls<Pick<JobActivities, 'findDoneTwice'>>({
+  scheduleToCloseTimeout: '60s',
+  retry: { maximumAttempts: 2, nonRetryableErrorTypes: NEVER_RETRIED },
+});
+
+/** After a few tries the job says why it waits, and tries again. */
 export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
   ...STUBBORN,
   retry: { ...STUBBORN.retry, maximumAttempts: 3 },
 });
 
-/** Bounded by the grace of the job and what a dead host may cost; repeated while hosts cannot be reached is pointless. */
+/**
+ * Bounded by the grace of the job and the time that a dead host may cost. Repeating it while hosts cannot be reached is
+ * pointless.
+ */
 export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'stopAttempt'>> {
   return calls({
     startToCloseTimeout: graceMs + 30_000,
-    // A worker that dies in a long grace: another one stops the command.
+    // If a worker dies in a long grace, another one stops the command.
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { maximumAttempts: 2 },
   });
 }
 
-/** Of a job that has its outcome: on any worker. Nobody waits longer for it than the hook may last, a connection and a lost worker. */
+/** Hooks of a job that has its outcome, on any worker. The limit covers the time of the hook, a connection and a lost worker. */
 export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'runHook'>> {
   return calls({
     scheduleToCloseTimeout: limitMs + 60_000,
@@ -121,12 +130,12 @@ export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick
   });
 }
 
-/** To the worker that has the set-up; one that is gone has none, which the set-up's heartbeat says. */
+/** Goes to the worker that runs the set-up. A worker that is gone runs none, which the set-up's heartbeat shows. */
 export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopSetUp'>> {
   return calls({ taskQueue, scheduleToCloseTimeout: '10s', retry: { maximumAttempts: 1 } });
 }
 
-/** Of a person's: on any worker, whose connections to the hosts are its own. */
+/** A set-up that a person asked for, on any worker, with that worker's own connections to the hosts. */
 export function settingUpAgain(heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'setUpAgain'>> {
   return calls({
     startToCloseTimeout: '6h',
@@ -136,7 +145,7 @@ export function settingUpAgain(heartbeatTimeoutMs: number): Calls<Pick<JobActivi
   });
 }
 
-/** Activities on the queue of the one worker that holds the attempt's connections (DESIGN.md 2, "One worker per attempt"). */
+/** Activities on the queue of the one worker that holds the attempt's connections (docs/design.md, "One worker per attempt"). */
 export function onClaimedWorker(
   taskQueue: string,
   timings: Timings,
@@ -156,7 +165,7 @@ export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
     QUICKLY_AGAIN,
   );
-/** Thousands of jobs are listed, or described one by one. */
+/** These list thousands of jobs, or describe them one by one. */
 export const poolReading = calls<Pick<QuotaActivities, 'readOpenWork' | 'findStrays'>>(STUBBORN);
 
 export const janitorial = calls<JanitorActivities>({
@@ -166,7 +175,7 @@ export const janitorial = calls<JanitorActivities>({
 
 export const buildMail = calls<Pick<BuildActivities, 'joinBuild' | 'findBuild'>>(PATIENT);
 
-/** As `createOnce`. */
+/** One create call per activity, like `createOnce`. */
 export const createBuildOnce = calls<Pick<BuildActivities, 'createBuild'>>({
   startToCloseTimeout: '60s',
   retry: { maximumAttempts: 1 },
@@ -181,7 +190,7 @@ export function buildWatch(heartbeatTimeoutMs: number): Calls<Pick<BuildActiviti
   });
 }
 
-/** Beside a person who waits. */
+/** A person waits for the answer. */
 export const ownMachines = calls<MachinesActivities>({
   startToCloseTimeout: MACHINES_TIMEOUT_MS,
   retry: { maximumAttempts: 2 },

@@ -32,7 +32,8 @@ import { Inbox } from './inbox.js';
 
 /**
  * Owns the Kubernetes Job that builds one image, from before the first create call until it is seen gone, for all jobs that need
- * the image (docs/adr/0074). It ends with the digest; or as failed, and then the next job that needs it begins anew.
+ * the image (docs/adr/0074). It ends with the digest, or as failed. After a failure the next job that needs the image begins
+ * anew.
  */
 export async function build(input: BuildInput): Promise<BuildResult> {
   const owner = new BuildOwner(checkedInput(input));
@@ -54,7 +55,7 @@ type End =
 
 type Stop = { readonly kind: 'unwanted' } | { readonly kind: 'history is long' };
 
-/** Pods that came to nothing, one after another, before the build is given up. */
+/** Lost pods, one after another, after which the build is given up. */
 const MOST_LOST = 5;
 const LOST_PAUSE_MS = 5_000;
 
@@ -77,18 +78,18 @@ class BuildOwner {
       .on(buildLeftSignal, buildLeftForm, ({ job }) => this.#audience.leave(job));
   }
 
-  /** Tries until the image is there, or it is known that it will not be; then deletes what it made. */
+  /** Tries until the image exists or it is certain that it cannot be built, then deletes the Job that it made. */
   async run(): Promise<End> {
     setHandler(buildWaitersQuery, () => this.#audience.waiters);
     this.#inbox.open();
     for (;;) {
       const end = await this.#nextTry();
       if (end === undefined) continue;
-      // A Job whose create call has no answer yet is the next run's.
+      // The next run owns a Job whose create call has no answer yet.
       if (end.kind === 'history is long') return end;
       if (end.kind !== 'unwanted') this.#audience.tellAll(end);
       await this.#delete(end.kind === 'built' ? 'the image is there' : end.message);
-      // Somebody came while what nobody wanted was deleted.
+      // A job joined while the unwanted Job was deleted.
       if (end.kind === 'unwanted' && !this.#audience.isEmpty && !this.#isCancelled) continue;
       await this.#audience.settled();
       return end;
@@ -105,7 +106,7 @@ class BuildOwner {
     };
   }
 
-  /** By an operator. */
+  /** An operator cancelled the build. */
   cancelled(): void {
     this.#isCancelled = true;
   }
@@ -116,7 +117,7 @@ class BuildOwner {
 
   // One try ----------------------------------------------------------------------------------------------------------
 
-  /** Undefined: it came to nothing, and is tried again. */
+  /** Undefined: the try was lost, and is repeated. */
   async #nextTry(): Promise<End | undefined> {
     const end = (await this.#create()) ?? (await this.#watch());
     switch (end.kind) {
@@ -231,10 +232,10 @@ class BuildOwner {
   }
 }
 
-/** Of a refusal that waiting may end: a quota, a rate limit, a namespace that is being deleted, rights that are missing. */
+/** Scopes of refusals that waiting may end: a quota, a rate limit, a namespace that is being deleted, rights that are missing. */
 const PASSING: ReadonlySet<RefusalScope> = new Set(['moment', 'zone', 'zone-lasting', 'installation', 'permission']);
 
-/** The inputs are not those of this workflow's id. */
+/** Whether the inputs do not match this workflow's id. */
 const isInvalid = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof ApplicationFailure &&

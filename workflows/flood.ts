@@ -1,15 +1,18 @@
 import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { payloadConverter } from './payload-converter.js';
 
-/** More signals in one activation than one job is sent. A pool of many jobs is sent more: to it a flood is no attack, only cheaper. */
+/**
+ * More signals in one activation than one job is sent. A pool of many jobs is sent more: there a flood is not an attack, only
+ * cheaper.
+ */
 const FLOOD = 50;
 
 type Take = (signal: string, value: unknown) => void;
-/** Of one run of a workflow: modules of a bundle are loaded anew for each, and begin with `interceptors`. */
+/** State of one run of a workflow: modules of a bundle are loaded anew for each run, which begins with `interceptors`. */
 let take: Take | undefined;
 let waiting: { readonly signal: string; readonly value: unknown }[] = [];
 
-/** @param taker is given every signal of a flood in the order of its arrival, those before this call at once */
+/** @param taker gets every signal of a flood in the order of its arrival, and at once those that came before this call */
 export function takeFloods(taker: Take): void {
   take = taker;
   const before = waiting;
@@ -18,9 +21,9 @@ export function takeFloods(taker: Take): void {
 }
 
 /**
- * The SDK makes promises of each signal and records a stack trace of each promise, nine tenths of what a signal costs. Some
- * thousand of them take more than the five seconds that it gives an activation, on every try. So the signals of a flood go
- * past it, straight to the inbox, whose handlers are synchronous as the SDK's calls of them are (docs/adr/0053). Loaded by path.
+ * The SDK makes promises for each signal and records a stack trace of each promise, nine tenths of a signal's cost. A few
+ * thousand signals take more than the five seconds that it gives an activation, on every try. So the signals of a flood bypass it
+ * and go straight to the inbox, whose handlers are synchronous, like the SDK's calls of them (docs/adr/0053). Loaded by path.
  */
 export function interceptors(): WorkflowInterceptors {
   take = undefined;
@@ -32,7 +35,7 @@ export function interceptors(): WorkflowInterceptors {
           const jobs = input.activation.jobs ?? [];
           const signals = jobs.flatMap(({ signalWorkflow }) => (signalWorkflow ? [signalWorkflow] : []));
           if (signals.length <= FLOOD) return next(input);
-          // Not the SDK's default, which a signal of another name would meet: the inbox knows all names of a workflow.
+          // The SDK's default for unknown names is not needed: the inbox knows all names of a workflow.
           for (const { signalName, input: payloads } of signals) give(signalName ?? '', payloads?.[0]);
           return next({
             ...input,

@@ -3,15 +3,15 @@ import type { Form } from '../contract/form.js';
 import { FailureType } from '../domain/failure-types.js';
 import { shortened } from '../domain/problem.js';
 
-/** What a validator or an update of a person's call ends with: nothing was changed. `message` is for who called. */
+/** The error of a validator or an update that refuses a person's call: nothing was changed. `message` is for the caller. */
 export const refusal = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message: shortened(message) });
 
-/** The same of a job file that is wrong in itself, whatever state the job is in: as at submit. */
+/** The error for a job file that is wrong in itself, whatever state the job is in, as at submit. */
 export const wrongFile = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
 
-/** For validators of updates. @throws refusal of a call that does not have its contract's form */
+/** For validators of updates. @throws refusal if a call does not have its contract's form */
 export function mustBeForm<T>(form: Form<T>, call: unknown): void {
   const checked = form(call);
   if (checked.kind === 'unknown-version')

@@ -14,7 +14,7 @@ export interface KeptMessage {
 const MOST_KEPT = 200;
 
 /**
- * The signals of one run of a workflow (DESIGN.md 11, "Nothing wedges"). A handler sees only what has its contract's form.
+ * The signals of one run of a workflow (docs/design.md, "Nothing wedges"). A handler sees only messages in its contract's form.
  * A malformed message is counted, logged without its value, and dropped. A message of an unknown version, which a newer
  * sender wrote in a rolling upgrade, is counted and kept; the next run offers it again, by then perhaps with newer code.
  *
@@ -28,7 +28,7 @@ export class Inbox {
   #kept: KeptMessage[] = [];
   #isOpen = false;
 
-  /** @param kept by the run before */
+  /** @param kept messages that the previous run kept */
   constructor(kept: readonly KeptMessage[] = []) {
     this.#offeredAgain = kept;
   }
@@ -49,14 +49,14 @@ export class Inbox {
     });
   }
 
-  /** A signal that says something by its name alone. What comes with it is not looked at. */
+  /** A signal that is understood by its name alone. Its arguments are ignored. */
   onBare({ name }: SignalDefinition<[]>, handle: () => void): this {
     return this.#add(name, handle);
   }
 
   /**
-   * Registers the handlers. Messages that came before are handled inside of this call, those that the run before kept first:
-   * they are older than any that this run was sent. To be called once.
+   * Registers the handlers. Messages that came before are handled inside this call, first those that the previous run kept: they
+   * are older than any that this run was sent. Call it once.
    */
   open(): void {
     this.#isOpen = true;
@@ -65,7 +65,7 @@ export class Inbox {
     for (const [name, handle] of this.#handlers) setHandler(defineSignal<[unknown]>(name), handle);
   }
 
-  /** To be carried over a continue-as-new. */
+  /** Messages to carry over a continue-as-new. */
   get kept(): readonly KeptMessage[] {
     return this.#kept;
   }
@@ -106,6 +106,6 @@ interface Incoming<T> {
   readonly name: string;
   readonly form: Form<T>;
   readonly value: unknown;
-  /** What the signal's handler would be handed for this message alone. */
+  /** The value that the signal's handler would get for this message alone. */
   readonly whole: unknown;
 }

@@ -2,7 +2,7 @@ import type { JanitorReport } from '../contract/janitor.js';
 import { janitorial } from './activity-options.js';
 import type { JanitorInput } from '../contract/janitor.js';
 
-/** One sweep, started by a Temporal Schedule: what no workflow looks after (DESIGN.md 2, "Nothing leaks"). */
+/** One sweep, started by a Temporal Schedule, for resources that no workflow looks after (docs/design.md, "Nothing leaks"). */
 export async function janitor(_input: JanitorInput): Promise<JanitorReport> {
   return janitorial('look for slices that nobody owns').sweep();
 }

@@ -12,6 +12,7 @@ import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
+import { withDoneTwice } from './job/done-twice.js';
 import { tellEnd } from './job/end.js';
 import { afterHooks } from './job/hooks.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
@@ -21,7 +22,7 @@ import { viewBeforeAccepted } from './job/views.js';
 import { meter } from './meter.js';
 
 /**
- * One job, from submit to its final outcome (DESIGN.md 2). It is checked and accepted; then, step by step, it gets its lease, its
+ * One job, from submit to its final outcome. It is checked and accepted; then, step by step, it gets its lease, its
  * slices, their set-up, and runs its command, until it has an outcome; then it gives everything back and ends.
  *
  * It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
@@ -38,7 +39,7 @@ export async function job(input: JobInput): Promise<Outcome> {
     if (outcome) {
       outcome = await afterHooks(open, outcome);
       // It does not throw at a cancel, because a known outcome is final.
-      await keepSlices(open, outcome);
+      outcome = await keepSlices(open, outcome);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -54,17 +55,17 @@ export async function job(input: JobInput): Promise<Outcome> {
 }
 
 /**
- * What the run before left to this one. Only a job's own continue-as-new is believed: the second run of a cron schedule or of a
- * retry policy has the input that a client began with, and would be accepted by nobody.
+ * State that the previous run left. Only a job's own continue-as-new is trusted: the second run of a cron schedule or of a retry
+ * policy has the input that a client began with, whose `carry` nothing has checked.
  */
 function carriedBy(input: JobInput): JobCarry | undefined {
-  // A service may have sent anything, even nothing: acceptOrFail says what is wrong with it.
+  // A service may have sent anything, even nothing: acceptOrFail reports the problem.
   const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
   const { continuedFromExecutionRunId, cronSchedule, attempt } = workflowInfo();
   return continuedFromExecutionRunId === undefined || cronSchedule || attempt > 1 ? undefined : carry;
 }
 
-/** The server gives a next run the memo that the client began with: what the run before put into it is given along. */
+/** The server gives the next run the memo that the client began with, so this run passes its present memo along. */
 const nextRun = (input: JobInput): Promise<never> =>
   makeContinueAsNewFunc<typeof job>({ memo: workflowInfo().memo ?? {} })(input);
 
@@ -76,7 +77,7 @@ async function untilOutcome(open: Job): Promise<Outcome | undefined> {
     const outcome = await nextStep(open);
     if (outcome) return outcome;
     if (open.interruptions.isUnwanted() || workflowInfo().historyLength < jobHistoryEvents) continue;
-    // It ends with its run, and who asked for it was promised its end.
+    // A requested set-up ends with its run, and the person who asked for it was promised its end.
     if (requestedSetUp.isUnderWay) continue;
     await open.lease.settled();
     await condition(allHandlersFinished);
@@ -84,15 +85,17 @@ async function untilOutcome(open: Job): Promise<Outcome | undefined> {
   }
 }
 
-/** `keep`: the outcome is stored and told, and the slices stay for people to look. */
-async function keepSlices(open: Job, outcome: Outcome): Promise<void> {
-  if (!open.keeper.keepsAfter(outcome)) return;
+/** `keep`: the outcome is stored and told, and the slices stay for people to look at. */
+async function keepSlices(open: Job, known: Outcome): Promise<Outcome> {
+  if (!open.keeper.keepsAfter(known)) return known;
+  const outcome = await withDoneTwice(open, known);
   await open.keeper.hold(outcome, () => conclude(open, outcome));
+  return outcome;
 }
 
 /**
- * Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. Nobody waits for the
- * clean-up of the slices (DESIGN.md 2).
+ * Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. It does not wait for the
+ * clean-up of the slices (docs/design.md, "The outcome is final").
  */
 function end(open: Job, known: Outcome): Promise<Outcome> {
   const { story, attempts, slices } = open;
@@ -101,13 +104,14 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const finishing = 'storing the outcome, letting the slices go';
     story.move(JobPhase.Finishing, finishing);
     if (known.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
-    // Of a command that was stopped just now.
+    // Outputs of a command that was stopped just now.
     const { outputs } = open.attempt;
-    const outcome = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
-    if (outcome.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
-    await giveBack(open, outcome);
+    const concluded = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
+    if (concluded.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
+    await giveBack(open, concluded);
+    const outcome = await withDoneTwice(open, concluded);
     story.end(outcome);
-    // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.
+    // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
     if (isConcluded) await tellEnd([], outcome, story);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);

@@ -3,7 +3,7 @@ import { type MachinesAnswer, type MachinesInput, machinesInputForm } from '../c
 import { FailureType } from '../domain/failure-types.js';
 import { ownMachines } from './activity-options.js';
 
-/** What an operator asks of a pool's own machines: `jobctl machines`. */
+/** Carries out an operator's request about a pool's own machines: `jobctl machines`. */
 export async function machines(input: MachinesInput): Promise<MachinesAnswer> {
   const checked = machinesInputForm(input);
   if (checked.kind === 'valid') return ownMachines(checked.value.verb).operateMachines(checked.value);

@@ -1,7 +1,7 @@
 /**
- * The form of what the Temporal Web UI shows of a workflow (Current Details). The UI hands the Markdown to its server in the
- * query of a URL and shows tables without any gap between columns (UI 2.42, looked at 2026-11), so the whole is kept short and
- * columns stand in a code block.
+ * The form of a workflow's Current Details in the Temporal Web UI. The UI hands the Markdown to its server in the query of a URL
+ * and shows tables without any gap between columns (UI 2.42, looked at 2026-11). So the whole is kept short and columns stand in
+ * a code block.
  */
 import { type EpochMs, inLargestUnit } from '../domain/units.js';
 
@@ -11,12 +11,12 @@ import { type EpochMs, inLargestUnit } from '../domain/units.js';
  */
 export const MOST_ENCODED_BYTES = 7_000;
 
-/** Longest text of others (an error of the cloud, a user's name) in one place, in characters. */
+/** Longest text from elsewhere (an error of the cloud, a user's name) in one place, in characters. */
 const MOST_TEXT = 240;
 
 const SPECIAL = /[\\`*_{}[\]<>#|~&$!]/g;
 
-/** Any text as one line that means no Markdown and no HTML, shortened to `most` characters. */
+/** Turns any text into one line without Markdown or HTML meaning, shortened to `most` characters. */
 export function plain(text: string, most = MOST_TEXT): string {
   const line = text
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
@@ -32,7 +32,7 @@ export function utc(at: EpochMs): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Rows of equal length as a code block with aligned columns; a cell is taken as it is, but for line ends and backticks. */
+/** Rows of equal length as a code block with aligned columns; a cell is kept as it is, except line ends and backticks. */
 export function codeTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(/[\s`]+/g, ' ')));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -49,8 +49,8 @@ export function codeTable(rows: readonly (readonly string[])[]): string {
 const LAST_LINE = '\u00a0';
 
 /**
- * Blocks, the most important first, as one text of `MOST_ENCODED_BYTES` at most. One that does not fit any more is left out,
- * and `rest` says at the end where to find it.
+ * Blocks, the most important first, as one text of `MOST_ENCODED_BYTES` at most. A block that no longer fits is left out, and
+ * `rest` says at the end where to find it.
  */
 export function joinBlocks(blocks: readonly string[], rest: string): string {
   let left = MOST_ENCODED_BYTES - encodedBytes(`\n\n${rest}\n\n${LAST_LINE}`);
@@ -64,7 +64,7 @@ export function joinBlocks(blocks: readonly string[], rest: string): string {
   return [...kept, ...(isCut ? [rest] : []), LAST_LINE].join('\n\n');
 }
 
-/** Half a surrogate pair, in a name that was cut, is no Unicode: `encodeURIComponent` throws at it. */
+/** Half a surrogate pair, in a name that was cut, is not valid Unicode: `encodeURIComponent` throws at it. */
 const encodedBytes = (text: string): number => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\u{fffd}')).length;
 
 /** Whole seconds as `8 h`, `30 min` or `90 s`, in the largest unit that divides them. */

@@ -3,7 +3,7 @@ import type { Outcome } from '../domain/job-state.js';
 import { counterName, Metric } from '../domain/metric-names.js';
 import type { RefusalScope } from '../domain/slice.js';
 
-/** What workflows count of their own work (`domain/metric-names.ts`). Nothing is counted twice by a replay. */
+/** Metrics that workflows count of their own work (`domain/metric-names.ts`). A replay counts nothing twice. */
 export const meter = {
   queued(pool: string, ms: number): void {
     metricMeter.createHistogram(Metric.QueueTime, 'float').record(ms / 1000, { pool });
@@ -18,7 +18,7 @@ export const meter = {
   refused(scope: RefusalScope): void {
     metricMeter.createCounter(counterName(Metric.Refusals)).add(1, { scope });
   },
-  /** A machine that was at fault is used no more. */
+  /** A machine that was at fault is no longer used. */
   machineReplaced(pool: string, kind: string): void {
     metricMeter.createCounter(counterName(Metric.BrokenMachines)).add(1, { pool, kind });
   },

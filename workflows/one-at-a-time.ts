@@ -1,8 +1,8 @@
 /**
- * An answer to a question that may come a thousand times in one workflow task. Each answer is a command, and Temporal takes
- * 2,000 pending activities or signals of a workflow: beyond that the workflow task fails, on every try. So one answer is under
- * way at a time. A question that comes meanwhile is answered once more after it, however many there are: the answer under way
- * may have been given before what they are about.
+ * Answers a question that may come a thousand times in one workflow task. Each answer is a command, and Temporal takes 2,000
+ * pending activities or signals of a workflow: beyond that the workflow task fails, on every try. So one answer is under way at a
+ * time. All questions that come meanwhile get one more answer after it: the answer under way may be older than the facts that
+ * they are about.
  */
 export class OneAtATime {
   #isBusy = false;
@@ -14,8 +14,8 @@ export class OneAtATime {
   }
 
   /**
-   * The first caller's promise resolves when no answer is due any more, and rejects as an answer does. Others get none: the SDK
-   * pays for each promise.
+   * The first caller's promise resolves when no answer is due any more, and rejects as an answer does. Other callers get
+   * undefined, since each promise costs the SDK work.
    */
   ask(): Promise<void> | undefined {
     this.#isDue = true;

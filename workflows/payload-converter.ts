@@ -1,10 +1,11 @@
 import { defaultPayloadConverter, type PayloadConverter } from '@temporalio/common';
 
 /**
- * The SDK's own, but a message that it cannot decode (an encoding of another SDK, JSON that is none) becomes `undefined`, which
- * no form of contract/ takes: it is dropped like other garbage. The SDK would fail the workflow task on every try, and anybody
- * who may signal could so stop a pool for good (DESIGN.md 11, "Nothing wedges"). What an activity returned is no message: that
- * still fails the task, until a worker can read it. So does what the payload codec has no key for. Loaded by path.
+ * The SDK's converter, except that a message that it cannot decode (an encoding of another SDK, invalid JSON) becomes
+ * `undefined`. No form of contract/ takes that, so the message is dropped like other garbage. The SDK would fail the workflow
+ * task on every try, and any user who may signal could stop a pool for good (docs/design.md, "Nothing wedges"). An activity's
+ * result is not a message: if it cannot be decoded, the task fails until a worker can read it. So it does for a payload for which
+ * the codec has no key. Loaded by path.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => defaultPayloadConverter.toPayload(value),

@@ -8,8 +8,9 @@ import type { Checked, Form } from '../contract/form.js';
 const MOST_AHEAD_MS = 10 * 60_000;
 
 /**
- * The form of a message whose time has been. What lies in the future is malformed: dropped, counted and logged (`Inbox`).
- * @param timeOf of a message of this form, in ms
+ * The form of a message whose time is not in the future. A message from the future is malformed: it is dropped, counted and
+ * logged (`Inbox`).
+ * @param timeOf reads the time of a message of this form, in ms
  */
 export function notAhead<T>(form: Form<T>, key: string, timeOf: (value: T) => number): Form<T> {
   const check = (value: unknown): Checked<T> => {
@@ -20,6 +21,6 @@ export function notAhead<T>(form: Form<T>, key: string, timeOf: (value: T) => nu
   return Object.assign(check, { bounds: form.bounds, schema: form.schema });
 }
 
-/** Of a message of one run of a quota workflow, which began at its epoch. */
+/** The form of a message from one run of a quota workflow, which began at its epoch. */
 export const ofThisTime = <T extends { readonly epoch: number }>(form: Form<T>): Form<T> =>
   notAhead(form, 'epoch', ({ epoch }) => epoch);

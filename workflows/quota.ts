@@ -24,12 +24,13 @@ import { Reconciler } from './quota/reconcile.js';
 import { handleUpdates } from './quota/updates.js';
 
 /**
- * The one writer of a pool's leases (DESIGN.md 3, "The quota workflow"). Handlers only note facts in the book; the loop
+ * The one writer of a pool's leases (docs/design.md, "The quota workflow"). Handlers only note facts in the book; the loop
  * decides; one activity carries a batch of decisions out. A run without carried state takes a new epoch and grants nothing
- * before it has read what is open (`Rebuild`).
+ * before it has read the open jobs and slices (`Rebuild`).
  */
 export async function quota(input: QuotaInput): Promise<void> {
-  // A cancel, one click in the Web UI, would cost the pool its memory, and be answered by nobody: whoever means it terminates.
+  // A cancel, one click in the Web UI, would cost the pool its memory, and nothing would handle it. An operator who means to end
+  // it terminates it.
   await CancellationScope.nonCancellable(() => run(input));
 }
 
@@ -49,18 +50,21 @@ async function run(input: QuotaInput): Promise<void> {
 class QuotaLoop {
   readonly #records: PoolRecords;
   readonly #inbox: Inbox;
-  /** What this run was handed. Counted against its limit, a pool of 10,000 leases would continue as new for ever. */
+  /**
+   * Size of the history that this run was handed. If it counted against the limit, a pool of 10,000 leases would continue as new
+   * for ever.
+   */
   readonly #bytesAtStart: number;
   readonly #reconciler: Reconciler;
   readonly #history: HistoryWriter;
   readonly #details = new PoolDetails();
   #isAwake = true;
-  /** It knows who holds what. */
+  /** All leases are known. */
   #isReady = false;
-  /** How often reading the pool's files was asked for, and which of these a reading has answered. */
+  /** Number of requests to read the pool's files, and the last of them that a reading has answered. */
   #readsAsked = 0;
   #readsDone = 0;
-  /** Messages that came while the state was on its way to the store. */
+  /** Messages that came while the state was being stored. */
   #late: LeaseMessage[] | undefined;
 
   constructor(records: PoolRecords, inbox: Inbox, bytesAtStart: number) {
@@ -71,7 +75,7 @@ class QuotaLoop {
     this.#history = new HistoryWriter(records.history);
   }
 
-  /** To be called once, when the pool's records are whole: handlers run inside of this call. */
+  /** Call it once, when the pool's records are whole: handlers run inside this call. */
   listen(): void {
     const records = this.#records;
     answerQueries(records, () => this.#isReady);
@@ -129,7 +133,7 @@ class QuotaLoop {
     }
   }
 
-  /** Until a message comes, a comparison is due, or time changes a decision. An idle pool compares nothing. */
+  /** Waits until a message comes, a comparison is due, or time changes a decision. An idle pool compares nothing. */
   async #rest(): Promise<void> {
     const records = this.#records;
     const times = [
@@ -160,7 +164,7 @@ class QuotaLoop {
     return this.#records.takeFiles(read, Date.now());
   }
 
-  /** Resolves when the files were read. The next run reads them at its beginning, so an ending one does not. */
+  /** Resolves when the files were read. The next run reads them at its beginning, so an ending run does not. */
   async #askForFiles(): Promise<void> {
     const mine = ++this.#readsAsked;
     this.#wake();
@@ -169,7 +173,7 @@ class QuotaLoop {
 
   // The end of a run -----------------------------------------------------------------------------------------------
 
-  /** The loop's own condition looks at it too, so that a busy pool does not outgrow its limits. */
+  /** Whether this run must end. The loop's own condition reads it too, so that a busy pool does not outgrow its limits. */
   get isEnding(): boolean {
     const { historyLength, historySize, continueAsNewSuggested, runStartTime } = workflowInfo();
     const { timings } = this.#records.facts ?? {};
@@ -189,10 +193,10 @@ class QuotaLoop {
   }
 }
 
-/** Of one sender the highest sequence counts. */
+/** The highest sequence of a sender counts. */
 const LEASE_MESSAGE = notAhead(leaseMessageForm, 'sequence', ({ sequence }) => sequence);
-/** A batch must fit one activity's input and time; the rest is told right after. */
+/** A batch must fit one activity's input and time. The rest follows right after. */
 const NEWS_PER_BATCH = 200;
-/** A time that has just passed must not make a loop of it. */
+/** A time that has just passed must not cause a busy loop. */
 const SHORTEST_REST_MS = 100;
 const LONGEST_RUN_MS = 24 * 60 * 60_000;

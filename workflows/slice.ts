@@ -32,9 +32,9 @@ import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
  * Owns the machines of one request, which is for one slice or for all slices of an atomic job, from before the first create call
- * until they are seen gone (DESIGN.md 2, "The slice workflow"; docs/adr/0003). They are deleted when the job, the quota workflow
- * or the janitor says so, or when the server's one cancel request shows that the job is closed, in whatever way. The chips of
- * the lease are counted until `gone` is reported, whichever of them dies.
+ * until they are seen gone (docs/design.md, "A job never calls a provider"; docs/adr/0003). They are deleted when the job, the
+ * quota workflow or the janitor says so, or when the server's one cancel request shows that the job is closed, in whatever way.
+ * The chips of the lease are counted until `gone` is reported, whichever of these workflows dies.
  */
 export async function slice(input: SliceInput): Promise<void> {
   const owner = new SliceOwner(checkedInput(input));
@@ -48,22 +48,22 @@ export async function slice(input: SliceInput): Promise<void> {
 }
 
 class SliceOwner {
-  /** Why the slice is to be deleted. It is set once. */
+  /** The reason to delete the slice. It is set once. */
   #told: string | undefined;
-  /** Why a person says that nothing is left of what is being deleted. */
+  /** A person's reason for saying that nothing is left of the slice that is being deleted. */
   #givenUp: string | undefined;
   #leaseEpoch = 0;
   #isLeaseHeld: boolean | undefined;
   /** End of the time in which a create call without an answer may still take effect. */
   #unansweredUntil = 0;
-  /** Registered before each create call, and taken back if that was refused as a whole (docs/adr/0099). */
+  /** Set before each create call, and cleared if that call was refused as a whole (docs/adr/0099). */
   #mayExist: boolean;
   #operation: string | undefined;
-  /** The provider's last word, for the pool. */
+  /** The provider's last refusal, for the pool. */
   #refused: RefusedSlice | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
-  /** Looks whether the job is open: their news must not be lost between two runs. */
+  /** Checks under way of whether the job is open. Their results must not be lost between two runs. */
   #looksAtJob = 0;
   readonly #input: SliceInput;
   readonly #mail: SliceMail;
@@ -81,7 +81,7 @@ class SliceOwner {
     this.#inbox = new Inbox(carry?.kept)
       .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
       .on(giveUpSignal, giveUpForm, ({ reason }) => {
-        // Of a slice that is not being deleted nobody can have meant it.
+        // A slice that is not being deleted cannot be meant.
         if (this.#stage.kind === 'deleting') this.#givenUp = reason;
       })
       .onBare(attachSignal, () => void this.#mail.repeatNews())
@@ -103,7 +103,7 @@ class SliceOwner {
     return 'gone';
   }
 
-  /** What the next run continues from: it asks for its lease, or calls create, as this one did. */
+  /** State that the next run continues from: it asks for its lease, or calls create, as this one did. */
   carry(): SliceCarry {
     const { kept } = this.#inbox;
     return {
@@ -115,7 +115,7 @@ class SliceOwner {
     };
   }
 
-  /** The server's cancel request: our parent closed, or only continued as new (facts/temporal.md, end). */
+  /** The server's cancel request: our parent closed, or only continued as new (docs/facts.md, "Temporal"). */
   async parentClosed(): Promise<void> {
     this.#looksAtJob += 1;
     await CancellationScope.nonCancellable(async () => {
@@ -139,7 +139,7 @@ class SliceOwner {
 
   // Bringing up ----------------------------------------------------------------------------------------------------
 
-  /** False: the history is long, and nothing is under way: the next run begins this again. */
+  /** False: the history is long and nothing is under way, so the next run begins this again. */
   async #bringUp(plan: MachinePlan): Promise<boolean> {
     for (const step of [() => this.#confirmLease(plan), () => this.#create(plan)]) {
       const end = await step();
@@ -155,13 +155,13 @@ class SliceOwner {
     return continueAsNewSuggested || historyLength >= this.#input.timings.jobHistoryEvents;
   }
 
-  /** No create call before the current epoch of the quota workflow acknowledged the lease. */
+  /** Allows no create call before the current epoch of the quota workflow has acknowledged the lease. */
   async #confirmLease(plan: MachinePlan): Promise<Step> {
     if (this.#isLeaseHeld === true) return 'go on';
     this.#show({ kind: 'asking-lease' });
     const pause = { summary: 'until it asks again whether its lease stands' };
     for (;;) {
-      // Said again after a while: the quota workflow that took the question may have lost its memory since.
+      // Repeated after a while: the quota workflow that took the question may have lost its memory since.
       const { isBeside } = this.#input;
       const asks = askedFor(plan);
       await this.#mail.tellQuota({
@@ -284,7 +284,7 @@ class SliceOwner {
   // Deleting -------------------------------------------------------------------------------------------------------
 
   async #delete(reason: string): Promise<void> {
-    // A reclaimed slice does not know when its last create was sent: as if it were now.
+    // A reclaimed slice does not know when its last create was sent, so it counts as sent now.
     if (this.#input.task.kind === 'reclaim') this.#noteUnanswered();
     this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
     const scope = new CancellationScope({ cancellable: true });
@@ -304,7 +304,7 @@ class SliceOwner {
 
   // Showing --------------------------------------------------------------------------------------------------------
 
-  /** Makes Current Details new: at a new stage, or when something about the present one has changed. */
+  /** Updates Current Details at a new stage, or when the present one has changed. */
   #show(stage?: SliceStage): void {
     if (stage !== undefined) {
       this.#stage = stage;
@@ -323,7 +323,7 @@ class SliceOwner {
     );
   }
 
-  // What its calls are about ---------------------------------------------------------------------------------------
+  // The subject of its calls ---------------------------------------------------------------------------------------
 
   get #ref(): MachineRef {
     return refOf(this.#input.task);
@@ -354,19 +354,19 @@ class SliceOwner {
   }
 }
 
-/** `ended`: released meanwhile, or lost. */
+/** `ended`: the slice was released meanwhile, or lost. */
 type Step = 'go on' | 'ended' | 'history is long';
 
-/** The name is taken by somebody else's resource, which another zone, or the next generation's name, does not meet. */
+/** The name is taken by a foreign resource. Another zone, or the next generation's name, avoids it. */
 const foreignLoss = (message: string): SliceLossReason => ({ cause: 'refused', scope: 'zone-lasting', message });
 
-/** What its zone's capacity is told apart by. Other kinds of machines have no zones that are compared. */
+/** Accelerator and pricing, by which a zone's capacity is told apart. Zones of other kinds of machines are not compared. */
 const askedFor = (plan: MachinePlan): AskedFor | undefined =>
   plan.ref.kind === 'cloud-tpu' && 'runtimeVersion' in plan
     ? { accelerator: plan.accelerator, pricing: plan.pricing }
     : undefined;
 
-/** As its pool is told of it. */
+/** A refusal as its pool is told of it. */
 interface RefusedSlice {
   readonly isRefused: true;
   readonly refused?: ToldRefusal;
@@ -379,5 +379,5 @@ function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
   return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }
 
-/** Calls that are refused for a moment, a second or two more apart each, before the job decides. */
+/** Create calls that are refused for a moment, with a growing pause of seconds, before the job decides. */
 const MOST_MOMENTS = 3;

@@ -4,7 +4,7 @@ import { attemptTroubleSignal } from '../../contract/job.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { jobTeller } from './job-teller.js';
 
-/** Hosts whose command waits for an accelerator that another process uses. The job is told which, so that `list` and `why` say it. */
+/** Hosts whose command waits for an accelerator in use by another process. The job is told, so that `list` and `why` say it. */
 export class AcceleratorWaits {
   readonly #waiting = new Map<AttemptHost, string>();
   readonly #tell: (what: string | undefined) => void;
@@ -14,7 +14,7 @@ export class AcceleratorWaits {
     this.#tell = tell;
   }
 
-  /** @param ask until it says something else than that the command waits. @returns that */
+  /** @param ask asked until its status is not a wait for an accelerator @returns that status */
   async through<Status extends RunStatus | { readonly kind: 'fenced' }>(
     host: AttemptHost,
     first: Status,
@@ -46,7 +46,7 @@ export class AcceleratorWaits {
   }
 }
 
-/** Those of one attempt, whose job is told. */
+/** The waits of one attempt, whose job is told. */
 export function acceleratorWaits(input: Pick<AttemptInput, 'job' | 'attempt'>): AcceleratorWaits {
   const tell = jobTeller(input, attemptTroubleSignal, 'that its command waits for an accelerator');
   return new AcceleratorWaits((what) =>

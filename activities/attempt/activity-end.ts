@@ -1,7 +1,7 @@
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 
 /**
- * The ends that every long activity of an attempt has in common: it heartbeats, stops what it began when it is over or
+ * The shared end of every long activity of an attempt: it heartbeats, stops what it began when it is over or
  * cancelled, and hands over when its worker shuts down.
  */
 export class ActivityEnd {
@@ -9,10 +9,10 @@ export class ActivityEnd {
   readonly #beat: NodeJS.Timeout;
   /** Aborted when the activity is cancelled or `finish`ed. */
   readonly signal: AbortSignal = this.#over.signal;
-  /** Resolves when this worker shuts down or somebody asked for the end, rejects when the activity is cancelled for another reason. */
+  /** Resolves when this worker shuts down or the end was asked for, rejects when the activity is cancelled for another reason. */
   readonly handedOver: Promise<void>;
 
-  /** @param asked aborted when the activity is to end before its time, which no heartbeat has to bring */
+  /** @param asked aborted when the activity must end early, which needs no heartbeat */
   constructor(asked?: AbortSignal) {
     this.#beat = beating();
     const context = Context.current();
@@ -44,8 +44,8 @@ function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Heartbeats until it is cleared: ten in the activity's timeout, so that one that is late is not the last. The SDK thins them out
- * to four fifths of the timeout: of 60 s, about 1,800 a day reach the server.
+ * Heartbeats until it is cleared, ten times in the activity's timeout, so that one late beat is not the last. The SDK thins them
+ * out to four fifths of the timeout: with 60 s, about 1,800 a day reach the server.
  */
 export function beating(): NodeJS.Timeout {
   heartbeat();

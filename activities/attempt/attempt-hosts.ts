@@ -21,7 +21,7 @@ import type { ReachListener } from './unreachable-hosts.js';
 /** One host of an attempt. */
 export interface AttemptHost {
   readonly target: HostTarget;
-  /** Position among all hosts of all slices, from 0: what logs are named by. */
+  /** Position among all hosts of all slices, from 0, by which logs are named. */
   readonly number: number;
 }
 
@@ -32,7 +32,7 @@ export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHos
   return targets.map((target, number) => ({ target, number }));
 }
 
-/** Those that run the command. */
+/** The hosts that run the command. */
 export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
   const { spec, slices } = input;
   return hostsOf(input).filter(({ target }) => {
@@ -43,7 +43,7 @@ export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
 
 /**
  * Whether a host is of a slice that was asked for together with one of these. A provider takes the slices of one request together
- * (docs/adr/0054), so the host may be there still, and may not.
+ * (docs/adr/0054), so the host may still be there, or not.
  */
 export function isTakenWith(
   { slices }: AttemptInput,
@@ -54,7 +54,7 @@ export function isTakenWith(
   return ({ slice }) => requests.has(requestOf.get(slice));
 }
 
-/** Where a run of this attempt is, for its environment. */
+/** The place of a run of this attempt, for its environment. */
 export function runPlace({ job, attempt, slices, settings, previousEnd }: AttemptInput): RunPlace {
   return {
     job: job.id,
@@ -69,8 +69,8 @@ export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>)
   runIdOfAttempt(job.id, attempt);
 
 /**
- * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until
- * `signal` ends it: it is the slice's state that decides whether it is lost, never the silence (DESIGN.md 2).
+ * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until `signal`
+ * ends it. Only the slice's state decides whether it is lost, never the silence (docs/design.md, "Unknown is not dead").
  */
 export class HostCaller {
   readonly #hosts: HostsPort;
@@ -79,7 +79,7 @@ export class HostCaller {
   readonly #guard: SliceGuard;
   readonly #listener: ReachListener | undefined;
 
-  /** @param listener hears of each time that a host did not answer, after the guard did, and of each time that it did */
+  /** @param listener hears each time that a host did not answer, after the guard did, and each time that it did */
   constructor(hosts: HostsPort, key: SshKey, signal: AbortSignal, guard: SliceGuard, listener?: ReachListener) {
     this.#hosts = hosts;
     this.#key = key;
@@ -112,7 +112,7 @@ export class HostCaller {
           continue;
         }
         wrongKeys = 0;
-        // Then the listing of its zone is enough.
+        // After that the listing of its zone is enough.
         if (++silences <= MOST_SUSPECTED) this.#guard.suspect(target.slice);
         this.#listener?.silent(target);
         await pause(pauseMs, this.#signal);
@@ -122,7 +122,7 @@ export class HostCaller {
 }
 
 const LONGEST_PAUSE_MS = 10_000;
-/** Times in a row that a host is silent of which each asks the API about its slice. */
+/** Silences of a host in a row that each ask the API about its slice. */
 const MOST_SUSPECTED = 3;
 
 function refused(error: HostKeyUnverified): ApplicationFailure {

@@ -23,13 +23,13 @@ export interface DeadHostParts {
 }
 
 /**
- * Gathers evidence about the hosts that do not answer and reports the slice of one that is dead: docs/recovery.md, "host silent",
- * and docs/adr/0046. While all hosts answer it asks nobody anything. Else, for each silent host and look (a minute): one read of
- * its sign of life, one of another host's, a question to that host; the API is asked only when all else speaks for a loss.
+ * Gathers evidence about the hosts that do not answer and reports the slice of a dead one: docs/recovery.md, "host silent", and
+ * docs/adr/0046. While all hosts answer it asks nothing. Otherwise, for each silent host and look (a minute): one read of its
+ * sign of life, one of another host's, a question to that host. The API is asked only when all other evidence points to a loss.
  */
 export class DeadHostWatch {
   readonly #parts: DeadHostParts;
-  /** By object. */
+  /** Signs of life by object. */
   readonly #signs = new Map<string, SignRecord>();
 
   constructor(parts: DeadHostParts) {
@@ -63,7 +63,7 @@ export class DeadHostWatch {
     if (decide('host silent', facts).do !== 'look at node') return;
     const looked = { ...facts, node: nodeFact(await guard.lookAt(host.target.slice)) };
     const decision = decide('host silent', looked);
-    // It may have answered meanwhile.
+    // The host may have answered meanwhile.
     if (decision.do !== 'report loss' || unreachable.since(host.target) === undefined) return;
     const at = { slice: host.target.slice, host: host.target.index };
     const text = deadHostText(at, facts, { since, limitMs, staleMs: this.#staleMs });
@@ -92,7 +92,7 @@ export class DeadHostWatch {
     return record;
   }
 
-  /** Another host that answers over the same route now. One whose sign of life is renewed speaks for the store too. */
+  /** Another host that answers over the same route now. If its sign of life is renewed, the store works too. */
   async #answering(host: WatchedHost): Promise<{ readonly hasFreshSign: boolean } | undefined> {
     const answers = await Promise.all(
       this.#parts.routes
@@ -111,7 +111,7 @@ export class DeadHostWatch {
   async #ask(other: WatchedHost): Promise<boolean> {
     const { signal } = this.#parts;
     try {
-      // A connection that hangs hears of no signal.
+      // A connection that hangs does not notice the signal.
       return await Promise.race([other.ask().then(() => true), pause(ANSWER_MS, signal).then(() => false)]);
     } catch {
       return false;
@@ -125,5 +125,5 @@ function othersFact(other: { readonly hasFreshSign: boolean } | undefined): Fact
 }
 
 const MOST_ASKED = 2;
-/** Within this time a host that can be reached has answered. */
+/** A host that can be reached has answered within this time. */
 const ANSWER_MS = 20_000;

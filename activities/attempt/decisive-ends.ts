@@ -7,13 +7,13 @@ import { isGood, isShutDown } from './run-end.js';
 
 type Command = Pick<JobSpec, 'command'>;
 
-/** Whose end is the attempt's: all hosts', unless one leads the others or decides alone. */
+/** Hosts whose end is the attempt's: all hosts, unless one leads the others or decides alone. */
 export function decidingHosts(spec: JobSpec, hosts: readonly AttemptHost[]): readonly AttemptHost[] {
   const leader = spec.command?.success === 'first' ? hosts[0] : leadingHost(spec, hosts);
   return leader === undefined ? hosts : [leader];
 }
 
-/** Of the ends of `hosts` hosts those that decide, and of how many: one alone if `command.success` says that one is enough. */
+/** The ends that decide, and the number of hosts that they stand for: one if `command.success` says that one is enough. */
 export function decisive(
   { command }: Command,
   ends: readonly HostEnd[],
@@ -23,21 +23,21 @@ export function decisive(
   return one === undefined ? { ends, hosts } : { ends: [one], hosts: 1 };
 }
 
-/** The hosts of an attempt that none of them leads, as their ends are waited for. */
+/** The hosts of an attempt without a leader, as their ends are waited for. */
 export interface EqualHosts {
   readonly ends: readonly Promise<HostEnd>[];
-  /** Of hosts of which one that succeeds is enough. Empty: all have to. */
+  /** Ends of hosts of which one that succeeds is enough. Empty: all have to succeed. */
   readonly enough: readonly Promise<HostEnd>[];
-  /** Tells all hosts to end. Resolves when they have, or when they had their time for it. */
+  /** Tells all hosts to end. Resolves when they have, or when their time for it is over. */
   stop(reason: string): Promise<void>;
-  /** Ends of the slice of a host that shuts down, as far as they come. */
+  /** Ends of the slice of a host that shuts down, as many as come. */
   untilSaved(first: HostEnd & { readonly at: HostPlace }): Promise<readonly HostEnd[]>;
   wait(ms: number): Promise<undefined>;
 }
 
 /**
- * All hosts done, or one whose success is enough, or one that failed; the others are stopped then. Of a slice whose hosts shut down:
- * as far as they came. Of a success and a failure that is its consequence, either may be heard of first.
+ * Resolves when all hosts are done, or one whose success is enough, or one that failed; the others are stopped then. For a slice
+ * whose hosts shut down: the ends that came. If a failure is the consequence of a success, either may be heard of first.
  */
 export async function untilEnded({ ends, enough, stop, untilSaved, wait }: EqualHosts): Promise<readonly HostEnd[]> {
   const all = Promise.all(ends);
@@ -56,11 +56,11 @@ export async function untilEnded({ ends, enough, stop, untilSaved, wait }: Equal
   return Promise.race([all, wait(LAST_LINES_MS).then(() => [first])]);
 }
 
-/** Ended well, and by itself. */
+/** Whether it ended well and by itself. */
 const hasSucceeded = (end: HostEnd): boolean => isGood(end) && !wasStopped(end);
 
 const firstOf = (ends: readonly Promise<HostEnd>[], isMeant: (end: HostEnd) => boolean): Promise<HostEnd> =>
   Promise.race(ends.map(async (end) => (isMeant(await end) ? end : new Promise<never>(() => undefined))));
 
-/** For the last lines of hosts that were stopped. */
+/** Time for the last lines of hosts that were stopped. */
 export const LAST_LINES_MS = 10_000;

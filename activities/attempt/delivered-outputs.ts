@@ -9,7 +9,7 @@ import { messageOf } from '../failures.js';
 import { type AttemptHost, type HostCaller, runIdOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 
-/** Transfers under way in this worker, each with some 16 MiB in memory, and of them those of one job. */
+/** Transfers under way in this worker, each with some 16 MiB in memory, and those of one job among them. */
 const AT_ONCE = 16;
 const OF_ONE_JOB = 4;
 const AGAIN_MS = 5_000;
@@ -17,8 +17,8 @@ const AGAIN_MS = 5_000;
 const transfers = new Semaphore(AT_ONCE);
 
 /**
- * Stores the outputs of hosts that have no identity of their own (docs/adr/0129): as they hand them over, under names that are made here.
- * Nothing that a host says leads to another job's objects, or to a content that is not its hash.
+ * Stores the outputs of hosts without an identity of their own (docs/adr/0129), as they hand them over, under names that are made
+ * here. Nothing that a host says leads to another job's objects, or to a content that does not match its hash.
  */
 export class DeliveredOutputs {
   readonly #store: Pick<StorePort, 'bucket' | 'upload' | 'replace'>;
@@ -36,7 +36,7 @@ export class DeliveredOutputs {
     [this.#store, this.#input, this.#caller, this.#signal] = [store, input, caller, signal];
   }
 
-  /** Of a host whose command was started, until its last files are stored, or the signal ends it. Never throws. */
+  /** Takes the files of a host whose command was started, until the last are stored, or the signal ends it. Never throws. */
   async from(host: AttemptHost): Promise<void> {
     if (reachesStore(host.target, this.#store.bucket)) return;
     const taker = this.#taker(host);
@@ -63,7 +63,7 @@ export class DeliveredOutputs {
       content: (source) => taken(() => this.#store.upload(outputContentObject(job.id, source.sha256), source)),
       manifest: (content) =>
         taken(() => {
-          // A host's own words: whoever reads the rest of it later judges each entry.
+          // These are a host's own words: a later reader of the rest judges each entry.
           readManifestHeader(content);
           return this.#store.replace(outputManifestObject(job.id, attempt, number), content);
         }),

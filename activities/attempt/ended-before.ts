@@ -6,7 +6,7 @@ import type { AttemptInput, EndedBefore } from '../../contract/job-activities.js
 import { readPatiently } from './store-patience.js';
 
 /**
- * Acts, unless the store holds the job's outcome: Temporal was then set back to an earlier time (a database from a backup, a
+ * Acts, unless the store holds the job's outcome: then Temporal was set back to an earlier time (a database from a backup, a
  * reset), and acting would run again what has ended. An id is one job's for ever, so the outcome is this job's.
  */
 export async function unlessEnded<End>(

@@ -4,17 +4,17 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import type { Installation } from '../dependencies.js';
 import { runIdOf } from './attempt-hosts.js';
 
-/** Keeps what is made from a job's key for this use apart from its other uses. */
+/** Separates this use of a job's key from its other uses. */
 const PURPOSE = 'jobctl exit record 1';
 
-/** What the record of a host must bear. Undefined: the job has no key of its own. */
+/** The proof that the record of a host must bear. Undefined: the job has no job key. */
 export type ExitProofOf = (target: Pick<HostTarget, 'uid' | 'index'>) => string | undefined;
 
 /**
- * What the exit records of an attempt's hosts must bear: HMAC-SHA256, by the job's own private key, of `PURPOSE`, run id, node id and host
- * with a NUL byte between each two; 64 hexadecimal digits. The host gets it with its run. Hosts of other jobs may write into the same
- * bucket, under the record's name too, and cannot make it (docs/adr/0091). The job's key is made here, once for all hosts: it takes
- * milliseconds.
+ * Proofs that the exit records of an attempt's hosts must bear: HMAC-SHA256, by the job's own private key, of `PURPOSE`, run id,
+ * node id and host with a NUL byte between each two; 64 hexadecimal digits. The host gets its proof with its run. Hosts of other
+ * jobs may write into the same bucket, even under the record's name, but cannot make the proof (docs/adr/0091). The job's key is
+ * made here, once for all hosts: it takes milliseconds.
  */
 export function exitProofs(
   { jobKeys }: Pick<Installation, 'jobKeys'>,

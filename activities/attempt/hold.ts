@@ -6,8 +6,8 @@ import { ActivityEnd } from './activity-end.js';
 import { SliceGuard } from './slice-guard.js';
 
 /**
- * Watches slices on which nothing runs, until one of them is lost. It needs no connection to a host, so any worker may do it;
- * one that shuts down fails it, and another begins again.
+ * Watches slices on which nothing runs, until one of them is lost. It needs no connection to a host, so any worker may do it. A
+ * worker that shuts down fails the activity, and another begins again.
  */
 export async function holdSlices(
   { machinesOf }: ActivityDependencies,

@@ -1,6 +1,6 @@
 import type { HostTarget } from '../../cloud/hosts/port.js';
 
-/** A host that did not answer for as long as a set-up waits: no evidence that it is lost, but enough to ask for another. */
+/** A host did not answer for as long as a set-up waits: this is not evidence that it is lost, but enough to ask for another. */
 export class HostSilent extends Error {
   override readonly name = 'HostSilent';
   readonly target: HostTarget;
@@ -11,7 +11,10 @@ export class HostSilent extends Error {
   }
 }
 
-/** How long each host has been silent. For a set-up only: a command that runs is never given up for silence (DESIGN.md 2). */
+/**
+ * Silence of each host. For a set-up only: a running command is never given up for silence (docs/design.md, "Unknown is not
+ * dead").
+ */
 export class Patience {
   readonly #limitMs: number;
   readonly #silentSince = new Map<string, number>();
@@ -32,7 +35,7 @@ export class Patience {
   }
 }
 
-/** A new TPU VM answers within two minutes or three. */
+/** A new TPU VM answers within two or three minutes. */
 const SET_UP_SILENCE_MS = 15 * 60_000;
 
 const keyOf = ({ slice, index }: HostTarget): string => `${slice}/${index}`;

@@ -10,20 +10,20 @@ import { untilSavedOn } from './left-hosts.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
 
-/** What is known of the hosts of an attempt, as it goes on. */
+/** Facts about the hosts of an attempt, as it goes on. */
 export interface HostsUnderWay {
   readonly input: AttemptInput;
   readonly caller: HostCaller;
   readonly guard: SliceGuard;
   readonly signal: AbortSignal;
-  /** Resolves with the host's end when all that it printed is stored. */
+  /** Resolves with the host's end when all of its output is stored. */
   readonly running: ReadonlyMap<AttemptHost, Promise<HostEnd>>;
   readonly ended: ReadonlyMap<AttemptHost, HostEnd>;
-  /** Of hosts whose files the worker stores: resolves when it has. */
+  /** For hosts whose files the worker stores: resolves when it has stored them. */
   readonly delivered: ReadonlyMap<AttemptHost, Promise<void>>;
 }
 
-/** Tells hosts of an attempt to end their command, and waits for what they make of it. */
+/** Tells hosts of an attempt to end their command, and waits for the result. */
 export class HostStops {
   readonly #hosts: HostsUnderWay;
   readonly #told = new Set<AttemptHost>();
@@ -32,7 +32,7 @@ export class HostStops {
     this.#hosts = hosts;
   }
 
-  /** Resolves when each of these hosts has ended its command or is of a slice that is lost, and at the latest a while after the grace. */
+  /** Resolves when each of these hosts has ended its command or its slice is lost, and at the latest a while after the grace. */
   async where(
     isMeant: (host: AttemptHost) => boolean,
     reason: string,
@@ -51,7 +51,7 @@ export class HostStops {
     await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, signal)]);
   }
 
-  /** The others of a slice of which one host is taken back; nobody waits for them. */
+  /** Tells the other hosts of a slice of which one host is taken back. Their ends are not waited for. */
   tellGangOf({ slice, host }: HostPlace): void {
     if (this.#areTakenTogether) return;
     const isOther = ({ target }: AttemptHost): boolean => target.slice === slice && target.index !== host;
@@ -59,7 +59,7 @@ export class HostStops {
     this.where(isOther, reason, 'preemption').catch(() => undefined);
   }
 
-  /** Hosts of lost slices that may live on: once, and not those whose command has ended. */
+  /** Tells hosts of lost slices that may live on: once, and only those whose command has not ended. */
   tellLeft(slices: readonly LostSlice[]): void {
     const left = new Set(this.#leftOf(slices).filter((host) => !this.#hosts.ended.has(host) && !this.#told.has(host)));
     const reason = 'a machine of its slice was lost, and the gang with it';
@@ -69,7 +69,7 @@ export class HostStops {
     }
   }
 
-  /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
+  /** Ends the rest of the attempt's hosts, which must not go on alone: their next attempt will start anew. */
   async endWithout(slices: readonly LostSlice[]): Promise<void> {
     const { input, signal } = this.#hosts;
     const lost = new Set(slices.map(({ index }) => index));
@@ -77,7 +77,7 @@ export class HostStops {
     const taken = this.#endWhere(({ target }) => isTaken(target) && !lost.has(target.slice));
     const others = this.#endWhere(({ target }) => !isTaken(target));
     this.tellLeft(slices);
-    // A host that stores its files itself, and is of no lost slice, goes on with that.
+    // A host that stores its files itself, and is not in a lost slice, goes on with that.
     const handedOver = [...this.#hosts.delivered.keys()].filter(({ target }) => !isTaken(target));
     const awaited = [...this.#leftOf(slices), ...handedOver];
     await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, signal)]), this.#saved(awaited)]);
@@ -110,7 +110,7 @@ export class HostStops {
   async #endWhere(isMeant: (host: AttemptHost) => boolean): Promise<void> {
     const { running, guard, signal } = this.#hosts;
     await this.where(isMeant, 'another slice of the job was lost');
-    // They were told to end: what they print at that is theirs too.
+    // They were told to end, and their output on that is stored too.
     const left = [...running].flatMap(([host, end]) =>
       isMeant(host) ? [Promise.race([end, guard.lossOf(host.target.slice)])] : [],
     );

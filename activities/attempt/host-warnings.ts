@@ -4,13 +4,13 @@ import { messageOf } from '../failures.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
 import type { SliceGuard } from './slice-guard.js';
 
-/** Tells the commands of an attempt what the provider warns of, and that it warns no more. */
+/** Tells the commands of an attempt of the provider's warning, and of its end. */
 export class HostWarnings {
   readonly #runId: string;
   readonly #caller: HostCaller;
   readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
-  /** The warning that lies on each host that was attached to; undefined: none. */
+  /** The present warning on each host that was attached to; undefined: none. */
   readonly #onHost = new Map<AttemptHost, string | undefined>();
 
   constructor(runId: string, caller: HostCaller, guard: SliceGuard, signal: AbortSignal) {
@@ -20,7 +20,7 @@ export class HostWarnings {
     this.#signal = signal;
   }
 
-  /** The host was attached to. On it there may lie what another worker was told. */
+  /** The host was attached to. It may already have a warning that another worker put there. */
   attached(host: AttemptHost, status: RunStatus): void {
     this.#onHost.set(host, status.kind === 'running' && status.isWarned ? 'of another worker' : undefined);
     void this.#tell(host);

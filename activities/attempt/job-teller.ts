@@ -4,15 +4,15 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 
 /**
- * Signals the job of this activity. Best effort: it is for those who look.
- * @param ofWhat for the log, where it fails: "the job was not told .."
+ * Signals the job of this activity. Best effort: the news is only for people who look.
+ * @param ofWhat for the log if it fails: "the job was not told .."
  */
 export function jobTeller<News>(
   { job }: Pick<AttemptInput, 'job'>,
   signal: SignalDefinition<[News]>,
   ofWhat: string,
 ): (news: News) => void {
-  // This activity's context: whoever tells may be called by a connection that another activity opened.
+  // This activity's context: the caller may be a connection that another activity opened.
   const context = Context.current();
   return (news) => {
     const handle = context.client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });

@@ -4,32 +4,32 @@ import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { isGood, isShutDown } from './run-end.js';
 
-/** The host whose command is the attempt's, where all others serve it: Ray's head. Undefined: all hosts count alike. */
+/** The host whose command is the attempt's, if all others serve it: Ray's head. Undefined: all hosts count alike. */
 export function leadingHost(spec: JobSpec, hosts: readonly AttemptHost[]): AttemptHost | undefined {
   return rayOf(spec) === undefined ? undefined : hosts[0];
 }
 
-/** The hosts of an attempt that one of them leads, as their ends are waited for. */
+/** The hosts of an attempt with a leader, as their ends are waited for. */
 export interface LedHosts {
   readonly leader: Promise<HostEnd>;
   readonly others: readonly Promise<HostEnd>[];
-  /** Tells all hosts to end. Resolves when they have, or when they had their time for it. */
+  /** Tells all hosts to end. Resolves when they have, or when their time for it is over. */
   stop(reason: string): Promise<void>;
-  /** The leader's end by the record that it put into the store, if there is one. */
+  /** The leader's end by the record that it stored, if there is one. */
   storedEnd(): Promise<HostEnd | undefined>;
-  /** Ends of the slice of a host that shuts down, as far as they come. */
+  /** Ends of the slice of a host that shuts down, as many as come. */
   untilSaved(first: HostEnd & { readonly at: HostPlace }): Promise<readonly HostEnd[]>;
   wait(ms: number): Promise<undefined>;
 }
 
-/** Of two hosts of which one ended because of the other, either may be heard of first: `ray start --block` looks once a second. */
+/** If one host ends because another did, either may be heard of first: `ray start --block` looks once a second. */
 export const CONSEQUENCE_MS = 5_000;
-/** For an end that a host was told to make. */
+/** Time for an end that a host was told to make. */
 const LATE_MS = 10_000;
 
 /**
- * The ends that decide the attempt: the leader's, and before a failure of the leader that of a host which had left it. Code 0 of
- * the leader counts, whatever became of the others: they serve it, and end when it is gone (docs/adr/0068).
+ * The ends that decide the attempt: the leader's and, if the leader fails after a host has left it, that host's end before it.
+ * Code 0 of the leader counts, whatever became of the others: they serve it, and end when it is gone (docs/adr/0068).
  */
 export async function untilLeaderEnded(led: LedHosts): Promise<readonly HostEnd[]> {
   const { leader, others, stop, storedEnd, untilSaved, wait } = led;

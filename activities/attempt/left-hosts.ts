@@ -3,13 +3,13 @@ import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import type { AttemptHost } from './attempt-hosts.js';
 
 /**
- * A host of an attempt that lost a slice: of that slice, where machines are taken one by one (docs/adr/0130), or of another whose files
- * the worker stores.
+ * A host of an attempt that lost a slice. It is in that slice, if machines are taken one by one (docs/adr/0130), or in another
+ * one, and the worker stores its files.
  */
 export interface LeftHost extends AttemptHost {
   /** Resolves when its command has ended and its lines are stored. */
   readonly ended: Promise<HostEnd>;
-  /** Resolves when the worker has stored its files; undefined of a host that stores them itself. */
+  /** Resolves when the worker has stored its files; undefined for a host that stores them itself. */
   readonly delivered: Promise<void> | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface LeftHostCalls {
 }
 
 /**
- * Resolves when each of these hosts has ended its command and stored what it saved, or does not answer for `SILENT_MS`, and at the
+ * Resolves when each of these hosts has ended its command and stored its files, or does not answer for `SILENT_MS`, and at the
  * latest after `mostMs`: the next slice waits for that.
  */
 export async function untilSavedOn(hosts: readonly LeftHost[], mostMs: number, calls: LeftHostCalls): Promise<void> {
@@ -42,9 +42,9 @@ async function silent({ target }: LeftHost, { runId, on, wait }: LeftHostCalls):
   while (await Promise.race([isHeard(), wait(SILENT_MS)])) await wait(LOOK_MS);
 }
 
-/** A host that was taken with the slice answers no more: the job is not kept from its next machines for longer. */
+/** A host that was taken with the slice no longer answers. It must not keep the job from its next machines for longer. */
 const SILENT_MS = 10_000;
 const LOOK_MS = 5_000;
 const ASK_MS = 1_000;
-/** A store in trouble does not keep the job from its next machines for as long as its grace. */
+/** A store in trouble must not keep the job from its next machines for as long as its grace. */
 const STORE_MS = 5 * 60_000;

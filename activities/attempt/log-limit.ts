@@ -1,16 +1,16 @@
 import type { AttemptInput } from '../../contract/job-activities.js';
 
-/** How much of one host's output in one log is stored, and what its log says then. */
+/** The stored part of one host's output in one log, and the text at its end. */
 export interface LogLimit {
   readonly bytes: number;
   readonly text: string;
 }
 
 /**
- * The share of one host in what the pool keeps of a log (`[limits] log_bytes_per_attempt`). Each of the hosts that write it has
- * the same share, so that workers which follow one another, or ship at one time, cut at the same byte without a word to each
+ * The share of one host in the bytes that the pool keeps of a log (`[limits] log_bytes_per_attempt`). Each host that writes the
+ * log has the same share, so that workers that follow one another, or ship at one time, cut at the same byte without telling each
  * other (docs/adr/0075).
- * @param hosts that write the log
+ * @param hosts number of hosts that write the log
  */
 export function logLimitOf({ spec, settings }: AttemptInput, hosts: number): { readonly limit?: LogLimit } {
   const all = settings.limits?.logBytesPerAttempt;

@@ -7,26 +7,27 @@ import type { WorkMeter } from '../work-meter.js';
 import type { LogLimit } from './log-limit.js';
 import { StorePatience } from './store-patience.js';
 
-/** Where a log goes, and who is told how late it came. */
+/** The store of a log, and the meter of its delay. */
 export interface Shipping {
   readonly store: StorePort;
   readonly meter: Pick<WorkMeter, 'logLag'>;
-  /** Absent: one of the stream's own, which tells nobody. */
+  /** Absent: the stream's own patience, which tells no job. */
   readonly patience?: StorePatience;
   /** Absent: all of the output is stored. */
   readonly limit?: LogLimit;
 }
 
 /**
- * Ships one host's output into the store, as objects named by the offset of their first byte. What is stored is an exact
- * prefix of the output, never a hole, never a double (DESIGN.md 5): an object is only ever created, at the offset where the
- * stored bytes end, so of two workers that ship the same run at one time the later finds its name taken and goes on behind.
+ * Ships one host's output into the store, as objects named by the offset of their first byte. The stored bytes are an exact
+ * prefix of the output, never with a hole or a double (docs/design.md, "Logs and the store"): an object is only ever created, at
+ * the offset where the stored bytes end. So if two workers ship the same run at one time, the later one finds its name taken and
+ * goes on after it.
  *
- * With a limit the prefix ends at exactly that byte, wherever objects are cut and whoever ships. The rest is taken and dropped,
- * so that whoever reads the host goes on as before, and a line behind the stored output says so.
+ * With a limit the prefix ends at exactly that byte, wherever objects are cut and whichever worker ships. The rest is taken and
+ * dropped, so that the reader of the host goes on as before, and a line after the stored output says so.
  *
- * What enters: `append`, in order. What leaves: one object at a time. `append` answers with a promise when more than
- * `CUT_BYTES` are held back; the caller reads nothing more until it is settled.
+ * `append` takes output in order, and one object is written at a time. `append` returns a promise when more than `CUT_BYTES` are
+ * held back. The caller reads nothing more until it is settled.
  */
 export class LogStream {
   readonly #store: StorePort;
@@ -42,10 +43,10 @@ export class LogStream {
   #storedTo = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** Bytes behind the limit that came in, or that nobody needs to read. */
+  /** Bytes beyond the limit that came in, or that need not be read. */
   #dropped = 0;
   #hasSaidLimit = false;
-  /** When the first byte held back came in. */
+  /** Time at which the first byte held back came in. */
   #heldSince = 0;
   #storedSince: EpochMs | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -61,7 +62,7 @@ export class LogStream {
     this.#patience = patience ?? new StorePatience(signal);
   }
 
-  /** @param signal ends the tries to reach a store that is away; what is then held back is read again from the host. */
+  /** @param signal ends the tries to reach a store that is away; bytes held back then are read again from the host */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
     const chunks = await stream.#patience.through(() => stream.#lastChunks(0));
@@ -75,7 +76,7 @@ export class LogStream {
     return this.#end + this.#dropped;
   }
 
-  /** Of what is stored, or held back to be. */
+  /** End of the bytes that are stored or held back. */
   get #end(): number {
     return this.#offset + this.#heldBytes;
   }
@@ -85,20 +86,23 @@ export class LogStream {
   }
 
   /**
-   * A log that has reached its limit needs nothing that the host had printed when this worker came: days of output would cross the
-   * network once more at each change of workers.
+   * A log that has reached its limit needs no output from before this worker came: otherwise days of output would cross the
+   * network again at each change of workers.
    * @param printed bytes of output that there are on the host
    */
   skipBeyondLimit(printed: number): void {
     if (this.#room === 0) this.#dropped = Math.max(this.#dropped, printed - this.#end);
   }
 
-  /** When the first byte came in that is not stored; undefined: all that came in is. */
+  /** Time at which the first byte came in that is not stored; undefined: all bytes are stored. */
   get heldSince(): EpochMs | undefined {
     return this.#heldBytes === 0 ? undefined : this.#heldSince;
   }
 
-  /** As it was opened: what is stored last was read after this, when all before it was stored. Undefined: nothing tells. */
+  /**
+   * Read when the stream was opened: the last stored bytes were read after this time, when all before them was stored. Undefined:
+   * it is not known.
+   */
   get storedSince(): EpochMs | undefined {
     return this.#storedSince;
   }
@@ -134,14 +138,14 @@ export class LogStream {
     return this.#writing;
   }
 
-  /** Says behind the stored output that there was, or may have been, more of it. Once; the first text stays. */
+  /** Says after the stored output that there was, or may have been, more of it. Once; the first text stays. */
   async lostTail(text: string): Promise<void> {
     const line = `${this.#endsLine ? '' : '\n'}[jobctl] ${text}\n`;
     await this.#store.write(lostTailObject(this.#prefix, this.#host, this.#offset), line, 'absent', 'text/plain');
   }
 
   async #writeHeld(): Promise<void> {
-    // What came in since may be stored already: an object of its own offset would store it a second time.
+    // Bytes that came in since may be stored already: an object at their own offset would store them a second time.
     if (this.#storedTo > this.#offset) this.#forget(this.#storedTo);
     while (this.#heldBytes > 0) {
       this.#storedTo = await this.#patience.through(() => this.#write(Buffer.concat(this.#held, this.#heldBytes)));
@@ -151,26 +155,26 @@ export class LogStream {
     if (this.#limit !== undefined && this.#mustSayLimit) await this.#sayLimit(this.#limit.text);
   }
 
-  /** The same object as a lost tail's: a log that ends at its limit has no other end. */
+  /** Uses the same object as a lost tail: a log that ends at its limit has no other end. */
   async #sayLimit(text: string): Promise<void> {
     await this.#patience.through(() => this.lostTail(text));
     this.#hasSaidLimit = true;
   }
 
-  /** @returns the end of what is stored then, by us or by another worker */
+  /** @returns the new end of the stored bytes, written by this worker or by another */
   async #write(bytes: Buffer): Promise<number> {
     const name = logChunkObject(this.#prefix, this.#host, this.#offset);
     if ((await this.#store.write(name, bytes, 'absent', 'text/plain')).kind === 'written')
       return this.#offset + bytes.length;
     const storedEnd = endOf(await this.#lastChunks(this.#offset));
     if (storedEnd > this.#offset) return storedEnd;
-    // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
+    // A precondition that is not ours: a retention policy, or a listing that does not show another writer's object yet.
     throw new StoreRefused(
       `store: write ${objectPlace(this.#store, name)}: it is refused (HTTP 412), and is not there`,
     );
   }
 
-  /** Drops what is stored already, by us or by another worker. */
+  /** Drops bytes that are stored already, by this worker or by another. */
   #forget(storedEnd: number): void {
     const all = Buffer.concat(this.#held, this.#heldBytes);
     const rest = all.subarray(Math.max(0, storedEnd - this.#offset));
@@ -178,13 +182,13 @@ export class LogStream {
     // Stryker disable next-line ConditionalExpression,EqualityOperator: an empty rest is no output, and would hold its memory.
     this.#held = rest.length > 0 ? [rest] : [];
     this.#heldBytes = rest.length;
-    // What is left came in while the rest was being written.
+    // The remaining bytes came in while the others were being written.
     this.#heldSince = Date.now();
   }
 
   /**
-   * The last chunks that begin at `from` or later, in order: two at least, where there are two. A log of a month has 260,000, of which
-   * these alone are looked for, in doubled and then in halved steps: hosts write here too, and could make a listing of all endless.
+   * The last chunks that begin at `from` or later, in order: at least two, if there are two. A log of a month has 260,000. Only
+   * these are looked for, in doubled and then in halved steps: hosts write here too, and could make a listing of all endless.
    */
   async #lastChunks(from: number): Promise<readonly Chunk[]> {
     let page = await this.#page(from, PAGE);
@@ -224,7 +228,7 @@ const BEYOND_OFFSETS = 10 ** 15;
 /** A stored piece of the output. */
 interface Chunk {
   readonly offset: number;
-  /** Offset behind its last byte. */
+  /** Offset after its last byte. */
   readonly end: number;
   readonly updatedAt: EpochMs;
 }

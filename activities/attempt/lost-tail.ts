@@ -2,26 +2,26 @@ import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptEnd } from '../../contract/job-activities.js';
 import type { EpochMs } from '../../domain/units.js';
 
-/** Nobody goes on with this supervision. */
+/** No worker goes on with this supervision. */
 export const isOver = ({ kind }: AttemptEnd): boolean =>
   kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
 
-/** Output is read on a host at most so long after it was printed, and before it came in here. */
+/** A host's output is read at most this long after it was printed, and before it came in here. */
 const ON_ITS_WAY_MS = 5_000;
 
-/** Until when the output of one host is known here, whoever was told to start its command (docs/adr/0043). */
+/** Time until which the output of one host is known here, whichever worker was told to start its command (docs/adr/0043). */
 export class KnownOutput {
   #knownUntil: EpochMs | undefined;
-  /** What had been printed when this worker attached, in bytes: reading it says nothing of the time. */
+  /** Bytes that had been printed when this worker attached. Reading them says nothing about the time. */
   #oldBytes = Infinity;
   readonly #runsSince: EpochMs | undefined;
 
-  /** @param runsSince since when another worker's command may run on the host; absent: this worker is the first */
+  /** @param runsSince time since which another worker's command may run on the host; absent: this worker is the first */
   constructor(runsSince: EpochMs | undefined) {
     this.#runsSince = runsSince;
   }
 
-  /** The host is being told to start. Whatever becomes of the answer, it may print from now on. */
+  /** The host is being told to start. Whatever its answer, it may print from now on. */
   asked(): void {
     if (this.#runsSince === undefined) this.#knownUntil ??= Date.now();
   }
@@ -37,15 +37,15 @@ export class KnownOutput {
     if (position >= this.#oldBytes) this.#knownUntil = Date.now();
   }
 
-  /** @param storedSince what is stored last was read after this. @returns undefined: its command never began */
+  /** @param storedSince the last stored bytes were read after this @returns undefined: its command never began */
   until(storedSince: EpochMs | undefined): EpochMs | undefined {
     return this.#knownUntil ?? storedSince ?? this.#runsSince;
   }
 }
 
 /**
- * What the log of a host says of its missing end.
- * @param knownUntil when what is stored was read on the host
+ * The text in a host's log about its missing end.
+ * @param knownUntil time at which the stored bytes were read on the host
  */
 export function lostTailText(knownUntil: EpochMs, end: AttemptEnd): string {
   const since = knownUntil - ON_ITS_WAY_MS;

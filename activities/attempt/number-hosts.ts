@@ -6,7 +6,7 @@ import { hostKeyObject } from '../../domain/store-layout.js';
 import { numberingOf } from '../../domain/worker-numbers.js';
 import { type HostCaller, hostsOf } from './attempt-hosts.js';
 
-/** Whether a host says that it is another worker than its place in the provider's list says (docs/adr/0047). */
+/** Whether a host reports another worker number than its place in the provider's list (docs/adr/0047). */
 export async function saysAnother(caller: HostCaller, input: AttemptInput, target: HostTarget): Promise<boolean> {
   // A pod's number is its own JOB_COMPLETION_INDEX.
   if (target.reach === 'pod') return false;
@@ -18,7 +18,7 @@ export async function saysAnother(caller: HostCaller, input: AttemptInput, targe
   return true;
 }
 
-/** Asks all hosts which worker they are, once one of them is another than was thought. */
+/** Asks all hosts for their worker number, once one of them has another number than expected. */
 export async function numberHosts(
   caller: HostCaller,
   store: Pick<StorePort, 'remove'>,
@@ -32,7 +32,7 @@ export async function numberHosts(
         targets.map((target) => caller.on(target, (connection) => connection.workerNumber())),
       );
       const numbering = numberingOf(hosts, said);
-      // Their keys are recorded by number.
+      // The hosts' keys are recorded by number.
       if (numbering.kind === 'renumbered')
         await Promise.all(hosts.map((host) => store.remove(hostKeyObject(uid, host.index))));
       return { index, numbering };

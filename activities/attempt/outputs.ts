@@ -22,7 +22,7 @@ import { tellJobOfOutputs } from './store-patience.js';
 /** `$JOBCTL_OUTPUT_DIR` of a job, on its hosts. */
 export const outputFolder = (job: string): string => `~/.jobctl/outputs/${job}`;
 
-/** What a host of the command stores, and where. */
+/** The outputs that a host of the command stores, and their place. */
 export function outputsOf(
   store: Pick<StorePort, 'bucket' | 'objectUrl'>,
   { job, attempt, spec }: AttemptInput,
@@ -45,7 +45,7 @@ export function outputsOf(
   };
 }
 
-/** One call on one host, over whatever connection there is; it rejects once the signal is aborted. */
+/** Makes one call on one host, over any connection. It rejects once the signal is aborted. */
 type AskHost = <T>(
   host: AttemptHost,
   call: (connection: HostConnection) => Promise<T>,
@@ -53,10 +53,10 @@ type AskHost = <T>(
 ) => Promise<T>;
 
 /**
- * Waits until the hosts of a command that ended have stored its files, no longer than the job says: they are tried for by the hosts
- * themselves (docs/adr/0059), and asked once a second. A host that does not answer is waited for a minute. Never throws.
- * @param tell is told what is waited for, and undefined when it is over
- * @param signal ends the wait before its time, for example when the worker shuts down
+ * Waits until the hosts of a command that ended have stored its files, at most as long as the job says. The hosts try it
+ * themselves (docs/adr/0059), and are asked once a second. A host that does not answer is waited for a minute. Never throws.
+ * @param tell gets the reason of the wait, and undefined when it is over
+ * @param signal ends the wait early, for example when the worker shuts down
  */
 async function awaitOutputs(
   store: Pick<StorePort, 'read'>,
@@ -84,7 +84,7 @@ async function awaitOutputs(
       try {
         for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, ASK_MS)) {
           const call = ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal);
-          // The slices of other hosts are held, and billed, meanwhile.
+          // Meanwhile the slices of other hosts are held, and billed.
           const status = await answerWithin(SILENT_MS, () => abortable(call, over.signal));
           if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
           last = status.reason;
@@ -105,7 +105,7 @@ async function awaitOutputs(
   return reportOf(input.attempt, ends);
 }
 
-/** What the store has of a host. */
+/** A host's outputs in the store. */
 type Stored = ManifestHeader | 'nothing' | { readonly unreadable: string };
 
 async function storedOf(
@@ -122,7 +122,7 @@ async function storedOf(
   }
 }
 
-/** Of a host that cannot be asked, or that has not stored its last files: what the store has of it. */
+/** For a host that cannot be asked, or that has not stored its last files: its outputs in the store. */
 function storedBefore(stored: Stored, why: string): HostOutputs {
   if (stored === 'nothing') return { why };
   if ('unreadable' in stored) return { why: `${why}; ${stored.unreadable}` };
@@ -131,7 +131,7 @@ function storedBefore(stored: Stored, why: string): HostOutputs {
 }
 
 const HEADER_BYTES = 16_384;
-/** A loss is not kept from its job for longer by a store that does not answer. */
+/** A store that does not answer must not hide a loss from its job for longer. */
 const STORE_MS = 10_000;
 
 function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOutputs {
@@ -141,21 +141,21 @@ function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOut
     case 'stored':
       return status;
     case 'failed':
-      // A job that names none and wrote none misses nothing.
+      // A job that names no files and wrote none misses nothing.
       return (status.files ?? 0) === 0 && (status.unmatched ?? []).length === 0 ? undefined : { why: status.reason };
   }
 }
 
 const WAITS = 'its command has ended; its outputs are being stored';
 const TELL_AFTER_MS = 3_000;
-/** Nothing to store is known at once, and no success waits for a second for it. */
+/** If there is nothing to store, it is known at once, and a success need not wait a second for it. */
 const FIRST_PAUSE_MS = 50;
 const ASK_MS = 1_000;
 const SILENT_MS = 60_000;
-/** `outputs.wait: 0` asks for what is there. */
+/** `outputs.wait: 0` asks for the present state. */
 const ASK_ONCE_MS = 5_000;
 
-/** What an attempt's end needs to wait for its outputs. */
+/** Everything that an attempt's end needs to wait for its outputs. */
 interface OutputsWait {
   readonly store: Pick<StorePort, 'read'>;
   readonly input: AttemptInput;
@@ -165,9 +165,9 @@ interface OutputsWait {
 }
 
 /**
- * The outputs of an attempt that ended like this. A worker that shuts down meanwhile leaves the wait to the next one, which finds
- * the same end; the loss of a slice ends it: what is stored by then counts. After a loss nothing is waited for, because the next
- * slice is: hosts that are still there store what they have by themselves.
+ * The outputs of an attempt with this end. A worker that shuts down meanwhile leaves the wait to the next one, which finds the
+ * same end. The loss of a slice ends the wait, and the files stored by then count. After a loss nothing is waited for, because
+ * the next slice is waited for: hosts that are still there store their files by themselves.
  */
 export async function outputsAfter(
   ended: AttemptEnd,
@@ -188,7 +188,7 @@ export async function outputsAfter(
   return first;
 }
 
-/** What the store has of the hosts of a lost slice, and of others in its attempt: nothing of a job that names and wrote none. */
+/** The stored outputs of hosts of a lost slice, and of the others in its attempt; none for a job that names and wrote none. */
 async function storedByThen(
   store: Pick<StorePort, 'read'>,
   input: AttemptInput,

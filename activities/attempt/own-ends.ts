@@ -5,7 +5,7 @@ import { besideCommand } from '../../domain/modules/command.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';
 
-/** What the host of this index does by itself with the command: its hook before a preemption, its end without a worker. */
+/** Actions that the host of this index takes by itself on the command: its hook before a preemption, its end without a worker. */
 export function ownEnds(
   spec: JobSpec,
   host: number,
@@ -21,13 +21,13 @@ export function ownEnds(
   };
 }
 
-/** How often a worker speaks with each host at least. Undefined: no host waits for a word. */
+/** Longest pause between two calls of a worker to each host, in ms. Undefined: no host waits for a call. */
 export function attendEveryMs(spec: JobSpec): number | undefined {
   const maxMs = unattendedMs(spec);
   return maxMs === undefined ? undefined : Math.min(maxMs / 4, 3_600_000);
 }
 
-/** A word to each host from time to time, so that none of them ends its command for want of a worker. Ends with the signal. */
+/** Calls each host from time to time, so that none of them ends its command for lack of a worker. Ends with the signal. */
 export async function attend(
   spec: JobSpec,
   hosts: ReadonlyMap<AttemptHost, unknown>,
@@ -35,7 +35,7 @@ export async function attend(
   signal: AbortSignal,
 ): Promise<void> {
   const everyMs = attendEveryMs(spec);
-  /** A host that does not answer has one word under way, not one for each turn of its silence. */
+  /** A host that does not answer has one call under way, not one for each turn of its silence. */
   const underWay = new Set<AttemptHost>();
   while (everyMs !== undefined) {
     await pause(everyMs, signal).catch(() => undefined);

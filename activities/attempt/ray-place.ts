@@ -6,8 +6,8 @@ import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf } from './attempt-hosts.js';
 
 /**
- * What a host needs to find the Ray of its attempt, as variables. The token is derived from the installation's key, so every worker
- * has the same one and nobody keeps it: it is in no history, object or log (docs/adr/0068).
+ * Variables by which a host finds the Ray of its attempt. The token is derived from the installation's key, so every worker has
+ * the same one and none stores it: it is in no history, object or log (docs/adr/0068).
  * @returns nothing for a job without Ray
  */
 export function rayPlace(

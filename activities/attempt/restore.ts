@@ -29,18 +29,18 @@ import { type AttemptHost, commandHostsOf } from './attempt-hosts.js';
 import { outputsOf } from './outputs.js';
 import { readPatiently } from './store-patience.js';
 
-/** Manifests that are in memory at a time: they may be large, and each host has one. */
+/** Manifests in memory at one time: they may be large, and each host has one. */
 const WIDTH = 4;
-/** Hosts that are handed their contents at a time, with some 8 MiB each in memory here. */
+/** Hosts that are handed their contents at one time, with some 8 MiB each in memory here. */
 const handing = new Semaphore(8);
 /** Bytes of one read. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Characters of what a host says last. */
+/** Characters that are kept of a host's last output. */
 const MOST_HEARD = 1_000;
 
 /**
- * What the hosts of an attempt get back of those before it (docs/adr/0124): each what a host in its place stored last, whole. Its part
- * of a set-up is a module without a section in the job file.
+ * Files that the hosts of an attempt get back from earlier attempts (docs/adr/0124): each gets the last whole round that a host
+ * in its place stored. This part of a set-up is a module without a section in the job file.
  */
 export class Restore {
   readonly #store: StorePort;
@@ -48,7 +48,7 @@ export class Restore {
   readonly #lanes: Promise<unknown>[] = Array.from({ length: WIDTH }, () => Promise.resolve());
   readonly #restored = new Map<number, HostRestored>();
   readonly #heard = new Map<number, string>();
-  /** Of hosts that do not fetch contents themselves. */
+  /** Rounds for hosts that do not fetch contents themselves. */
   readonly #handed = new Map<number, RestoredRound>();
   #attempts: Promise<ReadonlyMap<number, readonly number[]>> | undefined;
 
@@ -99,8 +99,9 @@ export class Restore {
   }
 
   /**
-   * Puts the contents of a host's files beside them, where the host does not fetch them itself; again, it goes on.
-   * @throws ManifestWrong for one that is not what was stored
+   * Puts the contents of a host's files beside them, if the host does not fetch them itself. Repeating it goes on where it
+   * stopped.
+   * @throws ManifestWrong for contents that differ from the stored ones
    */
   async hand({ number }: AttemptHost, connection: HostConnection, signal: AbortSignal): Promise<void> {
     const round = this.#handed.get(number);
@@ -143,12 +144,12 @@ export class Restore {
     };
   }
 
-  /** What a host prints as it gets its files. */
+  /** Takes the output of a host as it gets its files. */
   heard(host: AttemptHost, output: string): void {
     this.#heard.set(host.number, `${this.#heard.get(host.number) ?? ''}${output}`.slice(-MOST_HEARD));
   }
 
-  /** For the job's story, when all hosts are ready. Of a host that another worker has set up nothing is known here. */
+  /** For the job's story, when all hosts are ready. Hosts that another worker has set up are not known here. */
   get text(): string {
     const ended = [...this.#restored].flatMap(([host, restored]) => {
       const heard = this.#heard.get(host) ?? '';
@@ -165,7 +166,7 @@ export class Restore {
     return reading;
   }
 
-  /** The newest round of a host that is whole and has files. @throws ManifestWrong */
+  /** The newest whole round of a host that has files. @throws ManifestWrong */
   async #lastWhole(host: number): Promise<RestoredRound | undefined> {
     const attempts = (await (this.#attempts ??= this.#listed())).get(host) ?? [];
     for (const attempt of attempts) {
@@ -173,7 +174,7 @@ export class Restore {
       const manifest = await this.#manifest(name);
       if (manifest?.isWhole !== true) continue;
       const patterns = this.#input.spec.outputs?.patterns ?? [];
-      // Whoever may write the bucket can have made it: nothing lands beside what the job file names.
+      // Anyone who may write the bucket can have made it, so only files that the job file names are put back.
       const entries = manifest.entries.filter(
         ({ path, isInOutputDir }) => isInOutputDir === true || isNamedOutput(path, patterns),
       );
@@ -200,7 +201,7 @@ export class Restore {
     }
   }
 
-  /** Of which attempts before this one there is a manifest, by host, the newest first. */
+  /** Attempts before this one that have a manifest, by host, the newest first. */
   async #listed(): Promise<ReadonlyMap<number, readonly number[]>> {
     const { job, attempt } = this.#input;
     const byHost = new Map<number, number[]>();
@@ -215,7 +216,7 @@ export class Restore {
     return byHost;
   }
 
-  /** A listing that failed is made again. */
+  /** Drops a listing that failed, so that it is made again. */
   #forget(error: unknown): never {
     this.#attempts = undefined;
     throw error;

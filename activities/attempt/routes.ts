@@ -2,22 +2,22 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import type { AttemptHost } from './attempt-hosts.js';
 
-/** A host that this worker watches, whichever job's it is. */
+/** A host that this worker watches, of any job. */
 export interface WatchedHost extends AttemptHost {
-  /** Hosts of one route are reached in the same way: if one answers, the way to the others is open. */
+  /** Hosts of one route are reached in the same way. If one answers, the way to the others is open. */
   readonly route: string;
   /** Its sign of life in the store. */
   readonly sign: string;
   isSilent(): boolean;
-  /** Rejects where it does not answer. */
+  /** Rejects if it does not answer. */
   ask(): Promise<unknown>;
 }
 
-/** The hosts of all attempts that this worker watches: who else could answer over the same route. */
+/** The hosts of all attempts that this worker watches, to find others that could answer over the same route. */
 export class Routes {
   readonly #hosts = new Set<WatchedHost>();
 
-  /** @returns ends it */
+  /** @returns a function that ends the watch */
   watch(hosts: readonly WatchedHost[]): () => void {
     for (const host of hosts) this.#hosts.add(host);
     return () => {
@@ -36,7 +36,7 @@ export class Routes {
 
 const distance = ({ target }: WatchedHost, other: WatchedHost): number => (target.uid === other.target.uid ? 0 : 1);
 
-/** By account, place, network, and which of its addresses is dialled. */
+/** The route by account, place, network, and the kind of address that is dialled. */
 export function routeOf({ spec }: Pick<AttemptInput, 'spec'>, { target }: AttemptHost): string {
   const place = { ...target.ref, name: '' };
   const isInternal = target.reach === 'ssh' && target.address === target.internalAddress;

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
-/** What is starting may yet come to nothing (an accelerator that stays busy), and is then started by whoever asks next. */
+/** A run that is starting may yet fail (an accelerator that stays busy). The next caller then starts it. */
 export function hasBegun({ kind }: RunStatus): boolean {
   return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
@@ -12,7 +12,7 @@ const UNRECORDED =
 const RAY_ENDED = 'Ray did not start on the host, or ended before the command did: the log of this host says more';
 const UNATTENDED = 'no worker had spoken with the host for max_unattended, so it ended the command itself';
 
-/** Undefined: it goes on. */
+/** Undefined: the run goes on. */
 export function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
   switch (status.kind) {
     case 'starting':
@@ -50,7 +50,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
 export const isUnrecorded = ({ kind }: RunStatus): boolean =>
   kind === 'lost' || kind === 'orphaned' || kind === 'absent';
 
-/** A preemption, or a shutdown of its system, may have ended it. */
+/** Whether a preemption, or a shutdown of its system, may have ended it. */
 export const isShutDown = (
   end: HostEnd,
 ): end is Extract<HostEnd, { readonly kind: 'done' | 'failed' }> & { readonly host: 'stopping' | 'preempted' } =>

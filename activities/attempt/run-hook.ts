@@ -17,8 +17,9 @@ import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 
 /**
- * Runs a hook of a job that has its outcome, at most once on each of its hosts whatever is repeated here: the on-host runner holds
- * the lock, as it does for the command. The host ends it when its time is over. Never throws for what a hook or a host does.
+ * Runs a hook of a job that has its outcome, at most once on each of its hosts however often this is repeated: the on-host runner
+ * holds the lock, as it does for the command. The host ends the hook when its time is over. Never throws for an error of a hook
+ * or a host.
  */
 export async function runHook(dependencies: ActivityDependencies, input: HookInput): Promise<HookReport> {
   const beat = beating();
@@ -38,7 +39,7 @@ export async function runHook(dependencies: ActivityDependencies, input: HookInp
 }
 
 const TOO_LATE = 'it did not answer in time';
-/** For connections, and for what the hook prints at its end. */
+/** Time for connections, and for the hook's output at its end. */
 const ON_THE_WAY_MS = 30_000;
 const AGAIN_MS = 1_000;
 
@@ -120,7 +121,7 @@ function hookRequest(
   const container = commandContainer(spec);
   return {
     runId,
-    // Of an id of its own: a hook has no attempts.
+    // The id is the hook's own: a hook has no attempts.
     epoch: 1,
     script: besideCommand(spec, run),
     env: {

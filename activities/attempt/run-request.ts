@@ -20,7 +20,7 @@ interface RequestSources {
   readonly proofOf: ExitProofOf;
 }
 
-/** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
+/** The request to the on-host runner for an attempt's command. The job's secrets are not in it. */
 export function runRequest(
   { store, installation, proofOf }: RequestSources,
   input: AttemptInput,
@@ -48,7 +48,10 @@ export function runRequest(
   };
 }
 
-/** Starts what has not begun. Secrets are read only for that: one that was removed since ends nothing that runs. */
+/**
+ * Starts a run that has not begun. Secrets are read only for that: a secret that was removed since does not end a command that
+ * runs.
+ */
 export async function startRun(
   connection: HostConnection,
   request: RunRequest,

@@ -33,33 +33,33 @@ export interface HostSetUpContext {
   readonly patience: Patience;
   /** Absent: no host gets files of an earlier attempt back. */
   readonly restore?: Restore;
-  /** Whether the host says that it is another worker than its place in the provider's list says. Absent: it is not asked. */
+  /** Whether the host reports another worker number than its place in the provider's list. Absent: it is not asked. */
   readonly isMisnumbered?: (target: HostTarget) => Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
-/** A host is another worker than its place in the provider's list says: nothing may be set up there yet. */
+/** A host reports another worker number than its place in the provider's list: nothing may be set up there yet. */
 export class Misnumbered extends Error {
   override readonly name = 'Misnumbered';
 }
 
-/** The step that stands for what comes before any. */
+/** The step that stands for the time before any step. */
 const ARRIVE = 'arrive';
 
-/** What `judgeSetUpFailure` takes for passing, whatever the text. */
+/** A code that `judgeSetUpFailure` takes for passing, whatever the text. */
 const PASSING_CODE = 255;
 
 type FailedModule = Extract<ModuleOutcome, { kind: 'failed' }>;
 
-/** The set-up of one host: all modules in order, a failing step again on this host alone, from that step on. */
+/** The set-up of one host: all modules in order. A failing step is tried again on this host alone, from that step on. */
 export class HostSetUp {
   readonly #context: HostSetUpContext;
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
   #plans: readonly ModulePlan[] = [];
-  /** Of a host that is handed its files before. */
+  /** The plan of a host that is first handed its files. */
   #restorePlan: ModulePlan | undefined;
-  /** Whose large files are being put on the host. */
+  /** The module whose large files are being put on the host. */
   #arriving: string | undefined;
 
   constructor(context: HostSetUpContext, host: AttemptHost) {
@@ -70,7 +70,7 @@ export class HostSetUp {
   async run(): Promise<SetUpEnd> {
     const { caller, journal, patience, signal } = this.#context;
     const { target, number } = this.#host;
-    // Also without any module: an attempt starts only on hosts that answer.
+    // Even without any module: an attempt starts only on hosts that answer.
     journal.began(number, CONNECT, CONNECT);
     await caller.on(target, async () => patience.heard(target));
     journal.ended(number, CONNECT, CONNECT, 0);
@@ -89,7 +89,7 @@ export class HostSetUp {
     }
   }
 
-  /** Behind all modules: what is stored of the command's files is newer than what a bundle has of them. */
+  /** After all modules: the stored files of the command are newer than those of a bundle. */
   async #addRestore(): Promise<SetUpEnd | undefined> {
     const { journal, plans, restore } = this.#context;
     const { target, number } = this.#host;
@@ -133,7 +133,7 @@ export class HostSetUp {
     }
   }
 
-  /** What is wrong with the host or on the way of a file, not with the connection: it may pass, and the job shall not die of it. */
+  /** A problem of the host or on the way of a file, not of the connection. It may pass, and must not end the job. */
   #hostFailure(error: unknown): FailedModule {
     const isWrong = error instanceof ManifestWrong;
     const isOfHost = error instanceof HostFileError || error instanceof RunnerFailed;
@@ -147,7 +147,7 @@ export class HostSetUp {
     return { kind: 'failed', module, step: ARRIVE, code, tail: error.message };
   }
 
-  /** What a failed step means for this host: its end, or a pause before it is tried again. */
+  /** The consequence of a failed step for this host: its end, or a pause before it is tried again. */
   #judge(failed: FailedModule): { readonly end?: SetUpEnd; readonly afterMs: number } {
     const { module, step, code, tail } = failed;
     const { target, number } = this.#host;
@@ -166,7 +166,7 @@ export class HostSetUp {
     return { end: { kind: verdict.as, at, module, message }, afterMs: 0 };
   }
 
-  /** Opened with the first line: a module that prints nothing has no log. */
+  /** Opens the log with the first line: a module that prints nothing has no log. */
   #streamOf(module: string): Promise<LogStream> {
     const { shipping, input, signal } = this.#context;
     const opened =

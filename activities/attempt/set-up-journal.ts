@@ -12,17 +12,17 @@ export type SetUpNews = Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>;
 export interface JournalOptions {
   readonly store: StorePort;
   readonly input: AttemptInput;
-  /** Where the record goes. */
+  /** Object of the record. */
   readonly object: string;
   readonly modules: readonly string[];
-  /** Gets how far the hosts are, at growing intervals and only when it has changed. Its failures are its own. */
+  /** Gets the progress of the hosts, at growing intervals and only when it has changed. It must handle its own failures. */
   readonly tell: (news: SetUpNews) => void;
 }
 
 /**
- * What the set-up of an attempt does, host by host and step by step, on its way into the store and to the workflow. Kept
- * cheap: the object is written at most every `WRITE_MS` while something changes and once at the end; the workflow hears after
- * `FIRST_NEWS_MS`, so that a quick set-up costs it nothing, and then ever more seldom.
+ * The set-up of an attempt, host by host and step by step, on its way into the store and to the workflow. Kept cheap: the object
+ * is written at most every `WRITE_MS` while something changes and once at the end. The workflow hears after `FIRST_NEWS_MS`, so
+ * that a quick set-up costs it nothing, and then less and less often.
  */
 export class SetUpJournal {
   readonly #options: JournalOptions;
@@ -45,7 +45,7 @@ export class SetUpJournal {
     this.#timer = setInterval(() => this.#tick(), WRITE_MS);
   }
 
-  /** Goes on with what another worker has written of this attempt: how often a step was tried is not forgotten with its worker. */
+  /** Goes on with another worker's record of this attempt, so that the number of tries of a step is not lost with its worker. */
   static async open(options: JournalOptions): Promise<SetUpJournal> {
     const stored = await readAtMost(options.store, options.object).catch((error: unknown) => {
       log.warn(`an earlier record of the set-up could not be read: ${messageOf(error)}`);
@@ -55,7 +55,7 @@ export class SetUpJournal {
     return new SetUpJournal(options, earlier?.endedAt === undefined ? earlier : undefined);
   }
 
-  /** How often the step was begun on this host in this attempt. */
+  /** Number of times that the step was begun on this host in this attempt. */
   tries(host: number, module: string, step: string): number {
     return this.#rows.get(keyOf(host, module, step))?.tries ?? 0;
   }
@@ -71,7 +71,7 @@ export class SetUpJournal {
     this.#set({ ...row, endedAt: Date.now(), code, outcome: code === 0 ? 'done' : 'failed' });
   }
 
-  /** @param since when the call began in which its check ran */
+  /** @param since time at which the call began in which its check ran */
   ready(host: number, module: string, kind: 'unchanged' | 'done', since: number): void {
     if (kind === 'unchanged') {
       const row = { host, module, step: 'check', startedAt: since, endedAt: Date.now(), code: 0, tries: 1 };
@@ -86,7 +86,7 @@ export class SetUpJournal {
     return this.#unready(host)[0];
   }
 
-  /** Who is not ready now, and what each of the slowest is at. */
+  /** The hosts that are not ready now, with the step of each of the slowest. */
   unready(): UnreadyHosts {
     const hosts = hostsOf(this.#options.input);
     const waiting = hosts.flatMap(({ number, target }) => {
@@ -105,7 +105,7 @@ export class SetUpJournal {
     const unready = this.#unready(host);
     const [first] = unready;
     if (first === undefined) return undefined;
-    // Also of a later one, whose file does not arrive.
+    // It may be a step of a later module, whose file does not arrive.
     const last = rows
       .filter((row) => unready.includes(row.module))
       .reduce<SetUpStepRecord | undefined>((a, b) => (a !== undefined && a.startedAt > b.startedAt ? a : b), undefined);
@@ -114,7 +114,7 @@ export class SetUpJournal {
     return { module: first, step: 'check', forMs: Date.now() - since, tries: 1 };
   }
 
-  /** In order. */
+  /** Modules that are not ready on this host, in order. */
   #unready(host: number): readonly string[] {
     return this.#options.modules.filter((name) => this.#ready.get(name)?.has(host) !== true);
   }
@@ -128,7 +128,7 @@ export class SetUpJournal {
   }
 
   /**
-   * Ends the writing. `ended`: with its last word. `handed-over`: as it stands, for the worker that goes on. `taken`: another
+   * Ends the writing. `ended`: with the final record. `handed-over`: as it stands, for the worker that goes on. `taken`: another
    * worker goes on already, and has the record.
    */
   async close(how: 'ended' | 'handed-over' | 'taken'): Promise<void> {
@@ -165,7 +165,7 @@ export class SetUpJournal {
     return { v: 1, modules, hosts: this.#hosts, startedAt: this.#startedAt, ready, steps: [...this.#rows.values()] };
   }
 
-  /** For people who look: a set-up does not wait for it, nor fail with it. */
+  /** The record is for people: a set-up neither waits for it nor fails with it. */
   async #write(record: SetUpRecord): Promise<void> {
     const { store, object } = this.#options;
     try {

@@ -27,7 +27,7 @@ import { unreachableHosts } from './unreachable-hosts.js';
 /**
  * Makes every module ready on every host, all hosts at once; none waits for another. One activity per attempt: a host's retries
  * are no events. The first host that fails for good ends it.
- * @param asked ends it before its time, as a shutdown of the worker does
+ * @param asked ends it early, as a shutdown of the worker does
  */
 export async function setUpHosts(
   dependencies: ActivityDependencies,
@@ -85,7 +85,7 @@ export async function setUpHosts(
     ended = await Promise.race([
       firstFailure(work),
       guard.lost.then((slices): SetUpEnd => ({ kind: 'slices-lost', slices })),
-      // Who asked for the end may want to know what was slow; another worker sees for itself.
+      // The code that asked for the end may need the slow hosts. Another worker sees them for itself.
       end.handedOver.then((): SetUpEnd =>
         asked.aborted ? { kind: 'handed-over', unready: journal.unready() } : { kind: 'handed-over' },
       ),
@@ -101,10 +101,10 @@ export async function setUpHosts(
   }
 }
 
-/** A VM that has just been made does not answer at once. */
+/** A new VM does not answer at once. */
 const BOOT_MS = 60_000;
 
-/** The modules that are wanted; forced, their checks fail, so that their steps are done. */
+/** The modules that are wanted. If forced, their checks fail, so that their steps are done. */
 function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgainInput['again']): ModulePlan[] {
   const wanted = all.filter(({ name }) => modules.includes(name));
   return isForced ? wanted.map((plan) => ({ ...plan, check: 'false' })) : wanted;
@@ -114,14 +114,14 @@ function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Pr
   return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
     if (error instanceof Misnumbered) return renumber();
     const at = { slice: target.slice, host: target.index };
-    // Every host of this job is made like it.
+    // Every host of this job is made the same way.
     if (error instanceof HostUnfit) return { kind: 'module-failed', at, module: CONNECT, message: error.message };
     if (!(error instanceof HostSilent)) throw error;
     return { kind: 'host-bad', at, module: CONNECT, message: error.message };
   });
 }
 
-/** Ready when all are; before that as soon as one is not. */
+/** Ready when all are. Resolves earlier as soon as one is not. */
 function firstFailure(work: readonly Promise<SetUpEnd>[]): Promise<SetUpEnd> {
   return new Promise((resolve, reject) => {
     for (const host of work) host.then((end) => end.kind !== 'ready' && resolve(end), reject);

@@ -4,8 +4,8 @@ import { runIdOf } from './attempt-hosts.js';
 type SetUpOf = Pick<AttemptInput, 'job' | 'attempt'>;
 
 /**
- * The set-ups that this worker has under way, so that one can be ended at once when its slices stay and something else is to
- * be done on them. A cancel of the activity would come with a heartbeat's answer, most of a minute later.
+ * The set-ups that this worker has under way, so that one can be ended at once when its slices stay and are needed for something
+ * else. A cancel of the activity would come with a heartbeat's answer, most of a minute later.
  */
 export class SetUps {
   readonly #underWay = new Map<string, AbortController>();
@@ -22,7 +22,7 @@ export class SetUps {
     }
   }
 
-  /** Does not wait for its end. Where none is under way it does nothing. */
+  /** Does not wait for the end. Does nothing if none is under way. */
   stop(of: SetUpOf): void {
     this.#underWay.get(runIdOf(of))?.abort(new Error('the set-up is not wanted any more'));
   }

@@ -20,29 +20,32 @@ import { pause } from './pause.js';
 
 export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
 
-/** Asks a host for its run's status; goes on trying until the signal ends it. */
+/** Asks a host for its run's status, and goes on trying until the signal ends it. */
 export type AskStatus = (host: AttemptHost, signal: AbortSignal) => Promise<RunStatus>;
 
-/** One host, since this worker reads its output. Times are of this process's monotonic clock, which no one sets and no sleep moves. */
+/**
+ * One host, since this worker reads its output. Times are of this process's monotonic clock, which cannot be set and
+ * stands still while the computer sleeps.
+ */
 interface Reading {
   readonly position: () => number;
-  /** Bytes that had been printed when the reading began: they are no news when they come. */
+  /** Bytes that had been printed when the reading began: they are not news when they come. */
   readonly oldBytes: number;
-  /** When the last bytes came, or the reading began. */
+  /** Time at which the last bytes came, or the reading began. */
   heardAt: number;
-  /** No sign of life is known that is later. */
+  /** Time of the latest known sign of life. */
   signAt: number;
-  /** When its command was seen to have ended with code 0. */
+  /** Time at which its command was seen to have ended with code 0. */
   endedAt?: number;
 }
 
 /**
  * Waits until no host of an attempt has printed anything for `timeouts.no_output`.
  *
- * What enters: `reading` when a host's run is attached to, `heard` for each chunk, `said` for what it says otherwise. None of these
- * asks a host anything. What leaves: `silent`, after the hosts were asked, all of them, and only when by what came in it may be
- * time; and `onAlone`, for hosts that are silent for that long while others print: it ends nothing, and each of them is asked
- * before. Nothing of this is carried to another worker: attaching, that one hears from the hosts how long they have been quiet.
+ * Inputs: `reading` when a host's run is attached to, `heard` for each chunk, `said` for its other reports. None of these asks a
+ * host anything. Outputs: `silent`, after all hosts were asked, and only when the inputs say that it may be time; and `onAlone`,
+ * for hosts that are silent for that long while others print. `onAlone` ends nothing, and each of these hosts is asked before.
+ * Nothing of this is carried to another worker: when that one attaches, the hosts tell it how long they have been quiet.
  */
 export class SilenceWatch {
   readonly #limitMs: number;
@@ -51,12 +54,12 @@ export class SilenceWatch {
   readonly #signal: AbortSignal;
   readonly #readings = new Map<AttemptHost, Reading>();
 
-  /** Hears which hosts are silent while others print, all of them, whenever they change; first when all hosts are attached to. */
+  /** Gets all hosts that are silent while others print, whenever they change; first when all hosts are attached to. */
   onAlone: (hosts: readonly SilentHost[]) => void = () => undefined;
   readonly #alone = new Map<AttemptHost, SilentHost>();
   #isTold = false;
 
-  /** @param hosts those that run the command */
+  /** @param hosts the hosts that run the command */
   constructor(limitMs: number, hosts: readonly AttemptHost[], ask: AskStatus, signal: AbortSignal) {
     this.#limitMs = limitMs;
     this.#hosts = hosts;
@@ -72,7 +75,7 @@ export class SilenceWatch {
     this.said(host, status);
   }
 
-  /** @param bytes what came, not yet counted in `position` */
+  /** @param bytes size of the chunk, not yet counted in `position` */
   heard(host: AttemptHost, bytes: number): void {
     const reading = this.#readings.get(host);
     if (reading === undefined) return;
@@ -90,7 +93,7 @@ export class SilenceWatch {
     this.#speaks(host);
   }
 
-  /** It has printed, or ended: either way it is silent no more. */
+  /** The host has printed, or ended: either way it is no longer silent. */
   #speaks(host: AttemptHost): void {
     if (this.#alone.delete(host)) this.#tellAlone();
   }
@@ -100,7 +103,7 @@ export class SilenceWatch {
     this.onAlone([...this.#alone.values()]);
   }
 
-  /** Rejects with the signal's reason when that ends it. */
+  /** Rejects with the signal's reason if the signal ends it. */
   async silent(): Promise<Silence> {
     for (;;) {
       const dueInMs = this.#dueInMs();
@@ -116,7 +119,7 @@ export class SilenceWatch {
     }
   }
 
-  /** Asks the hosts that may be silent alone. @returns when the next one may be */
+  /** Asks the hosts that may be silent alone. @returns time in ms until the next one may be */
   async #lookForAlone(): Promise<number> {
     if (this.#readings.size < this.#hosts.length) return Infinity;
     const due = this.#hosts.filter((host) => this.#aloneInMs(host) <= 0);
@@ -138,7 +141,7 @@ export class SilenceWatch {
     return this.#limitMs - (performance.now() - signAt);
   }
 
-  /** As far as this worker knows; a host that it has not reached yet it need not ask. */
+  /** Time by this worker's knowledge. A host that it has not reached yet need not be asked. */
   #dueInMs(): number {
     const readings = [...this.#readings.values()];
     if (readings.length < this.#hosts.length) return askAgainMs(this.#limitMs);
@@ -181,13 +184,13 @@ export class SilenceWatch {
     return reading.endedAt === undefined ? UNKNOWN : ended(reading.endedAt);
   }
 
-  /** Undefined: nothing is known of it now. */
+  /** Undefined: its status is not known now. */
   async #answerOf(host: AttemptHost, signal: AbortSignal): Promise<RunStatus | undefined> {
     const late = (): never => {
       throw new Error(`no answer within ${ANSWER_MS / 1000} s`);
     };
     try {
-      // A connection that hangs hears of no signal.
+      // A connection that hangs does not notice the signal.
       return await Promise.race([this.#ask(host, signal), pause(ANSWER_MS, signal).then(late)]);
     } catch (error) {
       this.#signal.throwIfAborted();
@@ -199,7 +202,7 @@ export class SilenceWatch {
 
 export type SilentEnd = Extract<AttemptEnd, { kind: 'no-output' }>;
 
-/** With times in place of durations: the job's workflow hears of it later. */
+/** The end with times in place of durations, because the job's workflow hears of it later. */
 export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): SilentEnd {
   const at = (ms: number): number => Math.round(Date.now() - ms);
   const last = { what, slice, host, at: at(quietMs) };
@@ -209,8 +212,8 @@ export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Sile
 }
 
 /**
- * The job is told which hosts are silent while others print, so that `list`, `status` and `why` say it, and that it is over. The first
- * word of a worker also takes back what an earlier one has told.
+ * Tells the job which hosts are silent while others print, so that `list`, `status` and `why` say it, and when that is over. A
+ * worker's first message also takes back an earlier worker's message.
  */
 export function tellOfSilentHosts(
   input: Pick<AttemptInput, 'job' | 'attempt'> & { readonly spec: Pick<JobSpec, 'slices'> },
@@ -236,7 +239,7 @@ export function silentHostsText(hosts: readonly SilentHost[], slices: number): s
 const MOST_NAMED = 4;
 
 const UNKNOWN: HostSilence = { kind: 'unknown' };
-/** Within this time a host that can be reached has answered. */
+/** A host that can be reached has answered within this time. */
 const ANSWER_MS = 20_000;
 /** Timers count up to 2^31 ms. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000;

@@ -15,20 +15,20 @@ export interface StacksPlace {
   /** Absent: hosts get no py-spy. */
   readonly pySpy?: PySpySource | undefined;
   readonly callerUntil: (signal: AbortSignal) => HostCaller;
-  /** How long it may take in all. */
+  /** Time for all of it, in ms. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A command that is silent is ended this much later at most. */
+/** A silent command is ended at most this much later. */
 export const STACKS_MS = 15_000;
-/** Each answers with some MB at most, which are read here. */
+/** Each host answers with some MB at most, which are read here. */
 const HOSTS_AT_ONCE = 64;
 
 /**
- * Stores where the processes of a command stand, before it is ended for its silence (docs/adr/0128): of each host a text beside its logs, as
- * far as it is had in time. Never in the way of the end.
- * @returns of how many hosts it is stored; rejects with the signal's reason alone
+ * Stores where the processes of a command stand, before it is ended for its silence (docs/adr/0128): for each host a text beside
+ * its logs, as far as there is time. It never prevents the end.
+ * @returns the number of hosts that have a stored text; rejects only with the signal's reason
  */
 export async function storeStacks(
   place: StacksPlace,
@@ -56,7 +56,7 @@ export async function storeStacks(
   return stored;
 }
 
-/** @returns whether it is stored */
+/** @returns whether the text is stored */
 async function storeOf(
   { target, number }: AttemptHost,
   { store, pySpy, limitMs }: StacksPlace,

@@ -9,7 +9,7 @@ import { messageOf } from '../failures.js';
 import { pause } from './pause.js';
 
 /**
- * Looks at the slices of an attempt and reports losses. What counts as evidence is in docs/recovery.md, "slice seen". Each slice
+ * Looks at the slices of an attempt and reports losses. The evidence that counts is in docs/recovery.md, "slice seen". Each slice
  * is read from its zone's listing; `suspect` makes the guard look at once.
  */
 export class SliceGuard {
@@ -18,18 +18,18 @@ export class SliceGuard {
   readonly #notFoundApartMs: number;
   readonly #signal: AbortSignal;
   readonly #looking = new Set<number>();
-  /** Of slices that have been seen ready; undefined: the provider warns of nothing. */
+  /** Warnings of slices that have been seen ready; undefined: the provider warns of nothing. */
   readonly #warnings = new Map<number, string | undefined>();
-  /** By slice and kind of look, the last one; of a slice that is lost, as it was then. */
+  /** The last look by slice and kind of look. For a lost slice, the look at its loss. */
   readonly #looks = new Map<string, Look>();
   readonly #dead: DeadHost[] = [];
   readonly #lost = new Map<number, LostSlice>();
   /** Resolves with the first loss. */
   readonly lost: Promise<readonly LostSlice[]>;
-  /** Hears whether the provider warns of a slice that still serves when it is first seen, and of each change. */
+  /** Called when a slice that still serves is first seen, with or without a warning of the provider, and at each change. */
   onWarning: (slice: number) => void = () => undefined;
   #tellFirst: (lost: readonly LostSlice[]) => void = () => undefined;
-  /** Those who wait for the loss of one slice. */
+  /** Callers that wait for the loss of one slice. */
   readonly #waiting = new Map<number, (() => void)[]>();
 
   constructor(machinesOf: MachinesOf, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
@@ -41,7 +41,7 @@ export class SliceGuard {
     for (const slice of slices) void this.#watch(slice);
   }
 
-  /** A host of this slice went silent: ask the API about it now. */
+  /** Asks the API about this slice now, because one of its hosts went silent. */
   suspect(index: number): void {
     const slice = this.#slices.find((candidate) => candidate.index === index);
     if (!slice || this.#lost.has(index) || this.#looking.has(index)) return;
@@ -50,7 +50,7 @@ export class SliceGuard {
   }
 
   /**
-   * A host of this slice showed another machine's key, `times` in a row: the node is looked at again. A slice that is still there
+   * A host of this slice showed another machine's key, `times` in a row. The node is looked at again. A slice that is still there
    * is lost at the second time (docs/recovery.md, "slice seen").
    */
   async wrongHostKey(index: number, times: number, message: string): Promise<void> {
@@ -62,7 +62,7 @@ export class SliceGuard {
     if (decision.do === 'report loss') this.#report({ index, cause: decision.cause, message });
   }
 
-  /** What the API says of this slice now; undefined: nothing. What speaks against the slice is judged as ever. */
+  /** The API's present answer about this slice; undefined: it gave none. Evidence against the slice is judged as usual. */
   async lookAt(index: number): Promise<Condition | undefined> {
     const slice = this.#slices.find((candidate) => candidate.index === index);
     const seen = slice && (await this.#observe(slice));
@@ -70,7 +70,7 @@ export class SliceGuard {
     return seen;
   }
 
-  /** A host that does not answer counts as dead, and costs its slice: the evidence is not the API's. */
+  /** A host that does not answer counts as dead, and costs its slice: the evidence is not from the API. */
   reportDead(host: DeadHost, cause: LostSlice['cause']): void {
     if (this.#lost.has(host.slice)) return;
     this.#dead.push(host);
@@ -84,7 +84,7 @@ export class SliceGuard {
     for (const tell of this.#waiting.get(lost.index) ?? []) tell();
   }
 
-  /** All that are lost by now, the first one first. */
+  /** All slices that are lost by now, the first one first. */
   get lostByNow(): readonly LostSlice[] {
     return [...this.#lost.values()];
   }
@@ -95,12 +95,12 @@ export class SliceGuard {
     return new Promise((resolve) => this.#waiting.set(index, [...(this.#waiting.get(index) ?? []), resolve]));
   }
 
-  /** What was seen last of each slice, and the hosts that counted as dead. */
+  /** The last look at each slice, and the hosts that counted as dead. */
   get evidence(): Pick<Evidence, 'looks' | 'dead'> {
     return { looks: [...this.#looks.values()], dead: this.#dead };
   }
 
-  /** How far apart two looks have to lie to be evidence. */
+  /** Time that must lie between two looks so that they are evidence, in ms. */
   get apartMs(): number {
     return this.#notFoundApartMs;
   }
@@ -147,14 +147,14 @@ export class SliceGuard {
     this.onWarning(slice);
   }
 
-  /** What the provider warns of now; `not seen`: nobody has asked it yet. */
+  /** The provider's present warning; `not seen`: it was not asked yet. */
   warningOf(slice: number): { readonly reason: string | undefined } | 'not seen' {
     if (!this.#warnings.has(slice)) return 'not seen';
     const warning = this.#warnings.get(slice);
     return { reason: warning && `the provider says ${warning} of this slice` };
   }
 
-  /** A direct look, which no lag of a listing can mislead. */
+  /** Looks directly, so that no lag of a listing can mislead. */
   async #look(slice: ReadySlice, look: DirectLook): Promise<void> {
     await this.#judge(slice, look, await this.#observe(slice));
   }
@@ -199,6 +199,6 @@ export class SliceGuard {
 
 type DirectLook = Exclude<Look['look'], 'in the listing'>;
 
-/** An API that does not answer must not keep a failure from its user. */
+/** An API that does not answer must not hide a failure from its user. */
 const LOOK_MS = 10_000;
 const LOOK_AGAIN_MS = 2_000;

@@ -9,11 +9,12 @@ import { beating } from './activity-end.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
 
 /**
- * Ends the command on every host, at once and whatever the supervision does (DESIGN.md 2, "Stop reaches the process").
- * A command that was not started yet never will be. @throws if a host could not be reached, naming each.
+ * Ends the command on every host, at once and whatever the supervision does (docs/design.md, "Stop reaches the process"). A
+ * command that was not started yet never will be.
+ * @throws if a host could not be reached, naming each
  */
 export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: StopInput): Promise<void> {
-  // A host takes up to the whole grace to answer; a worker that dies meanwhile is noticed before.
+  // A host takes up to the whole grace to answer. The heartbeat shows earlier if the worker dies meanwhile.
   const beat = beating();
   try {
     await stopOnHosts(hosts, await connectingKey(ofJob(installation, input.settings), input), input);
@@ -24,7 +25,7 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
 
 async function stopOnHosts(hosts: HostsPort, key: SshKey, input: StopInput): Promise<void> {
   const graceMs = input.spec.graceSeconds * 1000;
-  // Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds: one controller of our own.
+  // Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds, so this uses a controller.
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS);
   cancellationSignal().addEventListener('abort', () => giveUp.abort(new Error('the activity was cancelled')), {

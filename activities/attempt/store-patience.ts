@@ -7,9 +7,9 @@ import { jobTeller } from './job-teller.js';
 import { pause } from './pause.js';
 
 /**
- * Waits for a store that does not answer or refuses, whatever it says: a right that was withdrawn, a bucket that is gone,
- * billing and a precondition are mended by people while the command runs (docs/adr/0043). The job is told what is waited for,
- * and that it is over, so that `list` and `why` say it.
+ * Waits for a store that does not answer or refuses, whatever its reason: a withdrawn right, a deleted bucket, billing and a
+ * precondition are fixed by people while the command runs (docs/adr/0043). The job is told the reason of the wait, and its end,
+ * so that `list` and `why` say it.
  */
 export class StorePatience {
   readonly #signal: AbortSignal;
@@ -31,7 +31,7 @@ export class StorePatience {
     this.#clock = clock;
   }
 
-  /** @throws what is no answer of the store's, and the last one of those once the signal is aborted */
+  /** @throws errors that are not the store's, and the store's last error once the signal is aborted */
   async through<T>(call: () => Promise<T>): Promise<T> {
     const id = Symbol('call');
     const since = this.#clock.now();
@@ -53,7 +53,7 @@ export class StorePatience {
 
   #waits(id: symbol, error: Error, forMs: number): void {
     this.#waiting.add(id);
-    // A busy server answers again within seconds: that is nobody's news.
+    // A busy server answers again within seconds, which is not worth telling.
     if (this.#isTold || (error instanceof StoreUnavailable && forMs < TELL_AFTER_MS)) return;
     this.#isTold = true;
     this.#tell(`waits for the store, which keeps nothing now: ${error.message}`);
@@ -67,7 +67,7 @@ export class StorePatience {
   }
 }
 
-/** Whose time it waits by; another one in tests of waits that last days. */
+/** The clock of its waits; tests of waits that last days use another one. */
 export interface PatienceClock {
   now(): number;
   pause(ms: number, signal: AbortSignal): Promise<void>;
@@ -76,19 +76,19 @@ export interface PatienceClock {
 const LONGEST_PAUSE_MS = 15_000;
 const TELL_AFTER_MS = 10_000;
 
-/** For the patience of one attempt: the job is told of its store. */
+/** For the patience of one attempt: tells the job of trouble with the store. */
 export function tellJobOfTrouble(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'of its store');
   return (what) => tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what }) });
 }
 
-/** The same of an end that is not believed yet: nothing of its command is left to save. */
+/** Does the same for an end that is still being checked: the command has nothing left to save. */
 export function tellJobOfEnd(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'that its command has ended');
   return (what) => tell({ v: 1, attempt: input.attempt, hasEnded: true, ...(what === undefined ? {} : { what }) });
 }
 
-/** The same of outputs that are being stored: its workflow waits for them, and not for a store that is away. */
+/** Does the same for outputs that are being stored: the workflow waits for them, and not for a store that is away. */
 export function tellJobOfOutputs(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'of its outputs');
   return (what) =>
@@ -99,7 +99,7 @@ export function tellJobOfOutputs(input: Pick<AttemptInput, 'job' | 'attempt'>): 
     });
 }
 
-/** Reads what an activity begins with, and beats meanwhile: nothing is begun while the store does not say. */
+/** Reads the first input of an activity, with heartbeats: nothing is begun while the store does not answer. */
 export function readPatiently<T>(input: Pick<AttemptInput, 'job' | 'attempt'>, read: () => Promise<T>): Promise<T> {
   const beat = beating();
   const patience = new StorePatience(cancellationSignal(), tellJobOfTrouble(input));

@@ -18,15 +18,14 @@ interface Sources {
   readonly proofOf: ExitProofOf;
 }
 
-/** The object that a host puts its exit record into. */
+/** Object of a host's exit record. */
 export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
   exitRecordObject(job.id, attempt, target.uid, target.index);
 
 /**
- * How the command ended on hosts that can no longer be asked, by the exit records that they put into the store themselves
- * (docs/adr/0058): of all of these hosts, or of none. A read for each host, by its name: hosts
- * write here too, and could make a listing endless. A record without the proof that its host
- * got with its run may be anybody's who can write into the bucket: it counts as none.
+ * Ends of the command on hosts that can no longer be asked, by the exit records that they stored themselves (docs/adr/0058): for
+ * all of these hosts, or for none. One read per host, by its name: hosts write here too, and could make a listing endless. A
+ * record without the proof that its host got with its run may be from anyone who can write into the bucket, so it does not count.
  */
 export async function storedEnds(
   { store, hosts: port, proofOf }: Sources,
@@ -51,8 +50,8 @@ export async function storedEnds(
 }
 
 /**
- * Keeps an end that a host has told, so that no later look unlearns it: neither a host that has lost its own record since, nor the
- * next worker (docs/adr/0102). The host's record, if it came first, stays.
+ * Keeps an end that a host has told, so that no later look forgets it: neither a host that has since lost its record, nor the
+ * next worker (docs/adr/0102). If the host's own record came first, it stays.
  */
 export async function keepEnd(
   { store, hosts: port, proofOf }: { readonly store: Pick<StorePort, 'write'> } & Kept,

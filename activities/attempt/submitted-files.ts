@@ -6,17 +6,17 @@ import { objectPlace, type StoredObject, type StorePort } from '../../cloud/stor
 import { objectOfFile } from '../../domain/local-files.js';
 import { invalidJob } from '../failures.js';
 
-/** Bytes up to which a file is read at once: it goes to most hosts, and stays in memory while they are set up. */
+/** Size in bytes up to which a file is read at once: it goes to most hosts, and stays in memory while they are set up. */
 const KEPT_BYTES = 4 * 1024 * 1024;
-/** Bytes of one read of a larger one. */
+/** Bytes of one read of a larger file. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** A URL is signed when it is used, and looked at as a download begins. Time enough for clocks that differ. */
+/** Life of a signed URL. It is signed when it is used, and checked as a download begins. Long enough for clocks that differ. */
 const SIGNED_MS = 10 * 60_000;
 
 /**
- * The submitter's files, by their path as the job has it. Nothing is read before a host needs it, and of what a host reads itself
- * nothing is read here. Whoever may write the bucket may have replaced an object: what is read here is compared with its hash
- * at every size, and what a host reads itself is compared on the host (docs/adr/0044).
+ * The submitter's files, by their path in the job. Nothing is read before a host needs it, and a file that a host reads itself is
+ * not read here. Anyone who may write the bucket may have replaced an object: content that is read here is compared with its hash
+ * at every size, and content that a host reads itself is compared on the host (docs/adr/0044).
  * @throws InvalidJob for a file that is not in the store; so does a read of an object whose content is not the submitter's.
  */
 export async function submittedFiles(store: StorePort, files: Readonly<Record<string, string>>): Promise<ModuleFiles> {
@@ -58,7 +58,7 @@ function storedFile(
     kept = undefined;
     throw error;
   };
-  // From an offset on the host has the rest of the sum; a part that it finds wrong it removes, and the next read is from 0.
+  // From an offset on, the host has the rest of the sum. It removes a part that it finds wrong, and the next read is from 0.
   async function* pieces(start: number): AsyncGenerator<Buffer> {
     const hash = createHash('sha256');
     for (let at = start; at < size; at += PIECE_BYTES) {
@@ -73,7 +73,7 @@ function storedFile(
     if (size > start) yield content.subarray(start);
   }
   const read = (start: number): AsyncIterable<Buffer> => (size <= KEPT_BYTES ? keptWhole(start) : pieces(start));
-  // A folder is nowhere for a host.
+  // A host cannot reach a folder.
   if (store.bucket.startsWith('file:')) return { size, sha256, read };
   const stored: StoredSource['stored'] = {
     called,

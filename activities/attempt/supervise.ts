@@ -47,8 +47,8 @@ import { watchedHosts } from './watched-hosts.js';
 import { largest } from '../../domain/extremes.js';
 
 /**
- * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
- * with the attempt. Starting is left to the on-host runner, which does it once whatever is repeated here.
+ * Starts the command on every host that runs it, or attaches to it if it was started, ships its output, and ends with the
+ * attempt. The on-host runner does the start, only once however often this is repeated.
  */
 export async function superviseAttempt(
   dependencies: ActivityDependencies,
@@ -102,28 +102,28 @@ class Supervision {
   readonly #signal: AbortSignal;
   readonly #shipping: Shipping;
   readonly #streams = new Map<AttemptHost, LogStream>();
-  /** Hosts whose output is stored to its end. */
+  /** Hosts whose whole output is stored. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
-  /** With what a host's exit record must bear. */
+  /** Includes the proof that a host's exit record must bear. */
   readonly #dependencies: ActivityDependencies & { readonly proofOf: ExitProofOf };
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
-  /** Whose end is the attempt's; all of them, unless one leads the others. */
+  /** Hosts whose end is the attempt's: all of them, unless one leads the others. */
   readonly #deciding: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
-  /** What hosts have said of their ends, also while their last lines are being shipped. */
+  /** Ends that hosts have reported, even while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
-  /** When they ended, by this worker's clock. */
+  /** Times of the ends, by this worker's clock. */
   readonly #endedAt = new Map<HostEnd, EpochMs>();
-  /** Of hosts whose files the worker stores: resolves when it has. */
+  /** For hosts whose files the worker stores: resolves when it has stored them. */
   readonly #delivered = new Map<AttemptHost, Promise<void>>();
   readonly #stops: HostStops;
   readonly #silence: SilenceWatch | undefined;
   readonly #lastOutput = new LastOutput();
   readonly #outputs: DeliveredOutputs;
   readonly #waits: AcceleratorWaits;
-  /** What the attempt's end was decided by. */
+  /** Evidence by which the attempt's end was decided. */
   #decidedBy: Pick<Evidence, 'by' | 'ends' | 'hosts'> | undefined;
   #secrets: ReturnType<typeof secretVariables> | undefined;
 
@@ -172,10 +172,10 @@ class Supervision {
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
     if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
-    // Of now: what follows takes its time.
+    // Made now, because the next steps take time.
     const end = silenceEnd(ends);
     const stacks = await this.#storeStacks();
-    // It came to its own end meanwhile.
+    // The command came to its own end meanwhile.
     const known = this.#deciding.flatMap((host) => this.#ended.get(host) ?? []);
     if (known.length === this.#deciding.length) return this.#report(hostsFact(known), known);
     return this.#report('silent', [], stacks === 0 ? end : { ...end, stacks });
@@ -206,7 +206,7 @@ class Supervision {
     return end;
   }
 
-  /** Whether a slice is lost. A look that takes its time is told to the job: nothing of its command is left to wait for. */
+  /** Whether a slice is lost. If the look takes long, the job is told that nothing of its command is left to wait for. */
   async #lookAtSlices(
     hosts: Fact<'command ended', 'hosts'>,
     ends: readonly HostEnd[],
@@ -227,7 +227,7 @@ class Supervision {
   }
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
-    // Before anything is read: the time of those that are left has begun.
+    // Before anything is read, because the time of the hosts that are left has begun.
     this.#stops.tellLeft(slices);
     const stored = await this.#storedEnds(this.#unheard);
     const known = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...stored];
@@ -247,14 +247,14 @@ class Supervision {
     return this.#deciding.filter((host) => this.#running.has(host) && !this.#ended.has(host));
   }
 
-  /** Of all of these hosts, or none. A job without a command has none, and asks no store. */
+  /** Ends of all of these hosts, or of none. A job without a command has none, and asks no store. */
   async #storedEnds(hosts: readonly AttemptHost[]): Promise<readonly HostEnd[]> {
     if (hosts.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
     return Promise.race([storedEnds(this.#dependencies, this.#input, hosts), none]);
   }
 
-  /** Of an end that hosts or slices decided. */
+  /** Adds the evidence to an end that hosts or slices decided. */
   withEvidence(end: AttemptEnd): AttemptEnd {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
     const left = leftReport(
@@ -277,7 +277,10 @@ class Supervision {
     await Promise.race([Promise.allSettled([...this.#streams.values()].map((stream) => stream.flush())), patience]);
   }
 
-  /** The output of a host whose end nobody saw may go on behind what is stored: its log says so, and since when (docs/adr/0043). */
+  /**
+   * The output of a host whose end was not seen may go on after the stored bytes. Its log says so, and since when
+   * (docs/adr/0043).
+   */
   async sayWhatIsLost(end: AttemptEnd): Promise<void> {
     if (!isOver(end)) return;
     const cut = [...this.#streams].filter(([host]) => !this.#stored.has(host));
@@ -318,7 +321,10 @@ class Supervision {
     });
   }
 
-  /** What the other hosts of its slice save: told by their system where all are taken, as a second signal would meet them then, else now. */
+  /**
+   * Waits for the files that the other hosts of its slice save. If machines are taken together, their own
+   * system tells them, and a stop from here would be a second signal. If not, they are told now.
+   */
   async #untilSaved(first: HostEnd & { readonly at: { readonly slice: number } }): Promise<readonly HostEnd[]> {
     log.info(`the hosts of slice ${first.at.slice} shut down: waiting for what they save`);
     this.#stops.tellGangOf(first.at);
@@ -335,7 +341,7 @@ class Supervision {
     const known = this.#known.get(host) as KnownOutput;
     const [stream, asked] = await Promise.all([
       LogStream.open(this.#shipping, prefix, host.number, this.#signal).then((opened) => {
-        // Before the host answers: one that never does has a log too.
+        // Set before the host answers, so that a host that never does has a log too.
         this.#streams.set(host, opened);
         return opened;
       }),
@@ -389,21 +395,24 @@ class Supervision {
     }
   }
 
-  /** Of a command that another worker has started, on a host that knows nothing of it any more: it is not started again if it has ended. */
+  /**
+   * The end of a command that another worker has started, on a host that no longer knows of it. It is not started again if it has
+   * ended.
+   */
   async #endBeforeStart(host: AttemptHost, connection: HostConnection): Promise<HostEnd | undefined> {
     if (this.#input.runsSince === undefined) return undefined;
     const { kind } = await connection.runStatus(this.#runId);
     return kind === 'absent' ? (await this.#storedEnds([host]))[0] : undefined;
   }
 
-  /** What the host says counts if it knows; of a run that it has lost sight of, what it or a worker has put into the store. */
+  /** The host's own report counts if it has one. For a run that it has lost, the record that it or a worker has stored counts. */
   async #endOn(host: AttemptHost, status: RunStatus): Promise<HostEnd | undefined> {
     const end = this.#lastOutput.with(host, endOf(status, { slice: host.target.slice, host: host.target.index }));
     if (end === undefined) return undefined;
     if (isUnrecorded(status)) return (await this.#storedEnds([host]))[0] ?? end;
     if (status.kind !== 'exited') return end;
     this.#endedAt.set(end, Date.now() - (status.quietMs ?? 0));
-    // Most attempts are over by then, and what ends them is in their history.
+    // Most attempts are over by then, and their history has the reason of their end.
     void pause(KEEP_AFTER_MS, this.#signal).then(
       () => keepEnd(this.#dependencies, this.#input, host, status),
       () => undefined,
@@ -415,14 +424,14 @@ class Supervision {
     (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
 }
 
-/** Between two looks at a command that waits for an accelerator. */
+/** Pause between two looks at a command that waits for an accelerator. */
 const WAIT_LOOK_MS = 1_000;
-/** What a worker has heard is kept, if its attempt is not over by then. */
+/** An end that a worker has heard is kept, if the attempt is not over by then. */
 const KEEP_AFTER_MS = 2_000;
-/** A look that lasts no longer is nobody's news. */
+/** A look that lasts no longer is not told. */
 const TELL_AFTER_MS = 3_000;
 
-/** A loss is not kept from its job for longer than this by a store that does not answer. */
+/** A store that does not answer must not hide a loss from its job for longer than this. */
 const STORED_ENDS_MS = 10_000;
 
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */

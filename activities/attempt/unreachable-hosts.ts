@@ -3,27 +3,27 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { type UnreachableHost, unreachableHostsSignal } from '../../contract/job.js';
 import { jobTeller } from './job-teller.js';
 
-/** Hears of each try to reach a host, from all who call hosts. */
+/** Hears of each try to reach a host, from all code that calls hosts. */
 export interface ReachListener {
   silent(target: HostTarget): void;
   answered(target: HostTarget): void;
 }
 
 /**
- * Hosts that do not answer, and since when. The job is told of those that miss another try a while after the first, and again
- * when one answers, so that `list`, `why` and its details say it. Whether one is dead is decided elsewhere (`DeadHostWatch`).
+ * Hosts that do not answer, and since when. The job is told of hosts that miss another try a while after the first, and again
+ * when one answers, so that `list`, `why` and its details say it. `DeadHostWatch` decides whether one is dead.
  */
 export class UnreachableHosts implements ReachListener {
   readonly #told: Map<string, UnreachableHost>;
-  /** When each host missed its first try in a row: ms of a clock that nobody sets, and of the one that people read. */
+  /** Time at which each host missed its first try in a row: ms of a monotonic clock, and of the one that people read. */
   readonly #missed = new Map<string, { readonly tick: number; readonly at: number }>();
   readonly #tell: (hosts: readonly UnreachableHost[]) => void;
   readonly #tellAfterMs: number;
   #isTelling = false;
 
   /**
-   * @param before what the job was told, maybe by another worker
-   * @param tellAfterMs a shorter silence is nobody's news
+   * @param before hosts that the job was told of, perhaps by another worker
+   * @param tellAfterMs a shorter silence is not told
    */
   constructor(
     before: readonly UnreachableHost[],
@@ -50,18 +50,18 @@ export class UnreachableHosts implements ReachListener {
     if (this.#told.delete(key)) this.#news();
   }
 
-  /** It has missed its last try, or nobody has reached it since another worker said so. */
+  /** Whether it has missed its last try, or has not been reached since another worker reported it. */
   isSilent({ slice, index: host }: HostTarget): boolean {
     const key = keyOf({ slice, host });
     return this.#missed.has(key) || this.#told.has(key);
   }
 
-  /** Since when the job has been told that it does not answer, epoch ms. */
+  /** Time since which the job has been told that it does not answer, epoch ms. */
   since({ slice, index: host }: HostTarget): number | undefined {
     return this.#told.get(keyOf({ slice, host }))?.since;
   }
 
-  /** Many hosts fall silent at once: that is one message. */
+  /** Hosts that fall silent at once are one message. */
   #news(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -73,7 +73,7 @@ export class UnreachableHosts implements ReachListener {
   }
 }
 
-/** Those of one attempt, whose job is told. */
+/** The unreachable hosts of one attempt, whose job is told. */
 export function unreachableHosts(
   input: Pick<AttemptInput, 'job' | 'attempt' | 'unreachable'>,
   tellAfterMs?: number,

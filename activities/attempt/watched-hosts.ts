@@ -6,12 +6,12 @@ import { type AttemptHost, commandHostsOf, runIdOf } from './attempt-hosts.js';
 import { routeOf, type WatchedHost } from './routes.js';
 import type { UnreachableHosts } from './unreachable-hosts.js';
 
-/** The object of a host's sign of life. @param number the host's, among all of the attempt */
+/** The object of a host's sign of life. @param number position of the host among all of the attempt */
 export const signOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>, number: number): string =>
   signObject(job.id, attempt, number);
 
 /**
- * Undefined: this host never could. One without an account of a provider's may have one that its owner gave it.
+ * Undefined: this host could never upload. A host without an account of a provider may have one that its owner gave it.
  * @param expected as `StorePort.uploadUrl` takes it
  */
 export function hostUpload(
@@ -26,7 +26,7 @@ export function hostUpload(
   return hasAccount(target) ? { url, as: 'nobody' } : undefined;
 }
 
-/** The hosts of an attempt's command, as others' evidence needs them. */
+/** The hosts of an attempt's command, as evidence about other hosts needs them. */
 export function watchedHosts(
   input: AttemptInput,
   connect: (target: HostTarget) => Promise<HostConnection>,

@@ -14,10 +14,10 @@ type WithoutKey =
   | { readonly kind: 'handed-over' };
 
 /**
- * Does `work`, unless this worker cannot make the key that the job's hosts let in. Then nothing is wrong with the hosts: their
- * command runs, and an operator has to name a secret. So the job is told why nobody watches it, its slices are watched for a
- * loss, and another worker is asked after a while.
- * @param asked ends the wait before its time
+ * Does `work`, unless this worker cannot make the key that the job's hosts accept. In that case nothing is wrong with the hosts:
+ * their command runs, and an operator has to name a secret. So the job is told why no worker watches it, its slices are watched
+ * for a loss, and another worker is asked after a while.
+ * @param asked ends the wait early
  */
 export async function unlessKeyUnknown<End>(
   dependencies: Pick<ActivityDependencies, 'machinesOf'>,
@@ -57,5 +57,5 @@ async function wait(
   }
 }
 
-/** Errors this far apart are no row of errors, which would end the attempt (domain/recovery/worker-errors.ts). */
+/** Errors this far apart are not errors in a row, which would end the attempt (domain/recovery/worker-errors.ts). */
 const OTHER_WORKER_AFTER_MS = HEALTHY_MS + 10_000;

@@ -7,10 +7,10 @@ import type { Shipping } from '../attempt/log-stream.js';
 import { messageOf } from '../failures.js';
 import { BuildLog } from './build-log.js';
 
-/** Whom a build is for. */
+/** The jobs that a build is for. */
 export interface BuildAudience {
   readonly waiters: () => Promise<readonly BuildWaiter[]>;
-  /** What lists and `why` show of it. */
+  /** Tells the text that lists and `why` show of it. */
   readonly tell: (detail: string) => void;
 }
 
@@ -24,13 +24,13 @@ interface Outside {
   readonly shipping: Shipping;
 }
 
-/** Between two looks, while they are young and later. A look is two reads and a query. */
+/** Pauses between two looks, at first and later. A look is two reads and a query. */
 const LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3_000;
-/** Each word to a job is three events of its history. */
+/** Each message to a job is three events of its history. */
 const TOLD_APART_MS = 10_000;
 
-/** Watches a try until it has ended, and ships what it prints. A call that fails is no answer. */
+/** Watches a try until it has ended, and ships its output. A failed call is not an answer. */
 export async function awaitBuild({ builds, shipping }: Outside, of: AwaitedBuild): Promise<BuildEnd> {
   const { owned, audience, number, timings } = of;
   const printed = new BuildLog({ builds, shipping }, { place: owned.build, number, signal: cancellationSignal() });
@@ -41,7 +41,7 @@ export async function awaitBuild({ builds, shipping }: Outside, of: AwaitedBuild
     missing = seen.kind === 'missing' ? missing + 1 : 0;
     if (seen.kind === 'waiting') tell(seen.detail);
     if (seen.kind === 'running') tell(`pod ${seen.pod.name} runs`);
-    // One look that misses it is no evidence yet.
+    // One look that misses it is not evidence yet.
     return isEnd(seen) && (seen.kind !== 'missing' || missing > 1) ? seen : undefined;
   };
   for (let pauseMs = LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, LONGEST_LOOK_MS)) {
@@ -70,7 +70,7 @@ function rarely(tell: (detail: string) => void): (detail: string) => undefined {
   };
 }
 
-/** A sentence: nobody knows, whether the cluster does not answer or does not let this worker look. */
+/** Returns a sentence if the condition is not known, because the cluster does not answer or does not let this worker look. */
 export async function lookAtBuild(builds: Builds, owned: OwnedBuild): Promise<BuildCondition | string> {
   try {
     return await builds.observe(owned);
@@ -81,9 +81,9 @@ export async function lookAtBuild(builds: Builds, owned: OwnedBuild): Promise<Bu
 }
 
 /**
- * Nothing is left when that was seen twice, apart, and not before `notBefore`. What belongs to somebody else stays. A cluster that
- * lets nobody look, removes nothing or never ends removing is asked for `giveBackMs`: a build holds no chips, its Job has a deadline
- * and is removed by the cluster itself, and whoever wants the same image next waits for this (docs/adr/0099).
+ * Deletes the Job. It is gone when it was missing twice, apart, and not before `notBefore`. A Job of another owner stays. A
+ * cluster that refuses to look, removes nothing or never ends removing is asked for `giveBackMs`: a build holds no chips, its Job
+ * has a deadline and is removed by the cluster itself, and the next job that wants the same image waits for this (docs/adr/0099).
  */
 export async function deleteBuild(
   builds: Builds,

@@ -9,17 +9,17 @@ import { LogStream, type Shipping } from '../attempt/log-stream.js';
 import { pause } from '../attempt/pause.js';
 import { messageOf } from '../failures.js';
 
-/** A build that prints more is read on, and the rest is not kept; the kubelet keeps as much. */
+/** A build that prints more is read on, and the rest is not kept. The kubelet keeps as much. */
 const MOST_BYTES = 10 * 1024 * 1024;
-/** Before a log that broke off is asked for again. */
+/** Pause before a log that broke off is asked for again. */
 const AGAIN_MS = 1_000;
-/** For what a process has printed at its end. */
+/** Time for the output of a process at its end. */
 const REST_MS = 10_000;
 
 /**
- * Brings what the pod of one try prints into the log of every job that waits for the image. The log of a pod is read from its
- * beginning, so that a job that comes late, or a worker that goes on, has the same bytes at the same offsets. The tries of a build
- * are told apart as hosts are.
+ * Brings the output of one try's pod into the log of every job that waits for the image. The log of a pod is read from its
+ * beginning, so that a job that comes late, or a worker that goes on, has the same bytes at the same offsets. The tries of a
+ * build are told apart as hosts are.
  */
 export class BuildLog {
   readonly #shipping: Shipping;
@@ -32,7 +32,7 @@ export class BuildLog {
   #following: Promise<void> | undefined;
   #isRefused: string | undefined;
 
-  /** @param number of the try, from 0 */
+  /** @param number number of the try, from 0 */
   constructor(
     { builds, shipping }: { readonly builds: Pick<Builds, 'follow'>; readonly shipping: Shipping },
     { place, number, signal }: { readonly place: BuildPlace; readonly number: number; readonly signal: AbortSignal },
@@ -41,12 +41,12 @@ export class BuildLog {
     [this.#place, this.#number, this.#signal] = [place, number, signal];
   }
 
-  /** Who waits now. What was printed before is given to those who are new. */
+  /** Serves the jobs that wait now. New ones get the earlier output too. */
   async serve(waiters: readonly BuildWaiter[]): Promise<void> {
     for (const { id, attempt } of waiters) {
       if (this.#streams.has(id)) continue;
       const opened = LogStream.open(this.#shipping, logPrefix(id, attempt, BUILD_STREAM), this.#number, this.#signal);
-      // Put in first: what comes meanwhile is in the text that it is given here.
+      // Entered first: output that comes meanwhile is in the text that the stream is given here.
       this.#streams.set(
         id,
         opened.then(async (stream) => {
@@ -95,7 +95,7 @@ export class BuildLog {
     }
   }
 
-  /** Takes a log from its beginning, and passes over what is known of it. */
+  /** Takes a log from its beginning, and skips the part that is known. */
   #sink(): Writable {
     let at = 0;
     return new Writable({

@@ -21,7 +21,7 @@ export async function buildGoClient(): Promise<string> {
   return program;
 }
 
-/** golang.org/x/crypto/ssh, one script over one channel of each host: close to what is possible (facts/ssh-fleet.md 1). */
+/** golang.org/x/crypto/ssh, one script over one channel of each host: close to what is possible (docs/facts.md, "Hosts over SSH"). */
 export function goClient(program: string, hosts: readonly FanoutHost[], work: Work): Peer {
   return {
     name: 'Go x/crypto/ssh, one script for each host',

@@ -37,7 +37,7 @@ const hostEntry = (name: string, { host, port, user, keyFile, knownHostsFile }: 
   UserKnownHostsFile ${knownHostsFile}
 `;
 
-/** "Tuned" (facts/ssh-fleet.md 1): one identity, no GSSAPI, no second try. */
+/** "Tuned" (docs/facts.md, "Hosts over SSH"): one identity, no GSSAPI, no second try. */
 const SETTINGS = `Host *
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes

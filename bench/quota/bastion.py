@@ -1,6 +1,6 @@
 """One pass of AXLearn's Bastion over each pool of a file, timed here: what jobctl's own pass is measured beside.
 
-Written anew from its published behaviour (facts/quota-file.md; apple/axlearn, axlearn/cloud/common/scheduler.py, 0330145),
+Written anew from its published behaviour (docs/facts.md, "Predecessors"; apple/axlearn, axlearn/cloud/common/scheduler.py, 0330145),
 with its data structures: a queue.PriorityQueue of users per project, one of projects, and a pool that is empty at the
 start of each pass. Nothing of its configuration or logging is here, so its own pass cannot be quicker than this one.
 

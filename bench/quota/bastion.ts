@@ -1,5 +1,5 @@
 /**
- * Bastion's pass, as bastion.py has it, for a simulated month: facts/quota-file.md and AXLearn's scheduler.py of 0330145. A
+ * Bastion's pass, as bastion.py has it, for a simulated month: docs/facts.md, "Predecessors" and AXLearn's scheduler.py of 0330145. A
  * test holds the two together on random pools (test/quota/bastion.test.ts). Shares and ratios are doubles, as they are there.
  */
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';

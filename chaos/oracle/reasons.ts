@@ -28,7 +28,7 @@ export function untrueReasons(evidence: Evidence): readonly Finding[] {
   );
 }
 
-/** `TIME PHASE: TEXT`, as docs/logs.md describes the job's own log. */
+/** `TIME PHASE: TEXT`, a line of `jobctl logs JOB --job`. */
 function saidOf({ jobLog = '' }: Pick<SeenJob, 'jobLog'>): readonly Said[] {
   return jobLog.split('\n').flatMap((line): readonly Said[] => {
     const groups = /^(?<time>\S+Z) (?<phase>[a-z-]+): (?<text>.*)$/u.exec(line)?.groups;

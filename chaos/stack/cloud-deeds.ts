@@ -10,7 +10,7 @@ export const lasting = (stage: Stage, draws: Draws): number =>
   Math.round(draws.between(SPANS.shortestFault, SPANS.longestFault) / stage.tier.factor);
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** Google's words, as they were seen (facts/cloud-tpu.md 1.5); Z is the zone. */
+/** Google's words, as they were seen (docs/facts.md, "Cloud TPU"); Z is the zone. */
 const REFUSALS: readonly (readonly [code: string, text: string])[] = [
   [
     'RESOURCE_EXHAUSTED',

@@ -12,17 +12,17 @@ import { TransferLine } from './render/transfer-line.js';
 import { printOut } from './print.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
-  /** Who asks. */
+  /** The user who asks. */
   readonly by?: string;
 }
 
 export interface AskOptions {
   readonly context?: CliContext;
-  /** For local files that a change of the job names. */
+  /** Store for local files that a change of the job names. */
   readonly store?: TemporalJobsOptions['store'] | undefined;
 }
 
-/** Asks an open job for something, and prints its answer. */
+/** Sends a request to an open job and prints its answer. */
 export async function askJob(
   job: string,
   flags: AskFlags,

@@ -6,7 +6,7 @@ import { visibleLines } from '../../domain/visible-text.js';
 import { printErr } from './print.js';
 
 /**
- * A question on the terminal; anything but y or yes is no, the end of the input too.
+ * Asks a question on the terminal. Only `y` and `yes` mean yes; end of input means no.
  * @throws CliError on Ctrl-C; nothing was done then
  */
 export async function ask(question: string): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function ask(question: string): Promise<boolean> {
 }
 
 /**
- * What is answered on the terminal, without the blanks around it; undefined at the end of the input.
+ * Returns the answer typed on the terminal, trimmed; undefined at end of input.
  * @throws CliError on Ctrl-C; nothing was done then
  */
 export async function answerTo(question: string): Promise<string | undefined> {
@@ -40,9 +40,9 @@ export async function answerTo(question: string): Promise<string | undefined> {
 }
 
 /**
- * Somebody can be asked, or has agreed by --yes.
- * @param why what would be done, or that it is asked
- * @throws CliError where there is no terminal
+ * Checks that a person can be asked on a terminal, or has agreed by --yes.
+ * @param why the action that needs agreement, or the statement that a question is asked
+ * @throws CliError if there is no terminal
  */
 export function mustBeAskable(
   { yes, output }: OutputFlag & { readonly yes?: true },
@@ -53,7 +53,7 @@ export function mustBeAskable(
   throw new CliError(ExitCode.Usage, `${why}, and there is no terminal to ask on`, remedy);
 }
 
-/** Nobody agreed. @returns the exit code */
+/** Prints that nothing was changed, because nobody agreed. @returns the exit code */
 export function nothingChanged(): number {
   printErr('Nothing was changed.\n');
   return ExitCode.Refused;

@@ -5,16 +5,16 @@ import type { CliContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import type { Asker } from '../../domain/job-state.js';
 
-/** Who types, by this computer's word: the context's user, else the login name. */
+/** The user who types, not verified: the context's user, or else the login name. */
 export const userOf = ({ user }: Pick<CliContext, 'user'>): string => user ?? userInfo().username;
 
-/** The same, unless a user is named, with the name of the computer. */
+/** The named user, or else `userOf`, with the host name of this computer. */
 export const asker = (user: string | undefined, context: Pick<CliContext, 'user'>): Asker => ({
   by: user ?? userOf(context),
   from: hostname(),
 });
 
-/** The same where a server knows who asks: it is asked, and nobody else can be named. @throws CliError (Usage) where somebody is */
+/** Over a server, the user whom the server knows; no other can be named. @throws CliError (Usage) if another is named */
 export async function askerAt(
   client: Pick<JobClient, 'whoAmI'>,
   user: string | undefined,
@@ -30,7 +30,7 @@ export async function askerAt(
   return { by: (await client.whoAmI())?.id ?? '', from: hostname() };
 }
 
-/** The context by which `--mine` is meant: over a server, of whom it knows. */
+/** The context whose user `--mine` means: over a server, the user whom the server knows. */
 export async function asKnown<Context extends Pick<CliContext, 'user' | 'server'>>(
   client: Pick<JobClient, 'whoAmI'>,
   context: Context,

@@ -8,26 +8,26 @@ import { readPoolState } from '../pool-state.js';
 import { isGoogleBucket } from '../../domain/store-place.js';
 import type { CliContext } from './context.js';
 
-/** For all buckets together, from when it began: a submit that takes as long by itself waits for nothing. */
+/** Time limit for all buckets together, from its start: a submit that takes as long anyway waits for nothing. */
 const MOST_MS = 2_000;
 
-/** Where slices may be. */
+/** Zones where slices may be created. */
 interface Zones {
   readonly zones: readonly string[];
-  /** Its pool decides in which of them: traffic between regions is billed that nobody chose. */
+  /** The pool chooses the zone, so traffic between regions is billed that the user did not choose. */
   readonly isAnyZone?: true;
 }
 
 /**
- * Warnings of buckets that are mounted far from where they lie; of a job that takes any zone also the bucket of its outputs. Where a
- * bucket lies may be nobody's to say here (no rights, no login, no answer in time): nothing is said then, and the module tells in its
- * log. Never rejects.
+ * Warns of buckets that are mounted far from their location; for a job that takes any zone, also of the bucket of its outputs. If
+ * the location of a bucket cannot be read (no rights, no login, no answer in time), there is no warning here, and the module
+ * reports it in its log. Never rejects.
  */
 export async function farBuckets(
   { gcsfuse = [], zones, isAnyZone }: Pick<JobSpec, 'gcsfuse'> & Zones,
   { bucket: own, label }: Pick<CliContext, 'bucket' | 'label'>,
 ): Promise<readonly string[]> {
-  // What carries a label costs nothing, and has buckets of its own.
+  // A job with a label (a rehearsal) costs nothing, and its buckets are its own.
   if (label !== undefined) return [];
   const mounted = [...new Set(gcsfuse.map(({ bucket }) => bucket))];
   const buckets = isAnyZone && own && isGoogleBucket(own.bucket) ? [...new Set([...mounted, own.bucket])] : mounted;
@@ -47,10 +47,7 @@ export async function farBuckets(
   return warnings.flat();
 }
 
-/**
- * In which zones a job's slices may be, as far as that is known here: those of `zones: any` as the pool was published last. Never
- * rejects.
- */
+/** The zones where a job's slices may be created, as far as known here (`zones: any`: as last published). Never rejects. */
 export async function zonesOfJob(spec: JobSpec, { store }: Pick<CliContext, 'store'>): Promise<Zones> {
   const { zones, isAnyZone, accelerator } = askedMachines(spec);
   if (isAnyZone === undefined || store === undefined) return { zones };
@@ -63,6 +60,6 @@ export async function zonesOfJob(spec: JobSpec, { store }: Pick<CliContext, 'sto
   return { zones: having, isAnyZone };
 }
 
-/** A login that is looked for in vain takes no signal. */
+/** The search for a Google login takes no abort signal. */
 const aborted = (signal: AbortSignal): Promise<undefined> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));

@@ -9,10 +9,10 @@ import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { packedBundle } from './packing/named-bundle.js';
 
-/** What is packed is decided here, and the job keeps the archive: to set these alone would change nothing. */
+/** Keys that decide what is packed. Packing happens here and the job keeps the archive, so setting only these has no effect. */
 const DECIDE_WHAT_IS_PACKED: readonly unknown[] = ['exclude', 'gitignore'];
 
-/** @throws CliError for `--set bundle.exclude=..` without a folder that is packed by it */
+/** @throws CliError for `--set bundle.exclude=..` without the folder to pack */
 export function refuseUnpacked(set: readonly Assignment[]): void {
   const key = set.find(({ path: [section, key] }) => section === 'bundle' && DECIDE_WHAT_IS_PACKED.includes(key));
   if (key === undefined) return;
@@ -23,7 +23,7 @@ export function refuseUnpacked(set: readonly Assignment[]): void {
   );
 }
 
-/** The folder packed anew for a job whose file is not given, by what the job and `set` say of its bundle. */
+/** Packs the folder again for a job whose file is not given, by the settings of its bundle in the job and in `set`. */
 export async function withBundle(
   client: Pick<JobClient, 'describe'>,
   job: string,
@@ -42,7 +42,7 @@ export async function withBundle(
   };
 }
 
-/** What they are worth is the job's to check. */
+/** The bundle's settings after `set`; the job checks their values. */
 function settingsAfter(bundle: Packing | undefined, set: readonly Assignment[]): Packing {
   let tree: unknown = {
     bundle: { exclude: bundle?.exclude, gitignore: bundle?.withIgnored === true ? false : undefined },

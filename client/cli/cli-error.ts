@@ -1,9 +1,6 @@
 import type { ExitCode } from './exit-codes.js';
 
-/**
- * What a person is told instead of a stack trace: a first line that says where and what, then lines that say why and what to
- * do, indented by two.
- */
+/** An error printed without a stack trace: its first line gives place and problem, indented lines give reason and remedy. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;

@@ -20,7 +20,7 @@ import type { ManyFlags } from './many/act-on-jobs.js';
 import type { SubmitFlags } from './verbs/submit.js';
 import type { ValidateFlags } from './verbs/validate.js';
 
-/** The verbs for people with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
+/** Registers the verbs for users with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
   registerInit(program, invocation);
   registerSubmit(program, invocation);

@@ -52,7 +52,7 @@ async function connectionOf(context: CliContext, { onUpload, store }: ClientMean
   };
 }
 
-/** @throws CliError if no server is named, or what its context names as login cannot be read */
+/** @throws CliError if no server is named, or if the login that its context names cannot be read */
 function temporalOf(context: CliContext): TemporalOptions {
   refuseStranger(context);
   tellReadPlace(context);
@@ -60,7 +60,7 @@ function temporalOf(context: CliContext): TemporalOptions {
   return login === undefined ? temporal : { ...temporal, connection: serverLogin(login, place?.name ?? '') };
 }
 
-/** Adds what to do about the place that named the server: a context, or the local stack. */
+/** Adds the remedy for the place that named the server: a context, or the local stack. */
 function unreachable(error: unknown, { place }: CliContext): unknown {
   if (!(error instanceof TemporalUnreachable) || place?.name === undefined) return error;
   const { message, remedy } = error;
@@ -74,7 +74,7 @@ function unreachable(error: unknown, { place }: CliContext): unknown {
   );
 }
 
-/** A store that only reads: a bucket, without Google's libraries, or what a server lets the caller read. */
+/** Opens a store for reading: a bucket, without Google's libraries, or a server's store as far as the caller may read it. */
 export async function openReader(place: StorePlace): Promise<StoreReader> {
   if ('server' in place) {
     const [{ createServerReader }, { serverOptionsOf }] = await Promise.all([
@@ -114,15 +114,15 @@ export async function withTemporal<T>(
 }
 
 /**
- * A store that can write. Google's library is loaded only here.
- * @param what the part of the error message that says what needs a bucket
+ * Opens a writable store. Google's library is loaded only here.
+ * @param what the consequence in the error message, such as which file needs a bucket
  * @throws CliError if no bucket is configured
  */
 export async function openWritableStore(context: CliContext, what: string): Promise<StorePort> {
   return openStore(bucketOf(context, what), context);
 }
 
-/** The store of a place, over one bucket or two. Google's library is loaded only here. */
+/** Opens the store of a place, over one or two buckets. Google's library is loaded only here. */
 export async function openStore(
   { systemBucket, ...place }: BucketPlace,
   { googleProject: projectId }: Pick<CliContext, 'googleProject'>,
@@ -136,7 +136,7 @@ export async function openStore(
 }
 
 /**
- * The store to upload these local files of a job to. Undefined if there are none, and where a server takes them.
+ * The store for uploading these local files of a job. Undefined if there are no files, or if a server takes them.
  * @throws CliError if no bucket is configured
  */
 export async function storeForFiles(

@@ -22,7 +22,7 @@ import { ExitCode } from './exit-codes.js';
 import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
 
-/** Flags that every verb which talks to a server takes. */
+/** Flags of every verb that talks to a server. */
 export interface ContextFlags {
   /** The name of a context (docs/cli.md, "Contexts"). */
   readonly context?: string;
@@ -40,77 +40,77 @@ export interface ContextFlags {
   readonly secretStore?: string;
 }
 
-/** What named the server. */
+/** The source that named the server. */
 export interface Place {
   readonly kind: LayerKind;
-  /** Of the context; `local` is the local stack. Absent: flags, the environment or Temporal's profile named it. */
+  /** Name of the context; `local` is the local stack. Absent: flags, the environment or Temporal's profile named the server. */
   readonly name?: string;
   /** HOST:PORT of Temporal, or the URL of a `jobctl serve`. Absent: only Temporal's own settings know it. */
   readonly address?: string;
 }
 
-/** The bucket, or the two, of an installation, that this computer reads and writes itself. */
+/** The bucket, or the two buckets, of an installation that this computer reads and writes directly. */
 export interface BucketPlace {
   readonly endpoint?: string;
   readonly bucket: string;
-  /** Of what decides (docs/adr/0082). Absent: it is in `bucket`. */
+  /** Bucket of the objects that jobctl decides by (docs/adr/0082). Absent: they are in `bucket`. */
   readonly systemBucket?: string;
 }
 
 /** A `jobctl serve`. */
 export interface ServerPlace {
   readonly url: string;
-  /** Of the context that names it. */
+  /** Name of the context that names the server. */
   readonly name?: string;
-  /** Of the context: whom tokens for it are made for. */
+  /** Audience of its tokens, from the context. */
   readonly audience?: string;
-  /** Certificates of its authority, beside those that Node.js trusts. */
+  /** Certificates of its authority, in addition to those that Node.js trusts. */
   readonly caFile?: string;
 }
 
-/** Where the files of jobs are read. */
+/** Place from which files of jobs are read. */
 export type StorePlace = BucketPlace | { readonly server: ServerPlace };
 
-/** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
+/** Servers and stores of a command line. Absent fields are unset: @temporalio/envconfig and Google's defaults apply. */
 export interface CliContext {
   readonly temporal: TemporalOptions;
   readonly taskQueue?: string;
-  /** Jobs are asked of it, and not of Temporal; `temporal` is then for verbs that need Temporal itself, if it names an address. */
+  /** If present, jobs go through this server. `temporal`, if it has an address, is for verbs that need Temporal itself. */
   readonly server?: ServerPlace;
   readonly store?: StorePlace;
-  /** The bucket itself, if it is named. */
+  /** The bucket, if one is named. */
   readonly bucket?: BucketPlace;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
-  /** Of the token for that one, if it is the local stack's. */
+  /** File of the access token for `tpuRestEndpoint`, if that is the local stack's. */
   readonly accessTokenFile?: string;
-  /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
+  /** Place where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
-  /** Of the local stack's hosts. */
+  /** SSH access to the local stack's hosts. */
   readonly ssh?: Pick<DevContext['ssh'], 'port' | 'privateKeyFile' | 'jobKeys'>;
-  /** Of the local stack's rehearsed Kubernetes. Absent: the user's own. */
+  /** Kubeconfig of the local stack's simulated Kubernetes. Absent: the user's own. */
   readonly kubeconfig?: string;
-  /** REHEARSAL where the local stack is meant. */
+  /** REHEARSAL if the verb talks to a local stack that simulates the cloud. */
   readonly label?: string;
-  /** Of Temporal's Web UI. */
+  /** URL of Temporal's Web UI. */
   readonly uiUrl?: string;
-  /** Of the context: who acts, instead of the login name; the quota project of job files that name none. */
+  /** From the context: `user` replaces the login name; `project` is the quota project of job files that name none. */
   readonly user?: string;
   readonly project?: string;
   /** TLS and API key of the context, as references (contexts/server-login.ts). */
   readonly login?: Settings;
-  /** Absent if nothing named a server: then one of the two below is there, and verbs refuse (`refuseStranger`). */
+  /** Absent if no source named a server: one of the two fields below is set then, and verbs refuse (`refuseStranger`). */
   readonly place?: Place;
-  /** The state folder that is meant and has no local stack. */
+  /** The state folder that was chosen but has no local stack. */
   readonly missingStack?: string;
   readonly nowhere?: StackHome;
 }
 
 /**
- * The place that a verb talks to, from the first source that names one: flags, `--context`, the environment (TEMPORAL_*, JOBCTL_*),
- * JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context, Temporal's own profile, the local stack
- * (docs/adr/0062, 0104).
- * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
+ * The place that a verb talks to, from the first source that names one: flags, `--context`, the environment (TEMPORAL_*,
+ * JOBCTL_*), JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context, Temporal's own profile,
+ * the local stack (docs/adr/0062, 0104).
+ * @throws CliError (Usage) if the named context does not exist or contexts.toml is invalid
  */
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {
   checkSettings(flags, env);
@@ -118,13 +118,13 @@ export function resolveContext(flags: ContextFlags, env: Environment = process.e
   const context = merged(flags, env, layers);
   const { server, home, stack, contextName } = layers;
   if (server !== undefined) return { ...context, place: placeOf(server, flags) };
-  // Who named a state folder, or began a stack, means that one.
+  // A user who named a state folder, or started a stack, means that stack.
   const isMeant =
     given(env['JOBCTL_HOME']) !== undefined || contextName === LOCAL_CONTEXT || existsSync(home.recordFile);
   return stack === undefined && isMeant ? { ...context, missingStack: home.root } : { ...context, nowhere: home };
 }
 
-/** @throws CliError if nothing says which server is meant: Temporal's default address would be somebody else's */
+/** @throws CliError if no server is named: Temporal's default address could belong to somebody else */
 export function refuseStranger({ missingStack, nowhere }: CliContext): void {
   if (nowhere !== undefined) throw noServer(nowhere);
   if (missingStack === undefined) return;
@@ -135,9 +135,10 @@ export function refuseStranger({ missingStack, nowhere }: CliContext): void {
   );
 }
 
-/** The local stack alone, for `--local`: what the environment says of another Temporal does not count. */
+/** The context of the local stack only, for `--local`; environment variables for another Temporal are ignored. */
 export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS.ProcessEnv = process.env): CliContext {
-  // Its own server takes neither the key nor the TLS of another one; @temporalio/envconfig would read both from here.
+  // The stack's own server accepts neither the key nor the TLS of another server; @temporalio/envconfig would read both from
+  // here.
   if (stack.temporal.uiUrl !== null || stack.temporal.apiKeyFile !== undefined)
     for (const name of Object.keys(env)) if (name.startsWith('TEMPORAL_')) delete env[name];
   const own = stackLayer(stack);
@@ -146,7 +147,7 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
   return { ...merged({}, {}, { ...layers, all: layers.used, home: stackHome(env) }), place: placeOf(own, {}) };
 }
 
-/** What the stack alone knows, such as the SSH port of its hosts, counts where the stack is meant. */
+/** Merges the layers. Values that only the stack has, such as the SSH port of its hosts, apply only if a layer is the stack's. */
 function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
   const value = (key: SettingKey): string | undefined => settingOf(used, key);
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
@@ -186,7 +187,7 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   };
 }
 
-/** Of a local stack whose server asks who calls. */
+/** Login settings of a local stack whose server authenticates callers. */
 const ownLoginOf = (server: Layer | undefined): Settings | undefined =>
   server?.kind === 'stack' && server.settings.api_key !== undefined ? server.settings : undefined;
 
@@ -197,7 +198,7 @@ function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'a
   return context === undefined ? 'variables' : 'none';
 }
 
-/** Flags and environment give it together, else one other source gives the whole. */
+/** Flags and the environment together give the keys, or else the first other source gives all of them. */
 function codecOf(used: readonly Layer[]): CodecReferences | undefined {
   const isSaid = ({ settings }: Layer): boolean =>
     settings.codec_key !== undefined || settings.codec_decode_keys !== undefined;
@@ -219,12 +220,12 @@ function contextNameOf(layer: Layer | undefined, { context }: ContextFlags): str
   return layer?.kind === 'context' ? (context ?? layer.title.replace(/^context /, '')) : undefined;
 }
 
-/** @throws CliError where neither a server nor a bucket is known. */
+/** @throws CliError if neither a server nor a bucket is known */
 export function storeOf({ store }: CliContext, what: string): StorePlace {
   return store ?? noBucket(what);
 }
 
-/** @throws CliError where no bucket is known. */
+/** @throws CliError if no bucket is known */
 export function bucketOf({ bucket }: CliContext, what: string): BucketPlace {
   return bucket ?? noBucket(what);
 }

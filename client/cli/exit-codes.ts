@@ -1,17 +1,17 @@
-/** What jobctl exits with. `submit --wait` and `wait` pass the command's own code through where it failed with one. */
+/** Exit codes of jobctl. `submit --wait` and `wait` pass the command's own exit code through if it failed with one. */
 export const ExitCode = {
   /** Done; with `--wait`: the job succeeded. */
   Done: 0,
-  /** The job failed without an exit code of its own; `audit leaks` found a leak; anything unforeseen. */
+  /** The job failed without an exit code; `audit leaks` found a leak; or an unforeseen error. */
   Failed: 1,
-  /** Usage, or a job file or configuration that is wrong: nothing was done. */
+  /** Wrong usage, or an invalid job file or configuration: nothing was done. */
   Usage: 2,
   NotFound: 3,
-  /** Refused: the name is in use with other content; a worker or pool refused a job or a call, or nobody agreed. */
+  /** Refused: the name is in use with other content, a worker or pool refused a job or a call, or nobody agreed to it. */
   Refused: 4,
-  /** Temporal, a `jobctl serve`, the store or the cloud does not answer, or lets nobody in: nothing is known of the job. */
+  /** Temporal, a `jobctl serve`, the store or the cloud does not answer or denies access: the state of the job is unknown. */
   Unavailable: 5,
-  /** `wait --timeout` or `delete --timeout` ran out; what was waited for goes on. */
+  /** `wait --timeout` or `delete --timeout` ran out; the awaited work goes on. */
   TimedOut: 124,
   /** Ctrl-C (the job goes on), or the job was cancelled. */
   Interrupted: 130,

@@ -9,14 +9,17 @@ export interface Explained {
 }
 
 /**
- * What is printed for an error: by its name, so that no heavy module is loaded to know it.
- * @param isDebug JOBCTL_DEBUG=1: the stack too
+ * Returns the text for an error. It goes by the error's name, so that no heavy module is loaded for a class.
+ * @param isDebug JOBCTL_DEBUG=1: adds the stack
  */
 export function explainError(error: unknown, isDebug: boolean): Explained {
   if (!(error instanceof Error)) return { text: `jobctl: ${String(error)}`, exitCode: ExitCode.Failed };
   const explained = byName(error);
   return isDebug ? { ...explained, text: `${explained.text}\n${error.stack ?? ''}` } : explained;
 }
+
+/** True if a shell reads the id as one plain word. */
+const isPlainName = (id: string): boolean => /^[a-z0-9-]{1,60}$/.test(id);
 
 function byName(error: Error): Explained {
   const { name, message } = error;
@@ -37,12 +40,13 @@ function byName(error: Error): Explained {
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));
     case 'JobNotFound':
-      return told(
-        ExitCode.NotFound,
-        /[*?]/.test(String(id))
-          ? `a pattern goes behind --name: jobctl list --name '${id}'`
-          : '`jobctl list` shows the jobs that are there',
-      );
+      if (/[*?]/.test(id)) return told(ExitCode.NotFound, `a pattern goes behind --name: jobctl list --name '${id}'`);
+      return isPlainName(id)
+        ? told(
+            ExitCode.NotFound,
+            `\`jobctl list\` shows the jobs that are there, \`jobctl list --name '${id}*'\` those whose names begin so`,
+          )
+        : told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNameTaken':
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'MachineNotFound':

@@ -5,7 +5,7 @@ import type { JobRow } from '../job-rows.js';
 import { openReader } from './connect.js';
 import type { CliContext } from './context.js';
 
-/** Workflows that stood still at the janitor's last sweep. Empty where no bucket is known or can be read. */
+/** Ids of workflows that were blocked at the janitor's last sweep. Empty if no bucket is known or readable. */
 export async function knownToFail({ store }: CliContext): Promise<ReadonlySet<string>> {
   if (store === undefined) return new Set();
   try {
@@ -16,7 +16,7 @@ export async function knownToFail({ store }: CliContext): Promise<ReadonlySet<st
   }
 }
 
-/** Asks about the open jobs among `rows` that are known to fail, and about no other: a list does not ask once per row. */
+/** Reads the failing tasks of open `rows` that are known to fail, and of no others: a list must not make one call per row. */
 export async function withFailingTasks(
   rows: readonly JobRow[],
   known: ReadonlySet<string>,

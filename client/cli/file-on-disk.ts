@@ -27,6 +27,6 @@ export async function fileSource(path: string, onRead?: (read: number, size: num
 const readFrom = (path: string, start: number): AsyncIterable<Buffer> =>
   createReadStream(path, { start, highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>;
 
-/** The absolute path of a path in a job file or flag: `~/x` is in the user's home folder, relative paths start at the current one. */
+/** Absolute path for a path in a job file or flag: `~/x` is in the user's home, relative paths start at the current folder. */
 export const expandHome = (path: string): string =>
   path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(path);

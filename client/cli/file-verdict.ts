@@ -3,15 +3,15 @@ import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
 import { printErr, printOut } from './print.js';
 
-/** What a good file comes to: as lines, and as JSON. */
+/** The report on a valid file, as lines and as JSON. */
 export interface Verdict {
-  /** For stderr: each says that it is a warning, and where. */
+  /** Warnings for stderr; each says so itself and names its place. */
   readonly notes: readonly string[];
   readonly lines: readonly string[];
   readonly json: { readonly warnings: readonly string[]; readonly [key: string]: unknown };
 }
 
-/** @param named the file, or files, for the first line */
+/** @param named the file or files, for the first line */
 export async function printVerdict(
   named: string,
   output: OutputFlag['output'],

@@ -8,7 +8,7 @@ import type { ExecFlags } from './verbs/exec.js';
 import type { StacksFlags } from './verbs/stacks.js';
 import type { PortForwardFlags, SshFlags } from './verbs/ssh.js';
 
-/** The verbs that log in to a job's hosts. */
+/** Registers the verbs that log in to a job's hosts. */
 export function registerHostVerbs(program: Command, invocation: Invocation): void {
   registerSsh(program, invocation);
   registerExec(program, invocation);
@@ -160,7 +160,7 @@ function registerPortForward(program: Command, invocation: Invocation): void {
 const oneHost = (): Option =>
   new Option('--host <number>', 'the host, counted from 0').argParser(wholeNumber(0, MOST_HOSTS)).default(0);
 
-/** The flags of `RouteFlags`, and where the job is. */
+/** Adds the flags of `RouteFlags` and of the connection. */
 function withRoute(command: Command): Command {
   command
     .optionsGroup('How hosts are reached:')

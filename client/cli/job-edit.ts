@@ -29,13 +29,13 @@ export interface EditFlags extends AskFlags, GitLeave {
 
 interface ReadEdit {
   readonly edit: JobEdit;
-  /** `ssh.private_key` of the file, where that is a file here. */
+  /** `ssh.private_key` of the file, if that is a local file. */
   readonly key?: { readonly path: string; readonly fingerprint: string };
 }
 
 /**
- * Asks an open job to go on by what `--file`, `--set` and `--bundle` change of it. Keys and secrets are looked at and the store for local files
- * is opened before the job is asked for anything.
+ * Asks an open job to continue with the changes of `--file`, `--set` and `--bundle`. Keys and secrets are checked, and the store
+ * for local files is opened, before any request to the job.
  */
 export async function askWithEdit(
   job: string,
@@ -44,7 +44,7 @@ export async function askWithEdit(
 ): Promise<number> {
   const context = contextToChange(flags);
   const { edit, key } = await readEdit(flags, context);
-  // Of a job whose file is not given, it is packed when the job has told what stays behind.
+  // Without a job file, the folder is packed after the job has returned its exclusions.
   const folder = flags.file === undefined ? flags.bundle : undefined;
   const store = await storeForFiles(folder === undefined ? (edit.files ?? {}) : { [folder]: true }, context);
   const ask = async (client: JobClient, { by, from }: Asker): Promise<string> => {
@@ -56,7 +56,7 @@ export async function askWithEdit(
 }
 
 /**
- * With a file, `--set` changes the file, as at submit; without one, the file that is in force.
+ * Reads the edit. With a file, `--set` changes the file, as at submit; without one, it changes the file in force.
  * @throws CliError with every problem
  */
 async function readEdit(
@@ -69,7 +69,7 @@ async function readEdit(
   const { source, files, warnings } = read;
   tellWarnings(file, warnings);
   await agreeToOutside(read.outside, { allowOutside });
-  // What it warns of was said at submit: the worker has found the key.
+  // Its warnings were given at submit: the worker has found the key.
   const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, read.spec, context);
   const { raw, spec } = await builtJob(read, file, { ...leave, build: 'local' });
   const edit = { job: raw, source, files, ...(identityKeys && { identityKeys }) };
@@ -87,7 +87,10 @@ async function readAssignments(set: readonly string[], isPacked: boolean, contex
   return values.length === 0 ? {} : { set: values };
 }
 
-/** One that is not there would end a job that runs. What is no secret's name is refused by the job, and not repeated. */
+/**
+ * Secrets that the edit names, to be looked up here: a missing secret would end a running job. An invalid name is left to the job
+ * to refuse, and is not repeated.
+ */
 function secretsIn(values: readonly Assignment[]): Readonly<Record<string, string>> {
   const named = values.flatMap(({ path: [section, variable], value }) => {
     if (section !== 'secrets') return [];
@@ -101,7 +104,10 @@ function secretsIn(values: readonly Assignment[]): Readonly<Record<string, strin
   );
 }
 
-/** As at submit: the same path on two computers is two files, and the hosts let one key in. @throws CliError with both fingerprints */
+/**
+ * Checks the key as at submit: the same path on two computers is two files, and the hosts accept one key.
+ * @throws CliError with both fingerprints
+ */
 export async function refuseOtherKey(
   client: Pick<JobClient, 'describe'>,
   job: string,

@@ -28,22 +28,22 @@ import { asTyped } from './typed-command.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
-  /** Contents of the local files that the job names, by their path as the job has it. */
+  /** Contents of the local files that the job names, keyed by their paths in the job. */
   readonly files: LocalContents;
-  /** What of it lies outside of the folder that the job file belongs to. */
+  /** Named paths that lie outside the folder to which the job file belongs. */
   readonly outside: readonly NamedPath[];
 };
 
 export interface JobFileOptions {
   readonly set: readonly string[];
   readonly overrides?: JobOverrides;
-  /** Of a job without a file: what it says before `set` and `overrides`. */
+  /** For a job without a file: its content before `set` and `overrides`. */
   readonly tree?: Mapping;
-  /** The defaults of the job's pool, where they are known. */
+  /** Defaults of the job's pool, if known. */
   readonly pool?: PoolDefaults;
-  /** As `RequestContext`. */
+  /** See `RequestContext`. */
   readonly isZoneStrict?: true;
-  /** Files and folders that are copied are looked at and not read, and are not among the files. */
+  /** True checks files and folders to copy without reading them, and leaves them out of `files`. */
   readonly isDry?: true;
 }
 
@@ -59,18 +59,17 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   return { ...parsed, source, files, outside, warnings };
 }
 
-/** A job carries its text beside what it means: `validate` says what `submit` will. @throws CliError */
+/** A job carries its source text in addition to its content, so `validate` reports what `submit` will. @throws CliError */
 function refuseTooLarge(file: string, job: unknown, source: string): void {
   const problem = inputSizeProblem({ v: 1, job, source });
   if (problem !== undefined) throw new CliError(ExitCode.Usage, `${file}: ${problem}`);
 }
 
-/** What messages name in the place of a job file, where the flags alone say what the job is. */
+/** The name in messages in place of a job file, if flags alone describe the job. */
 export const BY_FLAGS = 'jobctl submit';
 
 /**
- * As `readJobFile`, of a job that flags alone describe. Its source is the file that they stand for, whose paths start at the
- * current folder.
+ * Like `readJobFile`, for a job described by flags alone. Its source is an equivalent file; paths start at the current folder.
  */
 export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Promise<GoodJob> {
   const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
@@ -81,10 +80,10 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   return { ...parsed, source, files, outside: [] };
 }
 
-/** The job file that says `raw`; lines are as long as they are, since a shell line is not to be folded. */
+/** The job file for `raw`. Lines are not folded, because a folded shell line is another line. */
 export const jobFileText = (raw: unknown): string => stringify(raw, { lineWidth: 0 });
 
-/** What is right and may yet be a mistake, for the person who submits. */
+/** Prints warnings, which concern valid content that may be a mistake, for the person who submits. */
 export function tellWarnings(file: string, warnings: readonly string[]): void {
   for (const warning of warnings) tellLine(asTyped(`${file}: warning: ${warning}`));
 }
@@ -105,7 +104,7 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
   for (const local of localFilesOf(job.spec)) {
     const where = localPlaceOf(written.file, local.path, job.raw);
     const { place } = where;
-    // --bundle starts at the current folder.
+    // The path of --bundle starts at the current folder.
     const isByFlag = local.kind === 'bundle' && written.overrides?.bundle !== undefined;
     const whence = isByFlag ? BY_FLAGS : written.file;
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
@@ -122,7 +121,7 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
   return Object.fromEntries(contents);
 }
 
-/** The paths whose content leaves this computer with the job, without those that a flag names: they are the user's own word. */
+/** Paths whose content leaves this computer with the job, except those that a flag names: the user chose them. */
 function namedPaths(written: WrittenJob, { spec, build, raw }: ParsedJob): readonly NamedPath[] {
   const isBuilt = build !== undefined && build.digest === undefined && build.remote.commit === undefined;
   const named: readonly { readonly at: Path; readonly path: string }[] = [
@@ -136,7 +135,7 @@ function namedPaths(written: WrittenJob, { spec, build, raw }: ParsedJob): reado
   });
 }
 
-/** Of an image that is to be built. */
+/** Problems of an image that must be built. */
 async function buildProblems(written: WrittenJob, { build, raw }: ParsedJob): Promise<readonly Problem[]> {
   if (build === undefined || build.digest !== undefined || build.remote.commit !== undefined) return [];
   const { placeProblems } = await import('./building/sources.js');
@@ -153,7 +152,7 @@ async function bundleContent(
   return typeof content === 'object' ? [bundleOf(path), content] : content;
 }
 
-/** @throws CliError where it cannot be read; `wanted` says what is */
+/** @throws CliError if the file cannot be read; `wanted` says which file is expected */
 export function readText(file: string, wanted: string): string {
   const content = readNamedFile(file);
   if (!(content instanceof Uint8Array)) {
@@ -168,7 +167,7 @@ export function readText(file: string, wanted: string): string {
   }
 }
 
-/** What Windows editors save as Unicode, and programs, would else be shown as control characters in a wrong value. */
+/** Detects UTF-16 (Windows editors' "Unicode") and binary files, otherwise reported as control characters in a value. */
 function foreignText(content: Uint8Array): string | undefined {
   const [first, second] = content;
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
@@ -179,13 +178,13 @@ function foreignText(content: Uint8Array): string | undefined {
 export interface LocalPlace {
   /** An absolute path. */
   readonly place: string;
-  /** Where else a JobMan file's path may be: in the current folder, if that is another place. */
+  /** The other place for a path of a JobMan file: in the current folder, if that differs. */
   readonly instead?: string;
 }
 
 /**
- * Relative to the job file, as a reader of the file would take it. JobMan takes its paths from the folder in which it is run, so a
- * path of its files that is not beside the file is looked up there (docs/adr/0064).
+ * Resolves a path relative to the job file, as a reader of the file would. JobMan resolves paths from the folder in which it
+ * runs, so a path of a JobMan file that is not beside the file is looked up there (docs/adr/0064).
  * @param raw the job file as plain JSON
  */
 export function localPlaceOf(jobFile: string, path: string, raw: unknown): LocalPlace {
@@ -196,11 +195,11 @@ export function localPlaceOf(jobFile: string, path: string, raw: unknown): Local
   return !existsSync(beside) && existsSync(here) ? { place: here } : { place: beside, instead: here };
 }
 
-/** Its sections `job` and `ssh` are what its own files have and most others have not. */
+/** The sections `job` and `ssh` are in JobMan's own files and in few others. */
 const isJobmanFile = (raw: unknown): boolean =>
   isMapping(raw) && (given(raw['job']) !== undefined || given(raw['ssh']) !== undefined);
 
-/** A path of a JobMan file that is there twice, with other content: JobMan would have taken the other one. */
+/** Warns of a path of a JobMan file that exists in both places with different content: JobMan would have taken the other one. */
 function twoPlaces(file: string, { spec, raw }: ParsedJob): readonly string[] {
   return localFilesOf(spec).flatMap(({ path, at }) => {
     const { place, instead } = localPlaceOf(file, path, raw);
@@ -212,7 +211,7 @@ function twoPlaces(file: string, { spec, raw }: ParsedJob): readonly string[] {
   });
 }
 
-/** Folders are the same only if they are one folder. */
+/** Folders are equal only if they are the same folder. */
 function isSame(one: string, other: string): boolean {
   if (realpathSync(one) === realpathSync(other)) return true;
   const [left, right] = [readNamedFile(one), readNamedFile(other)];
@@ -244,6 +243,6 @@ export function placed({ file, source, set, overrides }: WrittenJob, problem: Pr
   return file === BY_FLAGS ? { file, ...problem } : { file, ...new YamlSource(source).locate(problem) };
 }
 
-/** Whether the key that a flag set is the one of `place`, or a section around it. */
+/** Returns whether the key of a flag is `place` or a section that contains it. */
 const isAbove = (key: string, place: string): boolean =>
   key === place || (/^[.[]/.test(place.slice(key.length)) && place.startsWith(key));

@@ -7,7 +7,7 @@ import type { CliContext } from './context.js';
 import { durationOption, outputOption } from './options.js';
 import { formatDuration } from './render/quantities.js';
 
-/** Flags that say which jobs are meant: of `list`, and of the verbs that take many. */
+/** Flags that select jobs, for `list` and for verbs that take several jobs. */
 export interface FilterFlags {
   readonly mine?: true;
   readonly all?: true;
@@ -19,7 +19,7 @@ export interface FilterFlags {
   readonly name?: string;
 }
 
-/** Spelled out, since domain's list would load what it lies with; test/cli compares the two. */
+/** Spelled out, because importing domain's list would load its module; test/cli compares the two. */
 export const PHASES = [
   'queued',
   'provisioning',
@@ -35,12 +35,12 @@ export const PHASES = [
   'cancelled',
 ] as const;
 const SHOWN_PHASES: readonly ShownPhase[] = [...PHASES, 'terminated'];
-/** Slurm's and Kubernetes' word, and the other spelling. */
+/** Slurm's and Kubernetes' word for queued, and the other spelling of cancelled. */
 const SAME_PHASE: Readonly<Record<string, ShownPhase>> = { pending: 'queued', canceled: 'cancelled' };
 
 export const SORTS: readonly Sort[] = ['board', 'submitted', 'ended', 'name', 'user', 'project', 'chips'];
 
-/** @param all what `--all` means to the verb */
+/** @param all meaning of `--all` for the verb */
 export function withFilters(command: Command, all: string): Command {
   return command
     .optionsGroup('Which jobs:')
@@ -58,11 +58,11 @@ export function withFilters(command: Command, all: string): Command {
     .optionsGroup('Options:');
 }
 
-/** Ids, or filters that describe jobs. */
+/** Adds job ids, or filters that describe jobs. */
 export const ofMany = (command: Command, all: string): Command =>
   withFilters(command.argument('[job...]', 'ids of jobs'), all).addOption(outputOption());
 
-/** Of a verb that changes jobs: it asks about what a filter finds, and about other people's jobs. */
+/** For a verb that changes jobs: it asks before it changes jobs that a filter found, or other people's jobs. */
 export const changingMany = (command: Command): Command =>
   ofMany(command, 'all open jobs').option('--yes', 'do not ask').addOption(byOption());
 
@@ -88,13 +88,13 @@ function namePattern(value: string): string {
 
 export interface MeantJobs {
   readonly filter: JobFilter;
-  /** `in the last day`, of jobs that ended; absent: whenever. */
+  /** For ended jobs, such as `in the last day`; absent: any time. */
   readonly endedWithin?: string;
 }
 
 const DAY_MS = 86_400_000;
 
-/** What the flags of `list` mean: open jobs and those that ended within a day, unless `--since` or `--all` says otherwise. */
+/** The filter of `list`: open jobs and those that ended within a day, unless `--since` or `--all` says otherwise. */
 export function boardFilter(flags: FilterFlags, now: number, context: Pick<CliContext, 'user'>): MeantJobs {
   const filter = ownFilter(flags, now, context);
   if (flags.since !== undefined) return { filter, endedWithin: `in the last ${formatDuration(flags.since)}` };
@@ -102,7 +102,7 @@ export function boardFilter(flags: FilterFlags, now: number, context: Pick<CliCo
   return { filter: { ...filter, endedSince: now - DAY_MS }, endedWithin: 'in the last day' };
 }
 
-/** What the flags say, and no more. */
+/** The filter that the flags give, without defaults. */
 export function ownFilter(
   { mine, project, user, phase, since, name }: FilterFlags,
   now: number,
@@ -118,6 +118,6 @@ export function ownFilter(
   };
 }
 
-/** Whether any flag says which jobs are meant. */
+/** Returns whether any flag selects jobs. */
 export const isFiltered = ({ mine, all, project, user, phase, since, name }: FilterFlags): boolean =>
   [mine, all, project, user, phase, since, name].some((flag) => flag !== undefined);

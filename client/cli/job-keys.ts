@@ -9,17 +9,17 @@ import { placed } from './job-file.js';
 import { asTyped } from './typed-command.js';
 
 export interface JobKeys {
-  /** Of the submitter's file that `ssh.private_key` names. */
+  /** Fingerprint of the submitter's file that `ssh.private_key` names. */
   readonly sshKey?: string;
-  /** Of those that identities name: path as the job has it -> fingerprint. */
+  /** Fingerprints of the files that identities name: path as in the job -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
 
-/** What of a job names keys and secrets. */
+/** The parts of a job that name keys and secrets. */
 export type JobWithKeys = Pick<JobSpec, 'ssh' | 'identities' | 'secrets'>;
 
-/** Where a value came from: the text of a job file, and the flags over it. */
+/** Source of a value: the text of a job file, and the flags over it. */
 interface ValueSource {
   readonly file: string;
   readonly source: string;
@@ -27,8 +27,8 @@ interface ValueSource {
 }
 
 /**
- * Looks at the key pairs and the secrets that a job names, before anything is sent.
- * @throws CliError with every problem: a key that cannot be used, halves of two pairs, a secret that is not in the store
+ * Checks the key pairs and secrets that a job names, before anything is sent.
+ * @throws CliError with every problem: an unusable key, halves of two pairs, a secret that the store lacks
  */
 export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context: CliContext): Promise<JobKeys> {
   const pairs = namedPairs(spec);
@@ -49,7 +49,7 @@ export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context
   return {
     ...(sshKey === undefined ? {} : { sshKey }),
     ...(Object.keys(identityKeys).length === 0 ? {} : { identityKeys }),
-    // A local stack's worker is on this computer; of another one nothing is known here.
+    // A local stack's worker runs on this computer; nothing is known here of other workers.
     warnings: context.ssh === undefined ? files.map(({ privateKey }) => elsewhere(privateKey)) : [],
   };
 }
@@ -60,7 +60,7 @@ const elsewhere = ({ at, value }: KeyReference): string =>
     `and finds this key at '${value}' on its own computer; a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`,
   );
 
-/** Each secret that a job names, by the place that names it. */
+/** Each secret that a job names, with the place in the job that names it. */
 export function secretNames(spec: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {
   const keys = namedPairs(spec).flatMap(({ privateKey, publicKey }) => [privateKey, ...(publicKey ? [publicKey] : [])]);
   return [
@@ -72,7 +72,7 @@ export function secretNames(spec: JobWithKeys): readonly { readonly path: Path; 
   ];
 }
 
-/** Nothing where this computer does not know the store, or may not list it: the worker looks again. */
+/** Problems for missing secrets. Empty if this computer does not know the store or may not list it: the worker checks again. */
 async function missingSecrets(spec: JobWithKeys, { secretStore }: CliContext): Promise<Problem[]> {
   const named = secretNames(spec);
   if (named.length === 0 || secretStore === undefined) return [];

@@ -2,19 +2,19 @@ import type { Cluster, ClusterConfig, KubernetesLibrary } from '../../cloud/mach
 import type { CliContext } from './context.js';
 import { loadFrom } from './dev/fetch-packages.js';
 
-/** The Kubernetes client, which is brought when first needed (docs/adr/0061). @throws CliError if it cannot be */
+/** Loads the Kubernetes client, which is installed when first needed (docs/adr/0061). @throws CliError if it cannot be */
 export const kubernetesLibrary = (): Promise<KubernetesLibrary> =>
   loadFrom<KubernetesLibrary>('@jobctl/worker', 'kubernetes-library');
 
-/** Opens clusters of the kubeconfig that holds where a verb talks to: the local stack has one of its own. */
+/** Opens clusters of the kubeconfig that belongs to the verb's context: the local stack has a separate one. */
 export const clustersOf =
   ({ kubeconfig }: Pick<CliContext, 'kubeconfig'>) =>
   (context: string | undefined): Promise<Cluster> =>
     kubeconfig === undefined ? openCluster(context) : opened({ kubeconfig, ...(context !== undefined && { context }) });
 
 /**
- * A cluster of this computer's kubeconfig, as the person who types.
- * @param context absent: JOBCTL_KUBE_CONTEXT, as a worker started here takes it, else the kubeconfig's current one
+ * Opens a cluster of this computer's kubeconfig, with the rights of the user who types.
+ * @param context absent: JOBCTL_KUBE_CONTEXT, as for a worker started here, or else the kubeconfig's current context
  */
 export async function openCluster(
   context = process.env['JOBCTL_KUBE_CONTEXT'] || undefined,

@@ -27,7 +27,10 @@ Examples:
   jobctl launch --execution machines --dry-run -- make eval
 `;
 
-/** `launch`: a job without a job file, by the flags of Astera's launch. The choices are those of launching/launch-job.ts. */
+/**
+ * Registers `launch`: a job without a job file, described by the flags of Astera's launch. The choices are those of
+ * launching/launch-job.ts.
+ */
 export function registerLaunch(program: Command, invocation: Invocation): void {
   const command = program
     .command('launch')

@@ -5,7 +5,7 @@ import type { EditFlags } from './job-edit.js';
 import type { DeleteFlags } from './verbs/delete.js';
 import type { RequeueFlags, RestartFlags, StopFlags } from './verbs/life.js';
 
-/** The verbs that move an open job on: pause it, let it go on, begin again, end it. docs/job-states.md draws what they do. */
+/** Registers the verbs that pause, resume, restart or end an open job. docs/job-states.md draws their effects. */
 export function registerLifeVerbs(program: Command, invocation: Invocation): void {
   registerStop(program, invocation);
   registerResume(program, invocation);

@@ -8,17 +8,17 @@ import { fileSource } from './file-on-disk.js';
 import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree } from './packing/pack-tree.js';
 import { treeEntries } from './packing/tree-entries.js';
 
-/** Bytes of a file that is only read (requirements, environment.yml), so that a mistake in its name is seen. */
+/** Most bytes of a file that is read whole (requirements, environment.yml), so that a wrong file name is noticed. */
 const MAX_FILE_BYTES = 500_000;
 
 export interface ReadingOptions {
-  /** What is copied is looked at, and not read: for large files that takes minutes. */
+  /** True checks files to copy without reading them, which takes minutes for large files. */
   readonly isDry?: boolean;
-  /** Bytes read of one that is copied. */
+  /** Called with the bytes read of a file to copy. */
   readonly onRead?: (read: number, size: number) => void;
 }
 
-/** What it is called among the job's files, and its content; or what is wrong with it. Undefined: nothing, and it was not read. */
+/** The name of a file in the job and its content, or a problem as text. Undefined: no problem, and the file was not read. */
 export async function readLocalFile(
   { path, kind }: LocalFile,
   resolved: string,
@@ -39,7 +39,7 @@ export async function readLocalFile(
   }
 }
 
-/** Its content, or what is wrong with it. */
+/** The file's content, or a problem as text. */
 export function readNamedFile(path: string): Uint8Array | string {
   try {
     const file = openSync(path, 'r');
@@ -53,7 +53,7 @@ export function readNamedFile(path: string): Uint8Array | string {
   }
 }
 
-/** By what is read, not by its size: a pipe (`<(make-job)`) has none, and a device may have no end. */
+/** Bounds the bytes read, not the file's size: a pipe (`<(make-job)`) has no size, and a device may have no end. */
 function readBounded(file: number): Uint8Array | string {
   const content = Buffer.alloc(MAX_FILE_BYTES + 1);
   let length = 0;
@@ -65,7 +65,7 @@ function readBounded(file: number): Uint8Array | string {
   return `has more than ${MAX_FILE_BYTES} bytes, and that is the most`;
 }
 
-/** Its archive is removed with the process. */
+/** Packs a folder into an archive that is removed when the process exits. */
 async function packFolder(folder: string, { isDry, onRead }: ReadingOptions): Promise<FileSource | undefined> {
   const tree = { root: folder, entries: await treeEntries(folder), ...(onRead && { onRead }) };
   if (isDry !== true) return (await packTree(tree)).source;

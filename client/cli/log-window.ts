@@ -24,7 +24,7 @@ export function sinceOption(text: string): EpochMs {
   }
 }
 
-/** Whether a line matches. RE2 syntax: no line makes it slow. @throws CliError naming what is wrong, and where */
+/** Returns a matcher for lines. RE2 syntax, so that no line makes it slow. @throws CliError naming the problem and its place */
 export async function lineMatcher(pattern: string): Promise<(line: Buffer) => boolean> {
   const { RE2JS } = await import('re2js');
   try {
@@ -48,7 +48,7 @@ function problemOf(error: unknown, pattern: string): string {
   return at === -1 ? message : `${what}, at character ${at + 1}: \`${pattern.slice(at)}\``;
 }
 
-/** For a parenthesis that is not closed RE2 names the whole pattern. */
+/** For an unclosed parenthesis, RE2 names the whole pattern. */
 function lastOpen(pattern: string): number {
   const open: number[] = [];
   for (let at = 0, isInClass = false; at < pattern.length; at++) {

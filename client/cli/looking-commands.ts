@@ -13,7 +13,7 @@ import type { TopFlags } from './verbs/top.js';
 import type { WaitFlags } from './verbs/wait.js';
 import type { WhyFlags } from './verbs/why.js';
 
-/** The verbs that look at jobs and change none. Each loads its module when it is used. */
+/** Registers the verbs that only read jobs. Each loads its module when it is used. */
 export function registerLookingVerbs(program: Command, invocation: Invocation): void {
   registerList(program, invocation);
   registerTop(program, invocation);

@@ -12,23 +12,24 @@ import { openReader } from './connect.js';
 import { bucketOf } from './context.js';
 import { kubernetesLibrary } from './kubernetes-cluster.js';
 
-/** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
+/** Operations of the command line at the provider itself, without a worker. One member for each kind of machines. */
 export interface CliKind {
   /**
-   * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
+   * Everything that an account holds, regardless of its owner. The auditor has a separate reader, which shares no code with the
+   * adapter that it judges.
    * @throws CloudUnavailable also if only a part could be read
    */
   readonly audit: (account: string, context: CliContext) => Promise<readonly AuditedResource[]>;
-  /** Absent: another kind's looks at the same provider. */
+  /** Absent: another kind's check covers the same provider. */
   readonly doctor?: {
-    /** The flag of `jobctl doctor` that asks for it, and what it looks at. */
+    /** The flag of `jobctl doctor` that requests it, and the object of the check. */
     readonly flag: 'gcp' | 'kubernetes' | 'server';
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
   };
 }
 
-/** In the namespaces where jobs of this kind ran. */
+/** Audits the namespaces in which jobs of this kind ran. */
 function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'] {
   return async (account, { kubeconfig }) => {
     const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
@@ -36,7 +37,7 @@ function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'
   };
 }
 
-/** Where an auditor asks; empty: at Google. */
+/** Endpoint that an auditor asks; empty: Google's. */
 function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) {
   return {
     ...(restEndpoint === undefined ? {} : { restEndpoint }),
@@ -65,7 +66,7 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
     audit: async (pool, context) =>
       listMachinesForAudit(await openReader(bucketOf(context, 'own machines cannot be audited')), pool),
   },
-  // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
+  // The same cluster: `jobctl doctor --kubernetes` also checks for KubeRay.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
   'compute-engine': {
     audit: (googleProject, context) => listEveryVm({ googleProject, ...restOf(context) }),

@@ -10,14 +10,15 @@ import { printErr } from './print.js';
 import { runProgram } from './program.js';
 import { asTyped } from './typed-command.js';
 
-// Node.js's own words for programmers, such as those for a certificate of an IP address.
+// Hides Node.js's deprecation warnings, such as the one for a certificate of an IP address.
 process.noDeprecation = process.env['JOBCTL_DEBUG'] !== '1';
 
-// From 22.8 on, Node.js keeps what it compiled for the next start. In this user's own folder: the usual one is shared by all users.
+// From 22.8 on, Node.js caches compiled code for the next start. The cache is in this user's folder: all users share the default
+// one.
 const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
 enableCompileCache?.(join(cacheFolder(), 'compiled'));
 
-// `jobctl logs JOB | head`: the reader has gone, so nothing is left to do. 128 + SIGPIPE, as other tools end.
+// `jobctl logs JOB | head`: the reader has exited, so nothing is left to do. 128 + SIGPIPE, as other tools exit.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(codeOfLostOutput(error)));
 
@@ -35,8 +36,7 @@ try {
   printErr(`${asTyped(explained.text)}\n`);
   ({ exitCode } = explained);
 }
-// What a connection leaves open must not hold the shell.
-// A write that failed is known here before the stream says so.
+// Open handles of a connection must not keep the shell waiting. A failed write is known here before the stream's error event.
 process.stdout.write('', (error) => {
   const code = error ? codeOfLostOutput(error) : exitCode;
   process.stderr.write('', () => process.exit(code));

@@ -7,12 +7,12 @@ import { printErr, printOut } from './print.js';
 const OWNER_ALONE = 0o600;
 
 /**
- * Puts a new key on stdout or into a file that only its owner reads. An existing file is never touched.
+ * Writes a new key to stdout, or to a file that only its owner can read. An existing file is never touched.
  * @throws CliError
  */
 export function writeNewKey(line: string, file: string | undefined): void {
   if (file === undefined) {
-    // `jobctl codec new-key > key`: the shell made the file for everybody to read.
+    // `jobctl codec new-key > key`: the shell created the file readable for everybody.
     if (fstatSync(process.stdout.fd).isFile()) fchmodSync(process.stdout.fd, OWNER_ALONE);
     printOut(`${line}\n`);
     return;

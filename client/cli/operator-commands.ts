@@ -17,7 +17,7 @@ import type { SetupServerFlags } from './verbs/setup-server.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';
 
-/** The verbs for those who run jobctl. */
+/** Registers the verbs for operators of jobctl. */
 export function registerOperatorVerbs(program: Command, invocation: Invocation): void {
   registerSetup(program, invocation);
   registerDoctor(program, invocation);

@@ -17,8 +17,8 @@ export function outputOption(): Option {
 }
 
 /**
- * Adds the flags of `ContextFlags`, which every verb that talks to a server takes. Help shows `--context` alone: the others are
- * the same everywhere, and `jobctl help where` has them.
+ * Adds the flags of `ContextFlags`, for every verb that talks to a server. Help shows only `--context`: the others are the same
+ * everywhere and listed by `jobctl help where`.
  */
 export function withConnection(command: Command): Command {
   command.option('--context <name>', 'use this context; `jobctl help where` has other ways');
@@ -26,7 +26,7 @@ export function withConnection(command: Command): Command {
   return command;
 }
 
-/** For a worker, which has a configuration of its own and no contexts. */
+/** Adds the flags for a worker, which has a configuration file and no contexts. */
 export function withServer(command: Command): Command {
   command.optionsGroup('Where (else the environment, else its configuration):');
   for (const option of serverOptions()) if (option.attributeName() !== 'server') command.addOption(option);
@@ -38,14 +38,14 @@ const serverOptions = (): readonly Option[] =>
     ({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`),
   );
 
-/** Where the image of `build` in a job file is built; the choices are `BUILD_PLACES`. */
+/** The option for where to build the image of `build` in a job file; the choices are `BUILD_PLACES`. */
 export const buildPlaceOption = (): Option =>
   new Option(
     '--build <where>',
     'build the image on this computer (local), or in the cluster, from the commit on the remote (remote; the default for pods and Ray)',
   ).choices(['local', 'remote']);
 
-/** What `build` in a job file may be made of: `GitLeave`. */
+/** Adds the options for the commits that `build` in a job file may use: `GitLeave`. */
 export const buildOptions = (command: Command): Command =>
   command
     .option('--allow-dirty', 'build the image of a working tree with changes (build)')

@@ -4,7 +4,7 @@ import { type Invocation, outputOption, wholeNumber, withConnection } from './op
 import type { DownloadFlags } from './verbs/download.js';
 import type { OutputsFlags } from './verbs/outputs.js';
 
-/** The verbs for files that outlive a job's hosts. */
+/** Registers the verbs for files that outlive a job's hosts. */
 export function registerOutputsVerbs(program: Command, invocation: Invocation): void {
   registerDownload(program, invocation);
   registerOutputs(program, invocation);

@@ -7,7 +7,7 @@ import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
 
-/** A path of a job file that would be uploaded, and where it is here. */
+/** A path in a job file that would be uploaded, and its place on this computer. */
 export interface NamedPath {
   readonly at: Path;
   readonly path: string;
@@ -16,8 +16,8 @@ export interface NamedPath {
 }
 
 /**
- * The paths that lie outside of what a job file belongs to: its folder, or the repository which that is in. Whoever wrote the file chose
- * them, and it may be a stranger's (docs/adr/0093). Links are resolved. In a home folder the hidden folders (~/.ssh) are outside too.
+ * The paths outside the job file's folder, or outside the repository that contains it. The file's author chose them, and may be a
+ * stranger (docs/adr/0093). Links are resolved. In a home folder the hidden folders (~/.ssh) are outside too.
  */
 export function outsideFiles(file: string, named: readonly NamedPath[]): readonly NamedPath[] {
   const root = ownFolder(file);
@@ -30,7 +30,7 @@ export function outsideFiles(file: string, named: readonly NamedPath[]): readonl
 export const outsideText = ({ at, path, place }: NamedPath): string =>
   `${formatPath(at)}: ${showValue(path)} is ${place}, which is outside of the job file's folder and would be uploaded`;
 
-/** Asks before files from elsewhere leave this computer. @throws CliError if nobody agrees; nothing was uploaded */
+/** Asks before files from outside leave this computer. @throws CliError if nobody agrees; nothing was uploaded then */
 export async function agreeToOutside(
   outside: readonly NamedPath[],
   { allowOutside, output = 'text' }: Partial<OutputFlag> & { readonly allowOutside?: true | undefined },
@@ -42,11 +42,11 @@ export async function agreeToOutside(
   if (!(await ask(`Upload ${places}? [y/N] `))) throw new CliError(ExitCode.Refused, 'nothing was uploaded', remedy);
 }
 
-/** What comes through a pipe is the user's own, and starts at the current folder. */
+/** The folder to which a job file belongs. A file from a pipe is the user's own and belongs to the current folder. */
 function ownFolder(file: string): string {
   const folder = realpathSync(statSync(file).isFile() ? dirname(file) : '.');
   for (let above = folder; ; above = dirname(above)) {
-    // A home folder that is a repository (dotfiles) is not what its files belong to.
+    // A home folder that is a repository (dotfiles) does not count.
     if (existsSync(join(above, '.git')) && !isWithin(above, realHome())) return above;
     if (above === dirname(above)) return folder;
   }
@@ -59,7 +59,7 @@ const isWithin = (root: string, path: string): boolean => {
   return way !== '..' && !way.startsWith(`..${sep}`);
 };
 
-/** Below a hidden folder of the home, and the job file is not. */
+/** The path is below a hidden folder of the home, and the job file is not. */
 function isHidden(root: string, path: string): boolean {
   const home = realHome();
   return isWithin(root, home) && isWithin(home, path) && relative(home, path).startsWith('.');

@@ -2,13 +2,13 @@ import { visibleLines } from '../../domain/visible-text.js';
 import { OWN_COLOURS } from './render/look.js';
 
 /**
- * What is printed for people, and as JSON: names and messages come from whoever may start a workflow, so that nothing in them
- * reaches the terminal but text. What hosts printed (`logs`, `exec`) does not come here: it is shown byte for byte (docs/cli.md).
+ * Prints text for people and JSON. Names and messages come from anybody who may start a workflow, so only plain text reaches the
+ * terminal. Output of hosts (`logs`, `exec`) is not printed here but shown byte for byte (docs/cli.md).
  */
 export const printOut = (text: string): void => void process.stdout.write(visibleLines(text));
 export const printErr = (text: string): void => void process.stderr.write(visibleLines(text));
 
-/** Of lines that `Look.paint` has painted: jobctl's own colours stay. What comes from outside went through `oneLine` before. */
+/** For lines painted by `Look.paint`: keeps jobctl's own colours. Text from outside went through `oneLine` before. */
 export function painted(text: string): string {
   return text
     .split(OWN_COLOURS)

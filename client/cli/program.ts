@@ -27,7 +27,7 @@ import { printErr, printOut } from './print.js';
  * Runs one command line.
  * @param args without node and script
  * @returns the exit code
- * @throws what a verb throws: `explainError` puts it into words
+ * @throws the errors of a verb, which `explainError` turns into text
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
@@ -54,8 +54,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Words that another tool's user typed, as jobctl's own if these do exactly the same (docs/adr/0064).
- * @throws CliError with the command line of jobctl that does it, if it is not certain to be the same
+ * Translates another tool's command line into jobctl's if that does exactly the same (docs/adr/0064).
+ * @throws CliError with the equivalent command line of jobctl, if it is not certain to be the same
  */
 async function ofJobctl(own: readonly string[], commandWords: readonly string[] | undefined): Promise<Typed> {
   if (!isForeign(own)) return { own, commandWords };
@@ -70,23 +70,23 @@ async function ofJobctl(own: readonly string[], commandWords: readonly string[] 
   return end === -1 ? { own: runs, commandWords } : { own: runs.slice(0, end), commandWords: runs.slice(end + 1) };
 }
 
-/** A command line, parted at `--`. */
+/** A command line, split at `--`. */
 interface Typed {
   readonly own: readonly string[];
   readonly commandWords: readonly string[] | undefined;
 }
 
-/** A candidate a line. */
+/** Prints one completion candidate per line. */
 async function complete(words: readonly string[]): Promise<number> {
   const { candidates } = await import('./completion/candidates.js');
   const program = createProgram({ commandWords: undefined, exitCode: 0 });
-  // The word that is being typed is no verb yet.
+  // The word that is being typed is not yet a verb.
   const before = asVerb(words.slice(0, -1));
   for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) printOut(`${word}\n`);
   return ExitCode.Done;
 }
 
-/** What people type first at a tool that they do not know, and the words of kubectl, Slurm and Docker for ours. */
+/** Translates the words that people try first, and the words of kubectl, Slurm and Docker. */
 export function asVerb(own: readonly string[]): readonly string[] {
   const [first = '', second, ...more] = own;
   if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
@@ -96,7 +96,7 @@ export function asVerb(own: readonly string[]): readonly string[] {
     const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
     return [isOne ? 'status' : 'list', ...rest];
   }
-  // Astera's launch has verbs of its own.
+  // Astera's launch has subcommands.
   if (first === 'launch' && second === 'submit') return ['launch', ...more];
   return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
 }
@@ -107,10 +107,10 @@ export function createProgram(invocation: Invocation): Command {
   const program = new Command('jobctl')
     .description('Runs machine-learning jobs on Cloud TPUs: durable, queued by quota, set up on every host.')
     .exitOverride()
-    // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
+    // A verb with subcommands (setup) takes no flag after one of them.
     .enablePositionalOptions()
     .hook('preAction', (_, verb) => refuseServerAlone(verb))
-    // Commander's own words go through `usageError`.
+    // Commander's own messages go through `usageError`.
     .configureOutput({
       outputError: () => undefined,
       writeOut: (text) => printOut(asTyped(text)),
@@ -136,7 +136,7 @@ export function createProgram(invocation: Invocation): Command {
   return program;
 }
 
-/** Verbs that take words after `--`; elsewhere they would vanish in silence. */
+/** Verbs that take words after `--`. Other verbs would ignore them silently. */
 const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'launch', 'exec', 'ssh', 'import']);
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {

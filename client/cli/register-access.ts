@@ -10,7 +10,7 @@ Examples:
   jobctl access explain --job train-7f3k --verb cancel
 `;
 
-/** Who may do what, of a `jobctl serve`. */
+/** Registers `access`: the rights of callers of a `jobctl serve`. */
 export function registerAccess(program: Command, invocation: Invocation): void {
   const access = program.command('access').description("explain what a server's access table allows you");
   access.addHelpText('after', '\nExample:\n  jobctl access explain --job train-7f3k\n');

@@ -15,10 +15,10 @@ Examples:
 
 const API_KEY_LIFE_MS = 90 * 86_400_000;
 
-/** The last one means nobody: (uid_t)-1. */
+/** The largest uid; the next one, (uid_t)-1, means no user. */
 const MOST_UID = 4_294_967_294;
 
-/** Below `jobctl setup`. */
+/** Registers `jobctl setup api-keys`. */
 export function registerApiKeys(setup: Command, invocation: Invocation): void {
   setup
     .command('api-keys')

@@ -18,7 +18,7 @@ Example:
   jobctl serve new-key --file /etc/jobctl/serve-key.pem
 `;
 
-/** The HTTP API of an installation. */
+/** Registers `serve`, the HTTP API of an installation. */
 export function registerServe(program: Command, invocation: Invocation): void {
   const serve = program
     .command('serve')

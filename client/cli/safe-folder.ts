@@ -4,60 +4,60 @@ import { dirname, join } from 'node:path';
 import { nameProblem, quotedName } from '../../domain/outside-names.js';
 import { fileSource } from './file-on-disk.js';
 
-/** A file that is to be laid down. */
+/** A file to write. */
 export interface LaidFile {
-  /** Below the folder, with `/`. */
+  /** Path below the folder, separated by `/`. */
   readonly name: string;
   /** Permission bits. */
   readonly mode: number;
   /** Epoch ms. Absent: now. */
   readonly modifiedAt?: number;
-  /** Name of the part that a cut copy leaves, and that the next one goes on with. Absent: nothing is left. */
+  /** Name of the partial file that an interrupted copy leaves, and that the next copy continues. Absent: nothing is left. */
   readonly part?: string;
 }
 
 /**
- * A folder on this computer that files from elsewhere are laid down in: the names come from a host or a store, and others may write
- * here too. Nothing is written outside of it: each name is judged, no link is followed, and each file is written under a name of
- * jobctl's and renamed once it is whole. All that writes files which somebody else has listed goes through it (docs/adr/0092).
+ * A folder on this computer that receives files from elsewhere: their names come from a host or a store, and others may write
+ * here too. Nothing is written outside the folder: each name is checked, no link is followed, and each file is written under a
+ * temporary name and renamed once it is complete. All code that writes files listed by others uses this class (docs/adr/0092).
  */
 export class SafeFolder {
   readonly root: string;
   readonly #laid = new Set<string>();
 
-  /** @param root the user's own word: it may be a link of theirs */
+  /** @param root chosen by the user, so it may be a link */
   constructor(root: string) {
     this.root = root;
   }
 
-  /** Makes a folder of this name and those above it; '' is the folder itself. @throws UnsafePath if one is there and is no folder */
+  /** Creates a folder and its parents; '' is the root. @throws UnsafePath if something that is no folder is in its place */
   async folder(name: string): Promise<string> {
     if (name !== '') this.#judge(name);
     await makeRoot(this.root);
     const parts = name === '' ? [] : name.split('/');
-    // Looked at each time: a folder that was one may be a link by now.
+    // Checked each time, because a folder may have become a link.
     for (let end = 1; end <= parts.length; end++) await makeFolder(join(this.root, ...parts.slice(0, end)));
     return join(this.root, ...parts);
   }
 
   /**
-   * Whether a file of this name and content is there. A link of this name is not followed; it is replaced later.
-   * @param sha256 is asked only if the size is the same
-   * @throws UnsafePath if a folder is there
+   * Returns whether a file of this name and content exists. A link of this name is not followed; it is replaced later.
+   * @param sha256 called only if the size is equal
+   * @throws UnsafePath if a folder has this name
    */
   async holds(name: string, size: number, sha256: () => Promise<string | undefined>): Promise<boolean> {
     const path = await this.#place(name);
     const found = await lstat(path).catch(() => undefined);
     if (found?.isDirectory() === true) throw new UnsafePath(`${path} is a folder, and a file is to be written there`);
     if (found?.isFile() !== true || found.size !== size) return false;
-    // A file that may not be read may still be replaced.
+    // An unreadable file may still be replaceable.
     const [ours, theirs] = await Promise.all([fileSource(path).catch(() => undefined), sha256()]);
     if (ours === undefined || ours.sha256 !== theirs) return false;
     this.#laid.add(identity(found));
     return true;
   }
 
-  /** Gives a file that is there these permission bits. False: it belongs to somebody else; it may still be replaced. */
+  /** Sets the permission bits of an existing file. False: it belongs to another user; it may still be replaced. */
   async takesMode(name: string, mode: number): Promise<boolean> {
     const file = await open(await this.#place(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
     if (file === undefined) return false;
@@ -71,7 +71,7 @@ export class SafeFolder {
     }
   }
 
-  /** Lays one file down: whole, or not at all. @param fill writes its content @throws UnsafePath; what `fill` throws */
+  /** Writes one file completely or not at all. @param fill writes its content @throws UnsafePath; errors of `fill` */
   async lay<T>({ name, mode, modifiedAt, part }: LaidFile, fill: (writing: FileHandle) => Promise<T>): Promise<T> {
     const path = await this.#place(name);
     const draft = join(dirname(path), part ?? `.jobctl-${randomBytes(12).toString('hex')}.part`);
@@ -79,7 +79,7 @@ export class SafeFolder {
     const writing = await open(draft, part === undefined ? ways | constants.O_EXCL : ways, 0o600);
     try {
       const { end, id } = await filled(writing, fill, mode, modifiedAt);
-      // The content took its time, in which its folder may have become a link.
+      // Writing the content took time, and its folder may have become a link meanwhile.
       await this.#place(name);
       await this.#refuseTwin(name, path);
       await rename(draft, path);
@@ -92,9 +92,9 @@ export class SafeFolder {
   }
 
   /**
-   * Lays down a file that only grows, such as a log: whole, or not at all. A file of this name is replaced only by one that begins with
-   * all of it, so nothing is lost that is not in these pieces.
-   * @throws UnsafePath if another file is there, or no file; what `pieces` throws
+   * Writes a file that only grows, such as a log, completely or not at all. An existing file is replaced only by content that
+   * begins with all of it, so nothing is lost that is not in `pieces`.
+   * @throws UnsafePath if a file with other content exists, or something that is no file; errors of `pieces`
    */
   async grow(name: string, pieces: AsyncIterable<Buffer>): Promise<'unchanged' | 'done'> {
     const path = await this.#place(name);
@@ -120,7 +120,7 @@ export class SafeFolder {
     }
   }
 
-  /** Makes a symbolic link, whose target was judged. @throws UnsafePath if something that is no link is there */
+  /** Creates a symbolic link whose target was checked. @throws UnsafePath if something that is no link has this name */
   async link(name: string, target: string): Promise<void> {
     const path = await this.#place(name);
     const found = await lstat(path).catch(() => undefined);
@@ -131,7 +131,7 @@ export class SafeFolder {
     await symlink(target, path);
   }
 
-  /** The path of a name, the folders above it made and looked at. */
+  /** The path of a name, after its parent folders were created and checked. */
   async #place(name: string): Promise<string> {
     this.#judge(name);
     const end = name.lastIndexOf('/');
@@ -143,7 +143,7 @@ export class SafeFolder {
     if (problem !== undefined) throw new UnsafePath(`${quotedName(name)} ${problem}`);
   }
 
-  /** On a file system to which `A` and `a` are one name, the second would silently replace the first. */
+  /** On a file system that takes `A` and `a` for one name, the second file would silently replace the first. */
   async #refuseTwin(name: string, path: string): Promise<void> {
     const found = await lstat(path).catch(() => undefined);
     if (found !== undefined && this.#laid.has(identity(found)))
@@ -151,17 +151,17 @@ export class SafeFolder {
   }
 }
 
-/** A name leads out of the folder, or what is there is in the way. */
+/** A name leads out of the folder, or an existing object is in the way. */
 export class UnsafePath extends Error {
   override readonly name = 'UnsafePath';
 }
 
-/** A part will never become the file, whatever is added to it: it is removed. */
+/** Signals that a partial file can never become the file, whatever is appended: the part is removed. */
 export class UselessPart extends Error {
   override readonly name: string = 'UselessPart';
 }
 
-/** What was to be laid down is there already. */
+/** Signals that the file to write already exists. */
 class Unneeded extends Error {}
 
 const otherContent = (path: string): UnsafePath =>
@@ -172,7 +172,7 @@ interface EarlierFile {
   readonly size: number;
 }
 
-/** Undefined if nothing of this name is there. @throws UnsafePath if that is no file, so that no link is followed and no pipe waited for */
+/** Opens an existing file; undefined if there is none. @throws UnsafePath if it is no file (no link is followed, no pipe read) */
 async function earlierFile(path: string): Promise<EarlierFile | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return undefined;
@@ -181,13 +181,13 @@ async function earlierFile(path: string): Promise<EarlierFile | undefined> {
   return { file, size: found.size };
 }
 
-/** Whether a file has these bytes at `at`, as far as it goes. */
+/** Returns whether a file has these bytes at `at`, as far as the file reaches. */
 async function hasAt({ file, size }: EarlierFile, bytes: Buffer, at: number): Promise<boolean> {
   const wanted = Math.max(0, Math.min(bytes.length, size - at));
   const found = Buffer.alloc(wanted);
   for (let have = 0; have < wanted;) {
     const { bytesRead } = await file.read(found, have, wanted - have, at + have);
-    // Somebody has made it shorter since.
+    // The file was truncated meanwhile.
     if (bytesRead === 0) return false;
     have += bytesRead;
   }
@@ -196,7 +196,7 @@ async function hasAt({ file, size }: EarlierFile, bytes: Buffer, at: number): Pr
 
 const identity = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string => `${dev}:${ino}`;
 
-/** Closes it in any case. A disk that is full fails it, whichever write or the closing finds out. */
+/** Fills the file and closes it in any case. A full disk makes it fail, whether a write or the close reports it. */
 async function filled<T>(
   writing: FileHandle,
   fill: (writing: FileHandle) => Promise<T>,
@@ -213,7 +213,7 @@ async function filled<T>(
   }
 }
 
-/** With the folders above it, each tried once: Node's `recursive` runs for ever on a file system that makes none, such as /proc. */
+/** Creates a folder and its parents, each tried once: Node's `recursive` never ends on a file system without mkdir (/proc). */
 async function makeRoot(path: string): Promise<void> {
   if (await isFolder(path)) return;
   try {

@@ -12,7 +12,7 @@ Examples:
   jobctl secret ls
 `;
 
-/** `jobctl secret put | ls | rm`. */
+/** Registers `jobctl secret put | ls | rm`. */
 export function registerSecret(program: Command, invocation: Invocation): void {
   const secret = program.command('secret').description('keep tokens and keys for jobs').addHelpText('after', NOTES);
   withStore(secret.command('put'))

@@ -6,12 +6,12 @@ import { ExitCode } from './exit-codes.js';
 import { isPlaceProblem, readStorePlace } from '../../domain/store-place.js';
 import { showValue } from '../../domain/problem.js';
 
-/** Flags of a command line that say where something is. */
+/** Flags that name the place of a server or store. */
 type PlaceFlags = Readonly<
   Partial<Record<'temporalAddress' | 'server' | 'bucket' | 'storeEndpoint' | 'tpuRestEndpoint', string | undefined>>
 >;
 
-/** Where a setting comes from, and what is wrong with a value of it: the reason and the remedy. */
+/** Source of a setting, and a check of its value that returns the reason and the remedy. */
 interface Setting {
   readonly flag: keyof PlaceFlags;
   readonly named: string;
@@ -27,7 +27,7 @@ const SETTINGS: readonly Setting[] = [
   { flag: 'tpuRestEndpoint', named: '--tpu-rest-endpoint', variable: 'JOBCTL_TPU_REST_ENDPOINT', wrong: wrongUrl },
 ];
 
-/** @throws CliError for a setting that no server can have: its client would say so in its own words, or much later */
+/** @throws CliError for a setting that no server can have: its client would report it in other words, or much later */
 export function checkSettings(flags: PlaceFlags, env: Environment): void {
   checkTemporalVariables(env);
   for (const { flag, named, variable, wrong } of SETTINGS) {
@@ -57,7 +57,7 @@ function portProblem(port: string | undefined): readonly string[] | undefined {
   return [`has no port that exists: ${port}`, 'a port is a number from 1 to 65535; Temporal listens at 7233'];
 }
 
-/** Temporal's own client passes over the first three: it would speak to another server, without TLS, or without its certificate. */
+/** Temporal's own client ignores the first three errors and would use another server, no TLS, or no certificate. */
 function checkTemporalVariables(env: Environment): void {
   const file = env['TEMPORAL_CONFIG_FILE'];
   if (file !== undefined && file !== '' && !existsSync(file))

@@ -5,8 +5,8 @@ import { fileErrorWords } from '../../domain/error-words.js';
 type SystemError = Error & Readonly<Partial<Record<'code' | 'syscall' | 'path', string>>>;
 
 /**
- * The lines that are printed for an error of a system call on a file that no verb has put into words itself: what could not be done
- * where, why, and what to do. Undefined for any other error.
+ * The lines to print for an error of a system call on a file that no verb has explained: the operation and its place, the reason,
+ * and the remedy. Undefined for any other error.
  */
 export function systemErrorLines(error: Error): readonly string[] | undefined {
   const { code, syscall = '', path } = error as SystemError;

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../domain/units.js';
 import type { JobEvent } from '../../contract/job.js';
 import { largest, smallest } from '../../domain/extremes.js';
 
-/** A stretch of time in which one thing went on. */
+/** A span of time in which one thing went on. */
 export interface Span {
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
@@ -12,16 +12,16 @@ export interface Span {
 
 export interface PhaseSpan extends Span {
   readonly phase: JobPhase;
-  /** What it waited for, or did, as the job itself said it. */
+  /** The reason for the phase, in the job's own words. */
   readonly why: string;
 }
 
-/** One module on one host. A wait for a host that did not answer is `connect`. */
+/** One module on one host. The wait for an unresponsive host is the module `connect`. */
 export interface ModuleSpan extends Span {
   readonly module: string;
   readonly outcome: 'unchanged' | 'done' | 'failed' | 'running';
   readonly steps: readonly SetUpStepRecord[];
-  /** Of the step that was tried most. */
+  /** Tries of the step with the most tries. */
   readonly tries: number;
 }
 
@@ -29,14 +29,14 @@ export interface HostSpans extends Span {
   /** Position among all hosts of all slices, from 0. */
   readonly host: number;
   readonly modules: readonly ModuleSpan[];
-  /** From its own end to that of the last host, in milliseconds: the command begins everywhere together. */
+  /** Milliseconds from the end of this host's set-up to the end of the last host's: the command starts on all hosts together. */
   readonly waitedMs: number;
 }
 
 export interface SetUpSpans extends Span {
   readonly attempt: number;
   readonly isOver: boolean;
-  /** It was given up before it was through: by a restart, or since a slice was lost. */
+  /** True if the set-up was abandoned before its end, by a restart or because a slice was lost. */
   readonly isCut: boolean;
   readonly hosts: readonly HostSpans[];
 }
@@ -46,17 +46,17 @@ export interface Timeline extends Span {
   readonly setUps: readonly SetUpSpans[];
 }
 
-/** What happened, as it was recorded. */
+/** The recorded facts of a timeline. */
 export interface TimelineFacts {
   readonly submittedAt: EpochMs;
-  /** Absent: it is open. */
+  /** Absent: the job is open. */
   readonly endedAt?: EpochMs;
   /** Oldest first. */
   readonly events: readonly JobEvent[];
   readonly setUps: readonly { readonly attempt: number; readonly record: SetUpRecord }[];
 }
 
-/** Who waited for what, and when. What is not over ends `now`. */
+/** Builds the timeline of a job. Spans that are not over end at `now`. */
 export function timelineOf({ submittedAt, endedAt, events, setUps }: TimelineFacts, now: EpochMs): Timeline {
   const end = endedAt ?? Math.max(now, submittedAt);
   const phases = phaseSpans(events, end);
@@ -71,7 +71,7 @@ export function timelineOf({ submittedAt, endedAt, events, setUps }: TimelineFac
   };
 }
 
-/** When a set-up that has no end of its own was given up: at the next phase of the job, or at the next set-up. */
+/** The time when a set-up without a recorded end was abandoned: at the next phase of the job, or at the next set-up. */
 function cutOf(
   { startedAt }: SetUpRecord,
   phases: readonly PhaseSpan[],

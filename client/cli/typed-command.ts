@@ -1,6 +1,6 @@
 import type { Environment } from './dev/home.js';
 
-/** How jobctl was called, so that a printed command can be pasted: npx and `npm exec` set `npm_command`. */
+/** The way in which jobctl was called, so that a printed command can be pasted: npx and `npm exec` set `npm_command`. */
 export const typedCommand = (env: Environment = process.env): string =>
   env['npm_command'] === 'exec' ? 'npx jobctl' : 'jobctl';
 
@@ -44,9 +44,9 @@ export const VERBS = [
 const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|--help)\\b)`, 'g');
 
 /**
- * A text for people whose commands are as jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx. For every
- * printed hint, and for what a worker says; errors (main.ts) and help (program.ts) pass through it as a whole. Never for what
- * hosts printed, or for JSON.
+ * Rewrites the commands in a text to the way in which jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx.
+ * Used for every printed hint and for messages of a worker; errors (main.ts) and help (program.ts) pass through it as a whole.
+ * Never used for output of hosts or for JSON.
  */
 export function asTyped(text: string, env: Environment = process.env): string {
   const typed = typedCommand(env);

@@ -29,20 +29,20 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
   );
 }
 
-/** Of a short word two letters are half of it: `cost` is no `list`. A wrong guess is worse than none. */
+/** In a short word, two letters are half of it: `cost` is not `list`. A wrong guess is worse than no guess. */
 function isFarFrom(what: string, suggested: string): boolean {
   const typed = /^unknown command '(.+)'$/.exec(what)?.[1];
   const most = typed !== undefined && typed.length > 5 ? 2 : 1;
   return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
 }
 
-/** `import task.yaml`: whose file it is. */
+/** `import task.yaml`: suggests the verb that tells whose file it is. */
 function aboutFile([verb, file = '']: readonly string[], what: string): readonly string[] {
   if (verb !== 'import' || !what.startsWith('unknown command') || !/[./]/.test(file)) return [];
   return [`\`${typedCommand()} validate ${shellWords([file])}\` says what the file is, and what to write`];
 }
 
-/** `exec JOB ls -l`: the line with the -- that is missing. */
+/** `exec JOB ls -l`: suggests the line with the missing `--`. */
 function behindDashes(own: readonly string[], what: string, program: Command): readonly string[] {
   const [verb = '', ...rest] = own;
   if (!['exec', 'ssh'].includes(verb) || !/^(too many arguments|unknown option)/.test(what)) return [];
@@ -59,7 +59,7 @@ function behindDashes(own: readonly string[], what: string, program: Command): r
   return [];
 }
 
-/** `restart --replace train`: the flag may have a value, and has taken the word that was meant for the argument. */
+/** `restart --replace train`: the flag's value is optional, and the flag has taken the word meant for the argument. */
 function takenByFlag(own: readonly string[], what: string, program: Command): readonly string[] {
   const argument = /^missing required argument '(.*)'/.exec(what)?.[1];
   const [verb = '', ...rest] = own;
@@ -73,7 +73,7 @@ function takenByFlag(own: readonly string[], what: string, program: Command): re
   ];
 }
 
-/** Of an option that takes one of a few words. */
+/** Suggests a value for an option that takes one of a few words. */
 function nearestChoice(message: string): string | undefined {
   const match = /argument '(.*)' is invalid\. Allowed choices are (.+)\.$/.exec(message);
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
@@ -91,7 +91,7 @@ const GROUPS: ReadonlySet<string> = new Set([
   'setup',
 ]);
 
-/** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
+/** `jobctl dev up`: the words that name the command, without the last word if that is the unknown one. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {
   const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
   const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);

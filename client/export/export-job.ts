@@ -25,10 +25,10 @@ export interface ExportSources {
   readonly version: string;
 }
 
-/** Takes the file piece by piece, in order. */
+/** Receives the file piece by piece, in order. */
 export type Write = (text: string) => Promise<void>;
 
-/** Of histories, as Temporal counts them: an export of a job of months stays something that can be attached to an issue. */
+/** Most bytes of histories, as Temporal counts them: an export of a job of months can still be attached to an issue. */
 export const MOST_HISTORY_BYTES = 33_554_432;
 const MOST_ATTEMPTS = 500;
 const MOST_LOG_LINES = 5_000;
@@ -40,8 +40,9 @@ export interface Exported {
 }
 
 /**
- * Writes what is known of a job, secrets out, as one JSON file (`Incident` of incident.ts). Histories go through page by page; what is left out
- * is named in the file and in the answer. @throws JobNotFound, JobEncrypted
+ * Writes all records of a job, without secrets, as one JSON file (`Incident` of incident.ts). Histories are streamed page by
+ * page; omitted parts are named in the file and in the answer.
+ * @throws JobNotFound, JobEncrypted
  */
 export async function exportJob(id: string, sources: ExportSources, write: Write): Promise<Exported> {
   const { temporal, server, store, version } = sources;
@@ -101,7 +102,7 @@ class HistoryWriter {
     this.#parts = parts;
   }
 
-  /** Newest first, as many as there is room for. */
+  /** Writes the newest runs first, as many as fit. */
   async writeRuns(runs: readonly Run[], missing: string[]): Promise<void> {
     for (const run of runs) {
       if (this.#bytes + run.bytes > MOST_HISTORY_BYTES) {
@@ -139,7 +140,7 @@ class HistoryWriter {
 
 type Codecs = Client['options']['loadedDataConverter']['payloadCodecs'];
 
-/** @throws JobEncrypted if a payload needs a key that is not here: half a job must not pass for a whole one */
+/** @throws JobEncrypted if a payload needs a key that is missing here: half a job must not pass for a whole one */
 function decoding(id: string, codecs: Codecs): DecodePayloads {
   return async (payloads) => {
     let decoded: Payload[] = payloads;

@@ -2,12 +2,12 @@ import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import type { TemporalCalls } from '../temporal-calls.js';
 
-/** One run of a workflow: a chain of them is one job. */
+/** One run of a workflow. A chain of runs is one job. */
 export interface Run {
   readonly workflowId: string;
   readonly runId: string;
   readonly firstRunId: string;
-  /** Of its history, as Temporal counts them. */
+  /** Bytes of its history, as Temporal counts them. */
   readonly bytes: number;
 }
 
@@ -22,7 +22,7 @@ export interface Runs {
 type Execution = Pick<Run, 'workflowId' | 'runId'>;
 type ProtoEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Events that a page holds at most: one page is in memory at a time. */
+/** Most events of a page: one page is in memory at a time. */
 const PAGE = 500;
 
 /** Reads the runs of a workflow and their events from Temporal. */
@@ -35,7 +35,7 @@ export class HistoryReader {
     this.#calls = calls;
   }
 
-  /** The chain of runs that ends with the present one. Temporal may have forgotten the older ones, or all. */
+  /** The chain of runs that ends with the present one. Temporal may have deleted the older ones, or all. */
   async runsOf(workflowId: string): Promise<Runs> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     const found: Run[] = [];
@@ -58,7 +58,7 @@ export class HistoryReader {
     return { found, type, missing: [] };
   }
 
-  /** In Temporal's own JSON. */
+  /** Yields events in Temporal's own JSON. */
   async *events(execution: Execution): AsyncGenerator<unknown> {
     const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js');
     for await (const events of this.#pages(execution, PAGE)) {
@@ -92,5 +92,5 @@ export class HistoryReader {
   }
 }
 
-/** A page of 500 events may be of some megabytes. */
+/** Timeout of a page: 500 events may have some megabytes. */
 const PAGE_MS = 60_000;

@@ -4,8 +4,8 @@ import { decide } from '../../domain/recovery/decide.js';
 import type { Facts } from '../../domain/recovery/facts.js';
 
 /**
- * The file that `jobctl export` writes, and test/incidents plays (docs/adr/0050). `expected` is what the job came to; somebody who
- * knows better writes there what it should have come to, and the test is red until jobctl decides so.
+ * The file that `jobctl export` writes, and test/incidents plays (docs/adr/0050). `expected` is the actual result of the job. If
+ * that was wrong, write the correct result there: the test fails until jobctl decides so.
  */
 export interface Incident {
   readonly format: 'jobctl-incident';
@@ -14,10 +14,10 @@ export interface Incident {
   readonly expected: Expected;
   readonly attempts: readonly AttemptRecord[];
   readonly outcome?: Outcome;
-  /** What jobctl did for the job. */
+  /** The job's own log. */
   readonly log: readonly string[];
   readonly histories: readonly IncidentHistory[];
-  /** What is not in the file, and why. */
+  /** Parts that are not in the file, with the reason. */
   readonly missing: readonly string[];
 }
 
@@ -36,25 +36,25 @@ export interface Expected {
 export interface ExpectedAttempt {
   readonly attempt: number;
   readonly end?: Facts<'attempt ended'>['end'];
-  /** What the job did then. */
+  /** The job's action afterwards. */
   readonly next?: string;
 }
 
-/** What a job does after an attempt that ended so: `succeed`, `retry (preemption)`, `fail (task)`. */
+/** The action of a job after an attempt that ended so: `succeed`, `retry (preemption)`, `fail (task)`. */
 export function afterText(facts: Facts<'attempt ended'>): string {
   const decision = decide('attempt ended', facts);
   if (decision.do === 'retry') return `retry (${decision.budget})`;
   return decision.do === 'fail' ? `fail (${decision.by})` : decision.do;
 }
 
-/** The end as an attempt's own decisions leave it; `told`: the one that is stored. */
+/** The outcome that follows from an attempt's own decision, or else the stored one (`told`). */
 export function outcomeAfter(next: string | undefined, told: Outcome | undefined): Expected['outcome'] {
   if (next === 'succeed') return 'succeeded';
   if (next?.startsWith('fail') === true) return 'failed';
   return told?.result ?? 'goes on';
 }
 
-/** What the job came to, by its records. */
+/** The result of the job according to its records. */
 export function recordedExpectation(attempts: readonly AttemptRecord[], outcome: Outcome | undefined): Expected {
   const expected = attempts.map(({ attempt, ended }) => ({
     attempt,

@@ -2,8 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { KNOWN_WORDS } from './known-words.js';
 
 /**
- * Replaces what is not known to be structure: equal words by equal ones, of the same length and kinds of characters, so that what
- * workflow code makes of them (names, paths, ids) is equal too. The key is random and forgotten: nobody can try words out.
+ * Replaces all text that is not known to be structure: equal words by equal ones, of the same length and kinds of characters, so
+ * that names, paths and ids that workflow code derives from them are equal too. The key is random and forgotten: no words can be
+ * tried.
  */
 export class Pseudonyms {
   readonly #key = randomBytes(32);
@@ -13,24 +14,24 @@ export class Pseudonyms {
   readonly #addresses = new Map<string, number>();
   readonly #kept = new Set<string>();
 
-  /** Temporal's run ids: random, and what workflow code draws its own randomness from. */
+  /** Temporal's run ids: random, and the seed of workflow code's own randomness. */
   keepRunId(id: string): void {
     if (UUID.test(id)) this.#kept.add(id);
   }
 
-  /** Text for people: words of jobctl and of Google stay. Of several lines the first one. */
+  /** Redacts text for people: words of jobctl and Google stay. Of several lines, only the first is treated so. */
   words(text: string): string {
     const [first = '', ...rest] = text.split('\n');
     const kept = first.replace(STRUCTURE, (part) => this.#word(part));
     return rest.length === 0 ? kept : `${kept}\n${this.text(rest.join('\n'))}`;
   }
 
-  /** A user's value whose form is checked: a path, a name, an image. */
+  /** Redacts a user's value whose form is checked: a path, a name, an image. */
   masked(text: string): string {
     return text.replace(/[\p{L}\p{N}]+/gu, (part) => this.#mask(part));
   }
 
-  /** Of a user's text nothing stays. */
+  /** Redacts a user's text completely. */
   text(text: string): string {
     const number = this.#texts.get(text) ?? this.#texts.size + 1;
     this.#texts.set(text, number);
@@ -52,7 +53,7 @@ export class Pseudonyms {
     return `10.0.${number >> 8}.${number & 255}`;
   }
 
-  /** In small letters what it is in small letters: names are made so. */
+  /** The mask of a lower-case part is lower-case: names must be. */
   #mask(part: string): string {
     const lower = part.toLowerCase();
     let mask = this.#masks.get(lower);
@@ -87,7 +88,7 @@ export class Pseudonyms {
 const MOST_TURNS = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?$/;
-/** Zones and types of Google's, which are no secret of anybody. */
+/** Zones and types of Google, which are public. */
 const PLACE = /^(?:(?:africa|asia|australia|europe|me|northamerica|southamerica|us)-[a-z]+\d+-[a-z]|v\d[a-z]*-\d+)$/;
 const ADDRESS = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 /** Counts, durations, sizes, topologies, and the ends of our own names (`-s0`, `-g12`, `a1`). */

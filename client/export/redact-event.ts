@@ -3,7 +3,7 @@ import { CHANGES } from '../../contract/changes.js';
 import type { Pseudonyms } from './pseudonyms.js';
 import { redactValue } from './redact-value.js';
 
-/** Decodes payloads, as the payload codec of the installation does. */
+/** Decodes payloads like the installation's payload codec. */
 export type DecodePayloads = (payloads: Payload[]) => Promise<Payload[]>;
 
 interface JsonPayload {
@@ -12,8 +12,8 @@ interface JsonPayload {
 }
 
 /**
- * One event of a history in Temporal's JSON, without what is the user's. Payloads are decoded, redacted, and plain JSON from then
- * on. What a replay compares or draws from stays as it is: numbers of events, types, times, run ids, markers of changes.
+ * Redacts an event of a history in Temporal's JSON. Payloads are decoded, redacted, and plain JSON afterwards. Values that a
+ * replay compares or draws from stay as they are: numbers of events, types, times, run ids, markers of changes.
  */
 export class EventRedaction {
   readonly #names: Pseudonyms;
@@ -61,7 +61,7 @@ export class EventRedaction {
     if (encoding === 'binary/null') return toJson(metadata);
     const type = metadata['type'];
     const plain = { encoding: 'json/plain', ...(type === undefined ? {} : { type }) };
-    // What no workflow of ours writes: it was dropped as garbage, and is garbage again.
+    // No workflow of ours writes this: it was dropped as garbage, and stays garbage.
     if (encoding !== 'json/plain') return toJson(plain, JSON.stringify('redacted'));
     return toJson(plain, JSON.stringify(redactValue(parsed(data), this.#names)));
   }
@@ -76,7 +76,7 @@ export class EventRedaction {
     };
   }
 
-  /** Message and stack are in a payload where an installation encrypts. */
+  /** Message and stack are in a payload if an installation encrypts. */
   async #plainFailure(failure: object): Promise<object> {
     const { encodedAttributes, ...rest } = failure as { readonly encodedAttributes?: unknown };
     if (typeof encodedAttributes !== 'object' || encodedAttributes === null || !isPayload(encodedAttributes))

@@ -1,30 +1,30 @@
 import type { Pseudonyms } from './pseudonyms.js';
 
 /**
- * `words`: what jobctl wrote. `job`: the sections of a job file or spec. `user`: a user's values whose form is checked again;
- * `map`: the same, the keys are the user's too. `secret`: values of which nothing stays; `variables`: the same, with their keys.
- * `times`: the section `timeouts`, which has a key `run` too.
+ * `words`: text of jobctl. `job`: the sections of a job file or spec. `user`: a user's values whose form is checked again; `map`:
+ * the same, with keys that are the user's too. `secret`: values that are removed completely; `variables`: the same, with their
+ * keys. `times`: the section `timeouts`, which also has a key `run`.
  */
 type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables' | 'times';
 
-/** Sections of a job file and a spec that are structure: what is bought, for how long, how often, under which name. */
+/** Sections of a job file and a spec that are structure: machines, durations, counts and names. */
 const STRUCTURE =
   keys(`name project pool user priority slices grace graceSeconds retries keep loop timeouts namedPricing tpu
   compute_engine remoteUser remote_user env_type notify job setup modules hosts workers`);
-/** Text for a shell, a file or the hosts, in whatever section. */
+/** Text for a shell, a file or the hosts, in any section. */
 const SECRET =
   keys(`run cmd script check install prefix steps startup_script startupScript config_entry content source tail
   stdin requirements flags create_flags`);
 const VARIABLES = keys('env metadata');
 const MAPS = keys('labels secrets files identityKeys');
 const DURATION = /^(?:\d{1,4}(?:\.\d+)?(?:ms|s|m|h|d))+$/;
-/** Of CPUs and memory, as Kubernetes writes it: what is asked for. */
+/** Amounts of CPUs and memory as Kubernetes writes them: requests for machines. */
 const QUANTITY = /^\d{1,6}(?:\.\d+)?(?:m|[kMGT]i?)?$/;
 const RUN_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const ONE_WORD = /^[a-z]+$/;
 const REFERENCE = /(\$\{[\w.]+\})/;
 
-/** A plain JSON value as workflows and records hold it, without what is the user's. */
+/** A plain JSON value of workflows and records, without the user's data. */
 export function redactValue(value: unknown, names: Pseudonyms, mode: Mode = 'words'): unknown {
   if (typeof value === 'string') return redactText(value, names, mode);
   if (typeof value === 'number') return mode === 'secret' || mode === 'variables' ? 0 : value;
@@ -38,7 +38,7 @@ export function redactValue(value: unknown, names: Pseudonyms, mode: Mode = 'wor
   return Object.fromEntries(entries) as unknown;
 }
 
-/** How what is under this key is redacted. */
+/** The mode for the value under this key. */
 function modeOf(key: string, child: unknown, mode: Mode): Mode {
   if (mode === 'variables' || mode === 'secret') return 'secret';
   if (mode === 'times' || key === 'timeouts') return 'times';
@@ -51,7 +51,7 @@ function modeOf(key: string, child: unknown, mode: Mode): Mode {
   return mode === 'words' && isJobFile(key, child) ? 'job' : mode;
 }
 
-/** `job` is a job's name and run in other places. */
+/** In other places, `job` holds a job's name and run. */
 function isJobFile(key: string, child: unknown): boolean {
   if (typeof child !== 'object' || child === null) return false;
   return key === 'spec' || (key === 'job' && !('id' in child && 'run' in child));
@@ -67,7 +67,7 @@ function redactText(text: string, names: Pseudonyms, mode: Mode): string {
   if (DURATION.test(text) || QUANTITY.test(text) || text === '') return text;
   if (text.includes('\n')) return names.text(text);
   if (ONE_WORD.test(text)) return names.words(text);
-  // A reference to another value of the file is resolved again.
+  // A reference to another value of the file is resolved again, so it stays.
   return text
     .split(REFERENCE)
     .map((part) => (REFERENCE.test(part) ? names.words(part) : names.masked(part)))
@@ -84,7 +84,7 @@ interface Assignment {
 const isAssignment = (value: object): value is Assignment =>
   'path' in value && 'value' in value && Array.isArray(value.path);
 
-/** As the same value at its place in a job file. */
+/** Redacts the value like the same value at its place in a job file. */
 function redactAssignment({ path, value }: Assignment, names: Pseudonyms): Assignment {
   let mode: Mode = 'job';
   const redactedPath = path.map((key) => {

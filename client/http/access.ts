@@ -5,7 +5,7 @@ import type { ServerOptions } from './server-options.js';
 
 type Explained = z.infer<typeof explainedSchema>['rows'];
 
-/** What the access table allows to the caller, and why not. @param about absent fields: the caller's own */
+/** The caller's rights by the access table, with the reason for each refusal. @param about absent fields: the caller's own */
 export async function accessRows(
   options: ServerOptions,
   about: { readonly job?: string; readonly project?: string; readonly verb?: string; readonly pool?: string },
@@ -26,6 +26,6 @@ export interface AuditWish {
   readonly pool?: string;
 }
 
-/** Lines of the audit log, newest last, and from when on it was read if not all of it was; for operators. */
+/** Lines of the audit log, newest last, and the time from which on it was read if not all was; for operators. */
 export const auditLines = (options: ServerOptions, wish: AuditWish): Promise<z.infer<typeof auditLinesSchema>> =>
   new ServerCalls(options).json({ path: 'v1/audit', query: { ...wish } });

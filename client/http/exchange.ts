@@ -6,12 +6,12 @@ import { ServerRefused } from '../errors.js';
 export interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of bytes: read anew for each try. */
+  /** The body; a function is called again for each try. */
   readonly body?: string | (() => Readable);
-  /** Silence that is waited for. */
+  /** Longest silence of the server. */
   readonly timeoutMs: number;
   readonly ca?: string | Buffer | undefined;
-  /** Breaks it off. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,13 +26,13 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
   /** The server cannot have read the request. */
   readonly isUnsent: boolean;
-  /** To wait and try again cannot help. */
+  /** Waiting and retrying cannot help. */
   readonly isLasting: boolean;
 
   constructor(error: NodeJS.ErrnoException, origin: string, isReused: boolean) {
     super(words(error, origin), { cause: error });
     const { code = '' } = error;
-    // A kept connection that the server closed while nothing was asked.
+    // A kept-alive connection that the server closed while idle.
     this.isUnsent = UNSENT.has(code) || (isReused && code === 'ECONNRESET') || isCertificate(error);
     this.isLasting = code === 'ENOTFOUND' || code.startsWith('HPE_') || isCertificate(error);
   }
@@ -51,24 +51,27 @@ function words(error: NodeJS.ErrnoException, origin: string): string {
 
 const agents = new Map<string, Agent>();
 
-/** An answer whose body is still to be read. */
+/** An answer whose body is not read yet. */
 export interface OpenAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Once. @throws ConnectionLost where it breaks off, or is silent for longer than `timeoutMs` */
+  /** Readable once. @throws ConnectionLost if it breaks off, or is silent for longer than `timeoutMs` */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** One request on a kept connection; no redirect is followed. Not by `fetch`: see cloud/store/reader.ts. @throws ConnectionLost */
+/**
+ * Makes one request on a kept-alive connection, without redirects. It does not use `fetch` (see cloud/store/reader.ts).
+ * @throws ConnectionLost
+ */
 export async function exchange(url: URL, request: HttpRequest): Promise<HttpAnswer> {
   const { status, headers, chunks } = await openExchange(url, request);
   return { status, headers, body: await whole(chunks) };
 }
 
-/** Far more than any answer that is read whole. */
+/** Far more than any answer that is read completely. */
 const MOST_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** @throws ServerRefused for a body without end, which would fill the memory here */
+/** @throws ServerRefused for an endless body, which would fill the memory here */
 export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -81,7 +84,7 @@ export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** As `exchange`, for an answer that goes on. */
+/** Like `exchange`, for an answer that is streamed. */
 export async function openExchange(
   url: URL,
   { method, headers, body, timeoutMs, ca, signal }: HttpRequest,
@@ -107,7 +110,7 @@ export async function openExchange(
     else
       body()
         .once('error', (error) => {
-          // What is wrong here is no fault of the connection.
+          // A local error is no fault of the connection.
           reject(error);
           request.destroy();
         })

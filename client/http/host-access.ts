@@ -4,8 +4,9 @@ import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
 /**
- * What logs in to the hosts of a job, for its user and operators: keep it in memory, and no longer than it is needed. Each call is
- * in the audit log. @throws Forbidden; JobRefused with what to do if no key of the job logs in; JobNotFound
+ * The login to a job's hosts, for its user and operators: keep it in memory, and only as long as needed. Each call is in the
+ * audit log.
+ * @throws Forbidden; JobRefused with the remedy if no key of the job logs in; JobNotFound
  */
 export function hostAccess(options: ServerOptions, id: string): Promise<HostAccess> {
   const calls = new ServerCalls(options);

@@ -31,12 +31,12 @@ import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 import { uploadOverHttp } from './uploads.js';
 
-/** The most rows of one page, and ids of one question: the server's limits. */
+/** The most rows of one page, and the most ids of one query: the server's limits. */
 const PAGE = 1_000;
 const MOST_IDS = 200;
-/** Of one list, which is in memory: a server could make up another page for ever. */
+/** Most rows of one list, which is in memory: a server could invent pages forever. */
 const MOST_ROWS = 1_000_000;
-/** How long the server holds a question for the end of a job. */
+/** Time for which the server holds a request for the end of a job. */
 const HELD_MS = 30_000;
 const EARLY_PAUSE_MS = 1_000;
 const HELD_TIMEOUT_MS = HELD_MS + 30_000;
@@ -45,7 +45,7 @@ export interface HttpJobsOptions extends ServerOptions {
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
-/** Jobs by `jobctl serve` (docs/http-api.md). Who asks is whom the token names: `by` is not sent. */
+/** Jobs by `jobctl serve` (docs/http-api.md). The token names the caller: `by` is not sent. */
 export class HttpJobs implements JobPort {
   readonly #calls: ServerCalls;
   readonly #onUpload: ((progress: UploadProgress) => void) | undefined;
@@ -56,7 +56,7 @@ export class HttpJobs implements JobPort {
     this.#onUpload = options.onUpload;
   }
 
-  /** However often it is sent, one job: by its name, else by a key that is this call's alone. */
+  /** Submits one job even if it is sent repeatedly: by its name, or else by a key of this call. */
   async submit({ files = {}, uploaded: before, ...submission }: Submission): Promise<Submitted> {
     const { name, job, source, user, sshKey, identityKeys } = submission;
     const uploaded = { ...before, ...(await this.#upload(files)) };
@@ -78,7 +78,7 @@ export class HttpJobs implements JobPort {
         'name-taken': () => new JobNameTaken(name ?? ''),
       },
     });
-    // Where an answer was lost, the one that came says that the job was there.
+    // If an answer was lost, the next one says that the job exists.
     return { id, spec: spec as unknown as JobSpec, isNew: isNew || name === undefined };
   }
 
@@ -108,7 +108,7 @@ export class HttpJobs implements JobPort {
       for (const row of page.rows) rows.set(row.id, row as JobRow);
       if (rows.size > MOST_ROWS) throw new ServerRefused(`${this.#calls.address} lists more than ${MOST_ROWS} jobs`);
       pageToken = page.nextPageToken;
-      // A page of rows that were there already would be followed by another one for ever.
+      // A page without new rows could be followed by another one forever.
       if (pageToken === undefined || rows.size === before) break;
     }
     return [...rows.values()];
@@ -147,7 +147,7 @@ export class HttpJobs implements JobPort {
       const { isOver, outcome } = await this.#of<z.infer<typeof waitedSchema>>(id, '/wait', ask);
       if (isOver && outcome !== undefined) return outcome as Outcome;
       if (isOver) throw terminated();
-      // It was to hold the question: one that answers at once is not asked without a rest.
+      // The server should have held the request; if it answers at once, pause before the next one.
       if (Date.now() - began < HELD_MS / 2) await sleep(EARLY_PAUSE_MS);
     }
   }
@@ -188,7 +188,7 @@ export class HttpJobs implements JobPort {
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
     const { names, deletions } = await this.#of<z.infer<typeof openSlicesSchema>>(id, '/open-slices');
-    // A server of an earlier build names them alone.
+    // A server of an earlier build sends names only.
     return deletions ?? names.map((slice) => ({ slice }));
   }
 
@@ -205,7 +205,7 @@ export class HttpJobs implements JobPort {
   }
 
   async close(): Promise<void> {
-    // Its connections hold no process.
+    // Its connections do not keep the process alive.
   }
 
   #upload(files: LocalContents): Promise<Record<string, string>> {

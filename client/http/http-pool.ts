@@ -48,7 +48,7 @@ export class HttpPool implements PoolClient {
   }
 }
 
-/** A pool's own machines are their operators' matter, who have Temporal. */
+/** Machines of a pool are a matter for operators, who have access to Temporal. */
 export const noMachines = (pool: string, { address }: ServerCalls): MachinesClient => ({
   pool,
   call: () =>

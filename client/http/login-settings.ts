@@ -5,12 +5,12 @@ import { ConnectionLost, exchange } from './exchange.js';
 import { errorOf, jsonOf } from './problems.js';
 import { addressProblem, serverAddress, type ServerOptions } from './server-options.js';
 
-/** Somebody whose tokens the server accepts, and the client that it has there. */
+/** An issuer whose tokens the server accepts, and the server's client there. */
 export type LoginIssuer = z.infer<typeof loginSchema>['issuers'][number];
 
 const TIMEOUT_MS = 15_000;
 
-/** How to log in; no token is needed for it. @throws ServerUnreachable, ServerRefused */
+/** Reads the ways to log in; no token is needed for this. @throws ServerUnreachable, ServerRefused */
 export async function loginSettings({
   server,
   ca,

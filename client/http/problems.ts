@@ -4,10 +4,10 @@ import { notJson } from '../../domain/error-words.js';
 import { Forbidden, NotLoggedIn, ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
 import type { HttpAnswer } from './exchange.js';
 
-/** What a refusal means to one call, by its code; the other refusals mean the same everywhere. */
+/** Errors of one call by the code of a refusal; other refusals mean the same everywhere. */
 export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
 
-/** What an answer that refuses means. @param address of the server */
+/** The error for a refusing answer. @param address the server's */
 export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {
   const problem = problemIn(answer);
   if (problem !== undefined) return errorOfProblem(problem, address, meanings, retryAfterMs(answer.headers));
@@ -51,7 +51,7 @@ function problemIn({ headers, body }: HttpAnswer): ApiProblem | undefined {
   }
 }
 
-/** A proxy, or no server of jobctl. */
+/** The error of a proxy, or of a server that is not jobctl's. */
 function foreign({ status, headers }: HttpAnswer, address: string, said: string): Error {
   const { location } = headers;
   if (location !== undefined && status < 400)
@@ -64,7 +64,7 @@ function foreign({ status, headers }: HttpAnswer, address: string, said: string)
     : new ServerRefused(what, 'is it the address of a `jobctl serve`?');
 }
 
-/** @throws ServerRefused where it is none */
+/** @throws ServerRefused if the body is no JSON */
 export function jsonOf<T>({ body, headers }: HttpAnswer, address: string): T {
   const text = body.toString('utf8');
   try {
@@ -75,7 +75,7 @@ export function jsonOf<T>({ body, headers }: HttpAnswer, address: string): T {
   }
 }
 
-/** Of the header, in seconds or as a date. Undefined: it says none. */
+/** The wait from the header, given in seconds or as a date. Undefined: the header is missing or invalid. */
 export function retryAfterMs(headers: HttpAnswer['headers']): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Purged } from '../purge-job.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-/** As `purgeJob`, done by the server; repeating is safe. @throws JobRefused where the job has not ended, or slices are left; JobNotFound */
+/** Like `purgeJob`, on the server; repeating is safe. @throws JobRefused if the job is open or slices are left; JobNotFound */
 export function purgeOverHttp(options: ServerOptions, id: string): Promise<Purged> {
   const calls = new ServerCalls(options);
   return calls.json<Purged>({

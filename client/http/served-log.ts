@@ -11,24 +11,24 @@ import { errorOfProblem } from './problems.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Three heartbeats of the server's. */
+/** Three heartbeats of the server. */
 const SILENCE_MS = 45_000;
-/** Twice as long as the server takes to see what is stored. */
+/** Twice as long as the server takes to notice stored output. */
 const QUIET_MS = 800;
-/** The server sends 4 MiB of a log in one, in base64. */
+/** Most characters of an event: the server sends up to 4 MiB of a log at once, in base64. */
 const MOST_EVENT_CHARACTERS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * A log as `jobctl serve` sends it: server-sent events, one request however long it takes. After a cut it goes on behind the last
- * event that came (`Last-Event-ID`), so nothing is lost or given twice.
+ * A log from `jobctl serve`: server-sent events in one request of any duration. After an interruption it continues after the last
+ * received event (`Last-Event-ID`), so nothing is lost or duplicated.
  */
 export class ServedLog implements FollowedLog {
   readonly #calls: ServerCalls;
   readonly #selection: LogSelection;
   readonly #sink: LogSink;
-  /** Of the last event that came: where the next request begins. */
+  /** Position of the last received event, where the next request starts. */
   #position: string;
   #isClosed = false;
   #isOpened = false;
@@ -53,7 +53,7 @@ export class ServedLog implements FollowedLog {
     while (!signal.aborted && left() > 0) await pause(left(), signal);
   }
 
-  /** @throws what the server refuses; an outage only where the job has ended a while ago */
+  /** @throws refusals of the server; an outage only if the job ended a while ago */
   async run(signal: AbortSignal): Promise<void> {
     let awaySince: number | undefined;
     for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
@@ -69,7 +69,7 @@ export class ServedLog implements FollowedLog {
     }
   }
 
-  /** Until the log is complete. @throws ServerUnreachable where the connection ends before */
+  /** Follows the log until it is complete. @throws ServerUnreachable if the connection ends before */
   async #follow(signal: AbortSignal): Promise<void> {
     const { job, stream, hosts, lastAttempt } = this.#selection;
     const messages: EventSourceMessage[] = [];
@@ -96,7 +96,7 @@ export class ServedLog implements FollowedLog {
     throw this.#calls.brokeOff('the log broke off');
   }
 
-  /** Whether the log is complete. */
+  /** Handles an event. @returns whether the log is complete */
   async #take({ event, id = '', data }: EventSourceMessage): Promise<boolean> {
     this.#cameAt = Date.now();
     switch (event) {
@@ -111,22 +111,22 @@ export class ServedLog implements FollowedLog {
         const { attempt } = JSON.parse(data) as z.infer<typeof logAttemptEndSchema>;
         if (!isCount(attempt)) throw this.#wrong('the end of no attempt');
         await this.#sink.attemptEnd(attempt);
-        // A cut before `end` is not to lead behind the last attempt.
+        // An interruption before `end` must not lead past the last attempt.
         if (attempt === this.#selection.lastAttempt) return true;
         break;
       }
       case 'problem': {
         const problem = JSON.parse(data) as ApiProblem;
-        // The token has run out while the log went on: the next request asks for another one.
+        // The token expired during the log: the next request gets another one.
         if (problem.code === 'unauthenticated') throw this.#calls.brokeOff(problem.detail);
         throw errorOfProblem(problem, this.#calls.address);
       }
       case 'end':
         return true;
-      // Of a later server.
+      // Events of a later server are ignored.
       default:
     }
-    // It is sent back as a header.
+    // The id is sent back as a header.
     if (/^[\x20-\x7e]{1,60000}$/.test(id)) this.#position = id;
     return false;
   }

@@ -15,22 +15,22 @@ export interface Ask {
   readonly bytes?: { readonly size: number; readonly read: () => Readable };
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
-  /** It may be sent again where its answer was lost. Absent: a GET may. */
+  /** The call may be repeated if its answer was lost. Absent: only a GET may. */
   readonly isRepeatable?: boolean;
   readonly meanings?: Meanings;
-  /** Breaks it off, and is not followed by another try. */
+  /** Aborts the call without another try. */
   readonly signal?: AbortSignal;
 }
 
 const TIMEOUT_MS = 45_000;
-/** How long a server is waited for that cannot have read the call, and one that may have. */
+/** Longest wait for a server that cannot have read the call, and for one that may have. */
 const UNSENT_PATIENCE_MS = 4_000;
 const SENT_PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** Calls to one `jobctl serve`: with a token, repeated where that is safe, and each failure in words that say what to do. */
+/** Calls to one `jobctl serve` with a token. Safe calls are repeated, and each failure says what to do. */
 export class ServerCalls {
   /** For messages. */
   readonly address: string;
@@ -49,7 +49,7 @@ export class ServerCalls {
     return jsonOf<T>(answer, this.address);
   }
 
-  /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; what `meanings` makes */
+  /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; errors of `meanings` */
   async send(ask: Ask): Promise<HttpAnswer> {
     const collect = async ({ status, headers, chunks }: OpenAnswer): Promise<HttpAnswer> => {
       return { status, headers, body: await whole(chunks) };
@@ -57,9 +57,7 @@ export class ServerCalls {
     return this.#answer(ask, collect);
   }
 
-  /**
-   * As `send`, for a body that goes on: its chunks as they come. @throws ServerUnreachable where it breaks off
-   */
+  /** Like `send`, for a streamed body: yields its chunks as they arrive. @throws ServerUnreachable if it breaks off */
   async *stream(ask: Ask): AsyncGenerator<Buffer> {
     const { chunks } = await this.#answer(ask, async (answer) => answer);
     try {
@@ -69,12 +67,12 @@ export class ServerCalls {
     }
   }
 
-  /** An answer that ended before it was whole. */
+  /** The error for an incomplete answer. */
   brokeOff(what: string): ServerUnreachable {
     return new ServerUnreachable(`jobctl serve at ${this.address}: ${what}`);
   }
 
-  /** @param read what is made of an answer that grants what was asked */
+  /** @param read reads a successful answer */
   async #answer<A>(ask: Ask, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
     const { method = 'GET', isRepeatable = method === 'GET' } = ask;
     const began = Date.now();

@@ -1,19 +1,20 @@
 import { ServerRefused } from '../errors.js';
 
-/** How to reach a `jobctl serve`. */
+/** Settings for reaching a `jobctl serve`. */
 export interface ServerOptions {
-  /** Its address, such as `https://jobctl.example.com`. `http:` is for this computer alone: a token goes with every call. */
+  /** Its address, such as `https://jobctl.example.com`. `http:` is for this computer only, because every call carries a token. */
   readonly server: string;
   /**
-   * The caller's OpenID Connect ID token, asked for before each call; it should keep it until it is about to expire.
-   * @param refused the token that the server refused just now: another one is wanted
+   * The caller's OpenID Connect ID token, requested before each call; the function should cache it until shortly before it
+   * expires.
+   * @param refused the token that the server has just refused: return another one
    */
   readonly token: (refused?: string) => Promise<string>;
-  /** Certificates of authorities (PEM) beside those that Node.js trusts. */
+  /** Certificates of authorities (PEM) in addition to those that Node.js trusts. */
   readonly ca?: string | Buffer;
-  /** How long a call waits, in all, where the server says that there were too many (429). Absent: not at all, `TooManyRequests`. */
+  /** Total wait of a call if the server says that there were too many (429). Absent: no wait, but `TooManyRequests`. */
   readonly busyPatienceMs?: number;
-  /** Told before such a wait. */
+  /** Called before such a wait. */
   readonly onBusy?: (why: string, waitMs: number) => void;
 }
 
@@ -31,8 +32,8 @@ export function serverAddress(text: string): URL {
 const ADDRESS_REMEDY = 'such as https://jobctl.example.com';
 
 /**
- * Completes "server URL: ..". Undefined: it is good.
- * @param namedBy the server that gave the address: one on another computer is to have nothing sent to ports of this one
+ * Returns the problem as the end of "server URL: ..". Undefined: the address is valid.
+ * @param namedBy the server that gave the address: one on another computer must not direct requests to ports of this computer
  */
 export function addressProblem(text: string, namedBy?: URL): string | undefined {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return 'is not a URL';

@@ -12,11 +12,11 @@ import { ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js'
 import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Names of one listing: the most that the server gives. */
+/** Names per listing: the most that the server gives. */
 const PAGE = 1_000;
-/** Bytes of one object that is read whole. */
+/** Most bytes of an object that is read completely. */
 const MOST_READ_BYTES = 1024 * 1024 * 1024;
-/** Bytes of one answer: the server gives 16 MiB at most. */
+/** Bytes per answer: the server gives 16 MiB at most. */
 const PIECE = 8 * 1024 * 1024;
 
 /** The store of a server's installation, as far as the caller may read it. Answers and errors are those of `createStoreReader`. */
@@ -25,7 +25,7 @@ export function createServerReader(options: ServerOptions): StoreReader {
 }
 
 class ServerReader implements StoreReader {
-  /** The server's address: the bucket's name is its own. */
+  /** The server's address, because the server does not reveal the bucket's name. */
   readonly bucket: string;
   readonly #calls: ServerCalls;
 
@@ -34,7 +34,7 @@ class ServerReader implements StoreReader {
     this.bucket = calls.address;
   }
 
-  /** In pieces, as the server gives them. */
+  /** Reads in pieces, as the server gives them. */
   async read(
     name: string,
     { start = 0, end = Infinity }: { readonly start?: number; readonly end?: number } = {},
@@ -80,7 +80,7 @@ class ServerReader implements StoreReader {
       for (const one of objects) found.push(one);
       const last = objects.at(-1);
       if (last === undefined || objects.length < wanted || found.length >= most) return found;
-      // The first name that can stand behind it.
+      // The first name that can follow it.
       from = `${last.name}\u0000`;
     }
     throw endlessListing(`${this.bucket} ${prefix}`);
@@ -100,7 +100,10 @@ class ServerReader implements StoreReader {
   }
 }
 
-/** Names lead to places here, and a page that goes back would be asked for for ever. @throws ServerRefused */
+/**
+ * Refuses unexpected names, because names determine local paths, and a page that goes back would be requested forever.
+ * @throws ServerRefused
+ */
 function refuseOthers(objects: readonly StoredObject[], prefix: string, from = ''): void {
   let before = from;
   for (const { name } of objects) {
@@ -114,7 +117,7 @@ function refuseOthers(objects: readonly StoredObject[], prefix: string, from = '
 
 class Absent extends Error {}
 
-/** An outage of the store, so that who follows a log waits for it; a refusal stays the server's own. */
+/** Reports an outage as one of the store, so that followers of a log wait for it; refusals stay the server's own. */
 function storeErrorOf(error: unknown, what: string): unknown {
   if (error instanceof ServerUnreachable || error instanceof TooManyRequests)
     return new StoreUnavailable(`store: ${what}: ${error.message}`, { cause: error });

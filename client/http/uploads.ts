@@ -12,16 +12,17 @@ import { addressProblem, isLoopback } from './server-options.js';
 type Upload = z.infer<typeof uploadsSchema>['files'][number];
 
 const AT_ONCE = 4;
-/** Files of one question. */
+/** Files per query. */
 const MOST_FILES = 1_000;
 const REACHED_MS = 10_000;
-/** The server reads a file that it compares. */
+/** Timeout of a comparison: the server reads the file. */
 const COMPARED_MS = 60_000;
 const COMPARED_BYTES_PER_MS = 5_000;
 
 /**
- * Brings local files to the store of the server's installation, those that it has not: into
- * uploads that the server has begun there, else through the server. @returns `path: sha256` of each @throws JobInvalid where a file changes meanwhile
+ * Uploads local files that the server's store lacks: to upload URLs that the server opened there, or else through the server.
+ * @returns `path: sha256` of each
+ * @throws JobInvalid if a file changes meanwhile
  */
 export async function uploadOverHttp(
   calls: ServerCalls,
@@ -60,7 +61,7 @@ async function sendOne(calls: ServerCalls, upload: Upload, source: FileSource): 
   }
 }
 
-/** @returns why it has to go through the server: '' if the server wants it so; undefined: it is there */
+/** @returns the reason to upload through the server ('' if the server wants that); undefined: the file is stored */
 async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource): Promise<string | undefined> {
   const { path, url, upload } = file;
   if (url === undefined || upload === undefined) return '';
@@ -81,7 +82,7 @@ async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource):
   return undefined;
 }
 
-/** A server must not have this computer send to whatever it likes, such as an address of the user's own network. */
+/** Refuses other hosts: a server must not make this computer send to arbitrary addresses, such as the user's own network. */
 function whyForeign({ hostname }: URL, server: URL): string | undefined {
   if (hostname.endsWith('.googleapis.com') || (isLoopback(hostname) && isLoopback(server.hostname))) return undefined;
   return `${hostname} is not Cloud Storage, and is not asked`;
@@ -97,7 +98,7 @@ async function sendThrough(calls: ServerCalls, path: string, source: FileSource,
   });
 }
 
-/** Asks what the upload has: a store that is out of reach is not tried with the whole file for minutes. */
+/** Asks for the state of the upload first, so that an unreachable store is not tried with the whole file for minutes. */
 async function whyUnreachable(url: string, { size }: FileSource): Promise<string | undefined> {
   try {
     await sendToStore({ method: 'PUT', url, headers: { 'content-range': `bytes */${size}` } }, REACHED_MS);
@@ -108,7 +109,7 @@ async function whyUnreachable(url: string, { size }: FileSource): Promise<string
   }
 }
 
-/** The URL is the permission: no token goes with it. */
+/** Sends without a token, because the URL itself is the permission. */
 const sendToStore: SendUpload = async ({ method, url, headers, body }, timeoutMs) => {
   const answer = await exchange(new URL(url), {
     method,

@@ -3,10 +3,10 @@ import { DIGEST } from '../../domain/build/build.js';
 import type { RemoteBuild } from '../../domain/build/remote.js';
 import { inputsTag } from './inputs.js';
 
-/** github.com/opencontainers/image-spec, annotations.md; as an image that submit builds has it. */
+/** The same label as on images that submit builds (github.com/opencontainers/image-spec, annotations.md). */
 const REVISION = 'org.opencontainers.image.revision';
 
-/** Words of `buildctl` (moby/buildkit, docs/reference/buildctl.md). */
+/** Arguments for `buildctl` (https://github.com/moby/buildkit/blob/master/docs/reference/buildctl.md). */
 export function buildWords(build: RemoteBuild): readonly string[] {
   const { commit, dockerfile, target, args, platform, image } = build;
   const options = {
@@ -31,7 +31,7 @@ function gitContext({ repository, commit, context }: RemoteBuild): string {
   return `${url}#${commit}${context === '' ? '' : `:${context}`}`;
 }
 
-/** The digest that the metadata file names; undefined if the text is no such file. */
+/** Returns the digest in the metadata file's text, or undefined if the text is not such a file. */
 export function digestIn(metadata: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(metadata);
@@ -42,8 +42,8 @@ export function digestIn(metadata: string): string | undefined {
   }
 }
 
-/** BuildKit's own word that it cannot be done, as opposed to a daemon that never came up. */
+/** BuildKit's output once it has begun to build, in contrast to a daemon that never came up. */
 const GAVE_UP = /failed to solve|^#\d+ /m;
 
-/** Whether BuildKit itself has begun to build, so that the end is the build's. @param tail the last output of its process */
+/** Returns whether BuildKit had begun to build, so that the failure is the build's. @param tail the last output of its process */
 export const isOfBuild = (tail: string): boolean => GAVE_UP.test(tail);

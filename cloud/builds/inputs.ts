@@ -5,10 +5,10 @@ import type { OwnedBuild } from './port.js';
 
 const sha256 = (json: unknown): string => createHash('sha256').update(canonicalJson(json)).digest('hex');
 
-/** What decides the content of an image, wherever it is built. `context`: a folder of the repository, '' its top. */
+/** All inputs that decide the content of an image, wherever it is built. `context` is a folder of the repository, '' its top. */
 export type ImageInputs = Pick<RemoteBuild, 'commit' | 'context' | 'dockerfile' | 'target' | 'args' | 'platform'>;
 
-/** Readable, and different for all that makes another image. */
+/** A readable tag that differs for any inputs that make another image. */
 export function inputsTag({ commit, context, dockerfile, target, args, platform }: ImageInputs): string {
   const folder = context === '' || context.endsWith('/') ? context : `${context}/`;
   const inputs = { commit, context: folder, dockerfile, target, args, platform };
@@ -16,7 +16,7 @@ export function inputsTag({ commit, context, dockerfile, target, args, platform 
 }
 
 /**
- * 40 hex digits of one installation's build, which its workflow's id and its objects' names are made of. A hash that nobody can meet
- * on purpose: who joins a build runs the image that its first job has asked for.
+ * Returns 40 hex digits that identify one installation's build; its workflow's id and its objects' names contain them. The hash
+ * must resist collisions: a job that joins a build runs the image that the build's first job asked for.
  */
 export const buildHash = ({ owner, build }: OwnedBuild): string => sha256({ owner, build }).slice(0, 40);

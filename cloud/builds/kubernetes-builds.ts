@@ -19,11 +19,11 @@ import { followLog } from './pod-log.js';
 import type { BuildPlace, Builds, OwnedBuild } from './port.js';
 import type { BuildSettings } from './settings.js';
 
-/** Builds as Jobs of BuildKit (docs/adr/0074). Connects at the first call. */
+/** Runs builds as Jobs of BuildKit (docs/adr/0074). Connects at the first call. */
 export class KubernetesBuilds implements Builds {
   readonly #settings: BuildSettings;
   readonly #cluster: ClusterConfig;
-  /** By context; '' is the default one. */
+  /** Keyed by context; '' is the default context. */
   readonly #clusters = new Map<string, Cluster>();
 
   constructor(settings: BuildSettings, cluster: ClusterConfig = {}) {
@@ -70,7 +70,7 @@ export class KubernetesBuilds implements Builds {
     const condition = buildCondition(seen);
     if (condition.kind !== 'waiting' && condition.kind !== 'refused') return condition;
     const uids = new Set([found?.metadata?.uid, ...pods.map(({ metadata }) => metadata?.uid)]);
-    // Who may not read events still sees the pod: only the reason is missing.
+    // A worker without the right to read events still sees the pod; only the reason is missing.
     const events = await warningsOf(cluster, namespace).catch((error: unknown) => {
       if (error instanceof CloudRefused) return [];
       throw error;

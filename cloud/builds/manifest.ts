@@ -14,25 +14,25 @@ import { buildHash } from './inputs.js';
 import type { OwnedBuild } from './port.js';
 import type { BuildSettings } from './settings.js';
 
-/** In place of the kind of machines: no slice's listing takes a build for its own. */
+/** The value of the label that holds the kind of machines, so that no listing of slices takes a build for a slice. */
 export const BUILD = 'build';
-/** With the hash of its inputs: whose a Job of this name is. */
+/** Holds the hash of the build's inputs, which shows which build a Job belongs to. */
 export const BUILD_LABEL = 'jobctl-build';
 
 export const buildName = (hash: string): string => `jobctl-build-${hash}`;
 
-/** So long after its end a Job is left whose workflow is gone; else that has deleted it long before. */
+/** Kubernetes deletes a Job this long after its end. The build's workflow does so much earlier, unless it is gone. */
 const LEFT_SECONDS = 24 * 3600;
-/** There is nothing to save. */
+/** A build has nothing to save when it is stopped. */
 const GRACE_SECONDS = 1;
-/** Of `moby/buildkit:*-rootless`. */
+/** The user of the images `moby/buildkit:*-rootless`. */
 const ROOTLESS_USER = 1000;
 
 const GIT_FOLDER = '/jobctl/git';
 const PUSH_FOLDER = '/jobctl/push';
 
 /**
- * The first process of the pod. The metadata file goes to a place of its own first: BuildKit replaces the file that it is given, and
+ * The first process of the pod. The metadata file is first written elsewhere: BuildKit replaces the file that it is given, and
  * the termination log is a mount, which cannot be replaced.
  */
 const SCRIPT = `set -u
@@ -48,7 +48,7 @@ buildctl-daemonless.sh "$@" --metadata-file /tmp/jobctl-metadata.json || exit
 cat /tmp/jobctl-metadata.json > /dev/termination-log
 `;
 
-/** The Job of a build. @throws RangeError for an owner that a label cannot hold */
+/** The Job of a build. @throws RangeError if a label cannot hold the owner */
 export function buildJob({ owner, build }: OwnedBuild, settings: BuildSettings): V1Job {
   const hash = buildHash({ owner, build });
   const labels = {
@@ -72,7 +72,7 @@ export function buildJob({ owner, build }: OwnedBuild, settings: BuildSettings):
       completionMode: 'Indexed',
       completions: 1,
       parallelism: 1,
-      // Another try is another Job, of the workflow's.
+      // The build's workflow makes another Job for another try.
       backoffLimit: 0,
       activeDeadlineSeconds: settings.deadlineSeconds,
       ttlSecondsAfterFinished: LEFT_SECONDS,
@@ -109,7 +109,7 @@ function podSpec(build: OwnedBuild['build'], settings: BuildSettings): V1PodSpec
         env: environmentOf(build, settings),
         resources: resourcesOf(settings),
         securityContext: securityOf(settings),
-        // Of a build that failed, the last lines are in the pod's status: no log has to be read for them.
+        // If a build fails, the pod's status has the last lines, so no log has to be read for them.
         terminationMessagePolicy: 'FallbackToLogsOnError',
         volumeMounts: [
           { name: 'state', mountPath: privileged ? '/var/lib/buildkit' : '/home/user/.local/share/buildkit' },
@@ -139,7 +139,7 @@ function environmentOf(
 ): NonNullable<V1Container['env']> {
   const registries = insecureRegistries.map((host) => `[registry."${host}"]\nhttp = true\n`).join('');
   return [
-    // Its own 10 tries are over in two seconds, and a busy node's daemon is not up by then; these take most of a minute.
+    // Its default of 10 tries ends after two seconds, too early for a daemon on a busy node. 60 tries take most of a minute.
     { name: 'BUILDCTL_CONNECT_RETRIES_MAX', value: '60' },
     // In a pod, a rootless BuildKit may not mount another /proc.
     ...(privileged ? [] : [{ name: 'BUILDKITD_FLAGS', value: '--oci-worker-no-process-sandbox' }]),
@@ -148,7 +148,7 @@ function environmentOf(
   ];
 }
 
-/** As BuildKit's own example of a rootless Job has it (examples/kubernetes/job.rootless.yaml of moby/buildkit). */
+/** The same as in BuildKit's own example of a rootless Job (examples/kubernetes/job.rootless.yaml of moby/buildkit). */
 const securityOf = ({ privileged }: BuildSettings): V1SecurityContext =>
   privileged
     ? { privileged: true }

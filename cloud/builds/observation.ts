@@ -3,18 +3,18 @@ import { startRefusal, waitingWords } from '../machines/kubernetes/pod-start.js'
 import type { Observation, SeenJob, SeenPod } from '../machines/kubernetes/observation.js';
 import { digestIn, isOfBuild } from './buildctl.js';
 
-/** What a cluster held of one build. */
+/** The objects of one build that a cluster returned. */
 export interface SeenBuild extends Pick<Observation, 'pods' | 'events'> {
   readonly job: 'not-found' | SeenJob;
-  /** The Job of this name is ours, of this build. */
+  /** Whether the Job of this name is ours and of this build. */
   readonly isOwn: boolean;
 }
 
 const MOST_LINES = 15;
-/** Words of the Job controller for a Job that has taken longer than it may. */
+/** The Job controller's reason for a Job that exceeded its deadline. */
 const TOO_LONG = 'DeadlineExceeded';
 
-/** Reads what was seen as evidence of how a build is. */
+/** Reads the observation as evidence of a build's condition. */
 export function buildCondition({ job, isOwn, pods, events }: SeenBuild): BuildCondition {
   if (job === 'not-found') return pods.length > 0 ? { kind: 'deleting' } : { kind: 'missing' };
   if (!isOwn) return { kind: 'foreign', message: 'a Job of its name belongs to somebody else' };
@@ -32,7 +32,7 @@ export function buildCondition({ job, isOwn, pods, events }: SeenBuild): BuildCo
 function withoutPod(job: SeenJob, events: Observation['events']): BuildCondition {
   const { failure } = job;
   if (failure) return { kind: 'lost', message: `its pod is gone: ${failure.reason}: ${failure.message}` };
-  // It tells with its pod how it ended, and that is not there any more.
+  // Only the pod's status tells the result, and the pod is gone.
   if (job.isComplete || job.succeeded > 0) return { kind: 'lost', message: 'its pod has ended, and is gone' };
   return pending(job, undefined, events);
 }
@@ -40,7 +40,7 @@ function withoutPod(job: SeenJob, events: Observation['events']): BuildCondition
 function pending(job: SeenJob, pod: SeenPod | undefined, events: Observation['events']): BuildCondition {
   const seen = { at: 0, job, parts: [], pods: pod === undefined ? [] : [pod], events, neighbours: [] };
   const refusal = startRefusal(seen, job);
-  // More quota, or another pod that goes, lets it in.
+  // Neither is final: the pod starts once the quota is raised or another pod ends.
   if (refusal !== undefined && !refusal.scope.startsWith('zone')) return { kind: 'refused', ...refusal };
   return { kind: 'waiting', detail: refusal?.message ?? waitingWords(seen, job) };
 }

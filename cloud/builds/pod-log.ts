@@ -8,12 +8,12 @@ import { portErrorOf, statusOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { CloudUnavailable } from '../machines/port.js';
 
-/** Of a refusal; a Status is short. */
+/** Limit for the text of a refusal; a Status is short. */
 const MOST_TEXT = 4096;
 
 /**
- * Writes a container's log, from its beginning to its end; the container need not have ended. A request of its own: the library's `Log`
- * has no listener for a connection that breaks, which ends the process (1.4 and 2.0).
+ * Writes a container's log from its beginning to its end; the container may still be running. It sends its own request, because
+ * the library's `Log` has no listener for a connection that breaks, which ends the process (1.4 and 2.0).
  */
 export async function followLog(
   { config, server }: Pick<Cluster, 'config' | 'server'>,

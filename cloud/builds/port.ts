@@ -4,32 +4,32 @@ import type { RemoteBuild } from '../../domain/build/remote.js';
 import type { CreateAnswer } from '../../domain/slice.js';
 import type { RemoveAnswer } from '../machines/port.js';
 
-/** One build of one installation: its objects have a name of their own, made of the inputs. */
+/** One build of one installation. The names of its objects are made from the owner and the inputs. */
 export interface OwnedBuild {
   /** The installation's random id. */
   readonly owner: string;
   readonly build: RemoteBuild;
 }
 
-/** Where a build's pod is. */
+/** The cluster and namespace of a build's pod. */
 export type BuildPlace = Pick<RemoteBuild, 'cluster' | 'namespace'>;
 
 /**
- * Images that a cluster builds. As with machines (cloud/machines/port.ts), a call that says nothing rejects with `CloudUnavailable`
- * or `CloudRefused`, so that "unknown" is never read as "gone".
+ * Images that a cluster builds. Like the port of machines (cloud/machines/port.ts), a call without evidence rejects with
+ * `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
  */
 export interface Builds {
   /** 40 hex digits, made of the owner and all inputs. */
   hashOf(build: OwnedBuild): string;
-  /** One create call. Never rejects for what the cluster said. */
+  /** Makes one create call. Never rejects because of the cluster's answer. */
   create(build: OwnedBuild): Promise<CreateAnswer>;
   /** Asks the cluster directly. */
   observe(build: OwnedBuild): Promise<BuildCondition>;
-  /** Asks for the build's objects to be deleted; those of somebody else are not touched. */
+  /** Asks for the build's objects to be deleted. Objects of another owner are not touched. */
   remove(build: OwnedBuild): Promise<RemoveAnswer>;
   /**
-   * Writes what a pod has printed, from its beginning, and what it prints until its process has ended. Resolves at the end.
-   * Rejects with `CloudUnavailable` where the connection broke off, and with `CloudRefused` for a worker that may not read logs.
+   * Writes a pod's output from its beginning until its process ends, then resolves. Rejects with `CloudUnavailable` if the
+   * connection broke off, and with `CloudRefused` if this worker may not read logs.
    */
   follow(place: BuildPlace, pod: BuildPod, output: Writable, signal: AbortSignal): Promise<void>;
 }

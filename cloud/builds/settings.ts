@@ -1,17 +1,17 @@
-/** How an installation builds images in its clusters; a worker's `kubernetes.builds` (docs/build.md). */
+/** Settings for the images that an installation builds in its clusters; a worker's `kubernetes.builds` (docs/build.md). */
 export interface BuildSettings {
-  /** Of BuildKit, with `buildctl-daemonless.sh`, git and a shell. */
+  /** An image of BuildKit with `buildctl-daemonless.sh`, git and a shell. */
   readonly image: string;
-  /** The pod is privileged, and BuildKit runs as root: for nodes without user namespaces. Else it is rootless. */
+  /** True: the pod is privileged and BuildKit runs as root, for nodes without user namespaces. False: rootless. */
   readonly privileged: boolean;
   /** `host:port` of registries without TLS. */
   readonly insecureRegistries: readonly string[];
-  /** Kubernetes quantities; request and limit. */
+  /** Kubernetes quantities, used as request and as limit. */
   readonly cpus?: string;
   readonly memory?: string;
-  /** Absent: the namespace's default one. Its token is not in the pod. */
+  /** Absent: the namespace's default account. Its token is not mounted in the pod. */
   readonly serviceAccount?: string;
-  /** A build that takes longer has failed. */
+  /** A build that takes longer fails. */
   readonly deadlineSeconds: number;
 }
 

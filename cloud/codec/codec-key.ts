@@ -16,10 +16,10 @@ export const CODEC_KEY: KeyUse = {
   Failure: CodecKeyError,
 };
 
-/** As `parseKeyLine`. @throws CodecKeyError */
+/** Like `parseKeyLine`. @throws CodecKeyError */
 export const parseCodecKey = (text: string, place: string): CodecKey => parseKeyLine(text, place, CODEC_KEY);
 
-/** As `newKeyLine`. @throws CodecKeyError for an id that is none */
+/** Like `newKeyLine`. @throws CodecKeyError if the id is invalid */
 export const newCodecKey = (now: Date, id?: string): string => newKeyLine(now, id, CODEC_KEY);
 
 /** References to the keys of the codec: file:///PATH, env:NAME or projects/P/secrets/S/versions/V. */

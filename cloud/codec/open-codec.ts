@@ -16,6 +16,6 @@ export async function openCodec(
   return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey: options.onUnknownKey });
 }
 
-/** As `loadKey`. @throws CodecKeyError */
+/** Like `loadKey`. @throws CodecKeyError */
 export const loadCodecKey = (reference: string, places: KeyPlaces): Promise<CodecKey> =>
   loadKey(reference, places, CODEC_KEY);

@@ -14,7 +14,7 @@ import {
 } from './port.js';
 import { GoogleRest, type GoogleRestOptions } from './rest.js';
 
-/** The port over Google's REST APIs. ADR 0008: why not over their seven client packages. */
+/** The port over Google's REST APIs. ADR 0008 says why it does not use their seven client packages. */
 export function createGoogleProject(options: GoogleRestOptions): GoogleProjectPort {
   return new RestGoogleProject(options);
 }
@@ -22,7 +22,7 @@ export function createGoogleProject(options: GoogleRestOptions): GoogleProjectPo
 class RestGoogleProject implements GoogleProjectPort {
   readonly googleProject: string;
   readonly #rest: GoogleRest;
-  /** As it stands in paths. */
+  /** The form that paths contain. */
   readonly #project: string;
 
   constructor(options: GoogleRestOptions) {
@@ -163,7 +163,7 @@ class RestGoogleProject implements GoogleProjectPort {
 
   async roleBindings(): Promise<readonly RoleBinding[]> {
     const path = `/v3/${this.#project}:getIamPolicy`;
-    // Version 3: the only one that does not leave out what conditional bindings say (IAM's "Policy versions", 2026-11).
+    // Version 3: the only one that includes conditional bindings in full (IAM's "Policy versions", 2026-11).
     const options = { requestedPolicyVersion: 3 };
     return bindingsOf(await this.#rest.post<ApiIamPolicy>('cloudresourcemanager', path, { options }));
   }

@@ -5,7 +5,7 @@ import { GoogleCallFailed, type Identity } from './port.js';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const EMAIL_TIMEOUT_MS = 5_000;
 
-/** The application default credentials, for requests about a Google project; loaded when first asked. */
+/** The application default credentials for requests about a Google project, loaded on first use. */
 export class GoogleLogin {
   readonly #googleProject: string;
   #opened: Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> | undefined;
@@ -21,12 +21,12 @@ export class GoogleLogin {
     const quotaProject = client.quotaProjectId ?? ((await isPerson(client)) ? this.#googleProject : undefined);
     return {
       authorization: `Bearer ${token}`,
-      // A person's calls to Service Usage and its like are refused where they name no project to be counted for.
+      // Service Usage and similar APIs refuse a person's call that names no project to count it for.
       ...(quotaProject === undefined ? {} : { 'x-goog-user-project': quotaProject }),
     };
   }
 
-  /** @throws GoogleCallFailed also where the login has run out */
+  /** @throws GoogleCallFailed, also if the login has expired */
   async identity(): Promise<Identity> {
     const { auth, client } = await this.#open();
     const { token } = await client.getAccessToken().catch(failLogin);
@@ -46,8 +46,8 @@ export class GoogleLogin {
 }
 
 /**
- * The Google project that the environment names: GOOGLE_CLOUD_PROJECT, the credentials (a person's: their quota project),
- * gcloud's configuration, the VM's own.
+ * The Google project that the environment names. In this order: GOOGLE_CLOUD_PROJECT, the credentials (for a person their quota
+ * project), gcloud's configuration, the VM's project.
  */
 export async function defaultGoogleProject(): Promise<string | undefined> {
   const { GoogleAuth } = await import('google-auth-library');
@@ -60,7 +60,7 @@ export async function defaultGoogleProject(): Promise<string | undefined> {
 
 async function openLogin(projectId: string): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
   const { GoogleAuth } = await import('google-auth-library');
-  // Named, since the library else runs gcloud to learn it, half a second and more.
+  // Without a project id the library runs gcloud to find it, which takes half a second or more.
   const auth = new GoogleAuth({ scopes: [SCOPE], projectId });
   const client = await auth
     .getClient()
@@ -94,7 +94,7 @@ async function kindOf(client: AuthClient): Promise<Identity['kind']> {
   return client instanceof BaseExternalAccountClient || isFederatedPerson(client) ? 'external' : 'service-account';
 }
 
-/** By its name: the library does not export it (9.15). */
+/** Compares the class name, because the library does not export the class (9.15). */
 const isFederatedPerson = ({ constructor }: AuthClient): boolean =>
   constructor.name === 'ExternalAccountAuthorizedUserClient';
 
@@ -113,7 +113,7 @@ async function emailOf(
   return client instanceof OAuth2Client ? (await client.getTokenInfo(token)).email : undefined;
 }
 
-/** The address is nice to know: who cannot tell it in time, or at all, is used without. */
+/** The address is optional: if it cannot be found in time, the result is undefined. */
 async function within<T>(ms: number, found: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)));

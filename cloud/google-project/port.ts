@@ -1,10 +1,10 @@
 import type { BucketPlace } from '../../domain/bucket-place.js';
 import type { GoogleError, GoogleRefusal } from '../google-refusal.js';
 
-/** Whose calls Google sees. */
+/** The identity that Google sees behind our calls. */
 export interface Identity {
   readonly kind: 'user' | 'service-account' | 'external' | 'none';
-  /** Absent where Google does not tell. */
+  /** Absent if Google does not tell. */
   readonly email?: string;
   /** The project that a person's calls are counted for. */
   readonly quotaProject?: string;
@@ -50,7 +50,7 @@ export interface FirewallRule {
   readonly denies: readonly PortRange[];
 }
 
-/** `protocol` `all`, or a name such as `tcp`; `ports` such as `22` and `20-25`, none = all. */
+/** `protocol` `all`, or a name such as `tcp`; `ports` such as `22` and `20-25`; empty means all. */
 export interface PortRange {
   readonly protocol: string;
   readonly ports: readonly string[];
@@ -62,22 +62,22 @@ export interface RegionQuota {
   readonly usage: number;
 }
 
-/** Of an organization policy with its inheritance. */
+/** An organization policy together with what it inherits. */
 export interface EffectivePolicy {
-  /** Of a boolean constraint. */
+  /** For a boolean constraint. */
   readonly isEnforced: boolean;
-  /** Of a list constraint: nothing is allowed. */
+  /** For a list constraint: nothing is allowed. */
   readonly isAllDenied: boolean;
-  /** Of a list constraint: what alone is allowed; absent: no such list. */
+  /** For a list constraint: the only values allowed. Absent: there is no such list. */
   readonly allowedValues?: readonly string[];
 }
 
 export interface BucketFacts extends BucketPlace {
-  /** How long an object can be neither replaced nor removed; absent: no retention policy. */
+  /** Objects can be neither replaced nor removed for this long. Absent: no retention policy. */
   readonly retentionSeconds?: number;
 }
 
-/** Of an IAM policy (docs.cloud.google.com/iam/docs/reference/rest/v1/Policy, 2026-11). Its condition is left out. */
+/** A binding of an IAM policy, without its condition (docs.cloud.google.com/iam/docs/reference/rest/v1/Policy, 2026-11). */
 export interface RoleBinding {
   /** `roles/storage.objectAdmin`. */
   readonly role: string;
@@ -85,11 +85,11 @@ export interface RoleBinding {
   readonly members: readonly string[];
 }
 
-/** Why a question to Google has no answer. */
+/** Says why a question to Google has no answer. */
 export class GoogleCallFailed extends Error {
   override readonly name = 'GoogleCallFailed';
   readonly error: GoogleError;
-  /** Where it is a matter of credentials, rights, project or API. */
+  /** Set if the cause is credentials, rights, the project or an API. */
   readonly refusal: GoogleRefusal | undefined;
 
   constructor(message: string, error: GoogleError, refusal: GoogleRefusal | undefined) {
@@ -100,15 +100,15 @@ export class GoogleCallFailed extends Error {
 }
 
 /**
- * What can be known of a Google project before money is spent: reads alone, but `createBucket`. `undefined` = Google says
- * that there is none. Every method rejects with `GoogleCallFailed`.
+ * Facts about a Google project that can be known before money is spent. All methods only read, except `createBucket`. `undefined`
+ * means that Google says the thing does not exist. Every method rejects with `GoogleCallFailed`.
  */
 export interface GoogleProjectPort {
   readonly googleProject: string;
-  /** Gets a token too: rejects where the login is none or has run out. */
+  /** Gets a token too, so it rejects if there is no login or the login has expired. */
   identity(): Promise<Identity>;
   project(): Promise<ProjectFacts>;
-  /** Those of `permissions` that the login has on the project. */
+  /** Returns those of `permissions` that the login has on the project. */
   granted(permissions: readonly string[]): Promise<readonly string[]>;
   grantedOnServiceAccount(email: string, permissions: readonly string[]): Promise<readonly string[] | undefined>;
   grantedOnBucket(bucket: string, permissions: readonly string[]): Promise<readonly string[] | undefined>;
@@ -116,22 +116,22 @@ export interface GoogleProjectPort {
   /** Names such as `v5litepod-16`. */
   acceleratorTypes(zone: string): Promise<readonly string[]>;
   runtimeVersions(zone: string): Promise<readonly string[]>;
-  /** Of Cloud TPU. */
+  /** Limits of Cloud TPU. */
   quotaLimits(): Promise<readonly QuotaLimit[]>;
   hasNetwork(network: string): Promise<boolean>;
   subnetwork(region: string, subnetwork: string): Promise<SubnetworkFacts | undefined>;
   firewallRules(): Promise<readonly FirewallRule[]>;
   regionQuotas(region: string): Promise<readonly RegionQuota[]>;
-  /** Of Compute Engine, of all regions together, such as GPUS_ALL_REGIONS. */
+  /** Limits of Compute Engine over all regions together, such as GPUS_ALL_REGIONS. */
   projectQuotas(): Promise<readonly RegionQuota[]>;
-  /** Whether a zone has a machine type, or GPUs that can be attached, of this name. */
+  /** Returns whether a zone has a machine type, or GPUs that can be attached, of this name. */
   hasInZone(zone: string, kind: 'machineTypes' | 'acceleratorTypes', name: string): Promise<boolean>;
   /** @param constraint without `constraints/`, such as `compute.vmExternalIpAccess` */
   effectivePolicy(constraint: string): Promise<EffectivePolicy>;
   bucket(bucket: string): Promise<BucketFacts | undefined>;
-  /** Of the project itself: what a folder or the organization grants is not in it. */
+  /** Bindings of the project itself; roles that a folder or the organization grants are not included. */
   roleBindings(): Promise<readonly RoleBinding[]>;
   roleBindingsOnBucket(bucket: string): Promise<readonly RoleBinding[] | undefined>;
-  /** With uniform access. Rejects where the name is taken. */
+  /** Creates it with uniform access. Rejects if the name is taken. */
   createBucket(bucket: string, location: string): Promise<void>;
 }

@@ -13,7 +13,7 @@ interface ErrorBody {
 
 const SHOWN_CHARACTERS = 500;
 
-/** Google's JSON of a failed request; of anything else (a proxy's page) its first characters. */
+/** Reads Google's JSON of a failed request. From any other body (a proxy's page) it takes the first characters. */
 export function restErrorOf(httpStatus: number, body: string): GoogleError {
   const { message, status, details = [] } = parsed(body)?.error ?? {};
   const info = details.find((detail) => detail.reason !== undefined);
@@ -35,5 +35,5 @@ function parsed(body: string): ErrorBody | undefined {
   }
 }
 
-/** Whether the same request may succeed in a while. */
+/** Returns whether the same request may succeed later. */
 export const isOutage = (httpStatus: number): boolean => httpStatus >= 500 || httpStatus === 429 || httpStatus === 408;

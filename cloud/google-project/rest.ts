@@ -7,7 +7,7 @@ import { GoogleCallFailed, type Identity } from './port.js';
 import { restErrorOf } from './rest-error.js';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** More pages than any listing here has: a server that repeats its page tokens must not hold us for ever. */
+/** Pages of the longest listing we allow. The limit ends the loop if a server repeats its page tokens for ever. */
 const MAX_PAGES = 200;
 
 export type Service =
@@ -22,12 +22,15 @@ export type Service =
 
 export interface GoogleRestOptions {
   readonly googleProject: string;
-  /** Stands for every API but Cloud Storage; absent: Google's own addresses. Over `http:` no credentials are sent, but the token in `accessTokenFile`. */
+  /**
+   * Replaces the addresses of all APIs but Cloud Storage; absent: Google's own. Over `http:` no credentials are sent, except the
+   * token in `accessTokenFile`.
+   */
   readonly apiEndpoint?: string;
   readonly accessTokenFile?: string;
-  /** Stands for Cloud Storage. */
+  /** Replaces the address of Cloud Storage. */
   readonly storeEndpoint?: string;
-  /** Told of each request that was answered, as it crossed the wire. */
+  /** Receives each answered request as it crossed the wire. */
   readonly onExchange?: OnExchange;
 }
 
@@ -116,7 +119,7 @@ export class GoogleRest {
   }
 }
 
-/** As JSON, or as it is. */
+/** Parsed JSON, or the plain text if it is not JSON. */
 function contentOf(text: string): unknown {
   try {
     return text === '' ? null : (JSON.parse(text) as unknown);
@@ -125,7 +128,7 @@ function contentOf(text: string): unknown {
   }
 }
 
-/** Of a proxy, or cut off: an answer that is not Google's says nothing. */
+/** An answer that is not JSON comes from a proxy or was cut off; it is evidence of nothing. */
 function readAnswer<T>(text: string, what: string): T {
   try {
     return (text === '' ? {} : JSON.parse(text)) as T;
@@ -138,7 +141,7 @@ function fail(message: string): never {
   throw new GoogleCallFailed(message, { message }, undefined);
 }
 
-/** `fetch failed` alone helps nobody: the reason is its cause. */
+/** `fetch failed` alone does not help a user: the cause holds the reason. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message;

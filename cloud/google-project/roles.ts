@@ -1,8 +1,8 @@
-/** A permission that jobctl needs, and where it is given. */
+/** A permission that jobctl needs, and a role that contains it. */
 export interface NeededPermission {
   readonly permission: string;
   readonly role: string;
-  /** What fails without it. */
+  /** The action that fails without it. */
   readonly use: string;
 }
 
@@ -11,7 +11,7 @@ const COMPUTE_ADMIN = 'roles/compute.instanceAdmin.v1';
 const OBJECT_ADMIN = 'roles/storage.objectAdmin';
 
 /**
- * On the Google project. Queued resources have no permissions of their own: those of nodes are asked for
+ * Needed on the Google project. Queued resources have no permissions: Google checks those of nodes
  * (docs.cloud.google.com/iam/docs/roles-permissions/tpu, read 2026-11).
  */
 export const PROJECT_PERMISSIONS: readonly NeededPermission[] = [
@@ -22,7 +22,7 @@ export const PROJECT_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'tpu.operations.get', role: TPU_ADMIN, use: 'learn why a create call failed' },
 ];
 
-/** On the Google project, for VMs of Compute Engine (docs/compute-engine.md). */
+/** Needed on the Google project for VMs of Compute Engine (docs/compute-engine.md). */
 export const VM_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'compute.instances.create', role: COMPUTE_ADMIN, use: 'create VMs' },
   { permission: 'compute.instances.get', role: COMPUTE_ADMIN, use: 'watch VMs' },
@@ -32,21 +32,21 @@ export const VM_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'compute.zoneOperations.list', role: COMPUTE_ADMIN, use: 'learn of preemptions' },
 ];
 
-/** With a person's login: calls are counted for a project, and this lets the login name it. */
+/** Needed for a person's login: Google counts the calls for a project, and this permission lets the login name it. */
 export const QUOTA_PROJECT_PERMISSION: NeededPermission = {
   permission: 'serviceusage.services.use',
   role: 'roles/serviceusage.serviceUsageConsumer',
   use: "have a person's calls counted for the project",
 };
 
-/** On the service account that the TPU VMs run as, or on the whole project. */
+/** Needed on the service account that the TPU VMs run as, or on the whole project. */
 export const ACT_AS: NeededPermission = {
   permission: 'iam.serviceAccounts.actAs',
   role: 'roles/iam.serviceAccountUser',
   use: 'create slices whose hosts run as it',
 };
 
-/** On the bucket. */
+/** Needed on the bucket. */
 export const BUCKET_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'storage.objects.create', role: OBJECT_ADMIN, use: 'write logs and outcomes' },
   { permission: 'storage.objects.delete', role: OBJECT_ADMIN, use: 'compact logs' },
@@ -54,7 +54,10 @@ export const BUCKET_PERMISSIONS: readonly NeededPermission[] = [
   { permission: 'storage.objects.list', role: OBJECT_ADMIN, use: 'read logs' },
 ];
 
-/** Google's own roles that let objects be created, and so replaced (docs.cloud.google.com/storage/docs/access-control/iam-roles, 2026-11). */
+/**
+ * Google's own roles that allow creating objects, and so replacing them
+ * (docs.cloud.google.com/storage/docs/access-control/iam-roles, 2026-11).
+ */
 export const OBJECT_WRITER_ROLES: ReadonlySet<string> = new Set([
   'roles/storage.admin',
   OBJECT_ADMIN,
@@ -64,7 +67,7 @@ export const OBJECT_WRITER_ROLES: ReadonlySet<string> = new Set([
   'roles/storage.legacyBucketWriter',
 ]);
 
-/** By the longest prefix; the least role of Google's own that has it. */
+/** The smallest of Google's own roles that has the permission; the first matching prefix counts. */
 const ROLE_OF: readonly (readonly [prefix: string, role: string])[] = [
   ['tpu.', TPU_ADMIN],
   ['storage.objects.', OBJECT_ADMIN],
@@ -84,16 +87,16 @@ const ROLE_OF: readonly (readonly [prefix: string, role: string])[] = [
   ['serviceusage.', 'roles/serviceusage.serviceUsageViewer'],
 ];
 
-/** The role that gives a permission, where jobctl knows one. */
+/** The role that gives a permission, if jobctl knows one. */
 export function roleWith(permission: string): string | undefined {
   return ROLE_OF.find(([prefix]) => permission.startsWith(prefix))?.[1];
 }
 
-/** What stands for an address that is not known. */
+/** Placeholder for an unknown address. */
 export const SOMEBODY = 'user:EMAIL';
 
 /**
- * The command that gives a role, for somebody who may.
+ * The command that gives a role, for a person who may run it.
  * @param on `projects/P`, `gs://B`, or a service account's address
  * @param member `user:..` or `serviceAccount:..`
  */
@@ -101,7 +104,7 @@ export function grantCommand(role: string, on: string, member: string = SOMEBODY
   return bindingCommand('add', role, on, member);
 }
 
-/** The command that takes a role away. @param on as of `grantCommand` */
+/** The command that takes a role away. @param on the same as for `grantCommand` */
 export function revokeCommand(role: string, on: string, member: string): string {
   return bindingCommand('remove', role, on, member);
 }

@@ -1,13 +1,13 @@
 import { shellQuote } from '../../domain/shell-quote.js';
 
-/** Below the login user's home: what jobctl keeps on a machine that outlives its slices (docs/adr/0070). */
+/** Folder below the login user's home for jobctl's files on a machine that outlives its slices (docs/adr/0070). */
 export const MACHINE_FOLDER = '.jobctl/machine';
-/** Its first line is the id of the claim. */
+/** The first line of this file is the id of the claim. */
 export const CLAIM_FILE = 'claim';
-/** An empty file for each claim that is being given back, or was. */
+/** Contains an empty file for each claim that is being given back or was. */
 export const ENDED_FOLDER = 'ended';
 
-/** Exit code of a command that was not begun. */
+/** Exit code of a command that was not started. */
 export const NOT_HELD = 97;
 
 const FENCE = `cd=$HOME/${MACHINE_FOLDER}
@@ -15,8 +15,8 @@ const FENCE = `cd=$HOME/${MACHINE_FOLDER}
 exec "\${SHELL:-sh}" -c "$1"`;
 
 /**
- * The command for the login user's shell, begun only while the machine is held by this claim: what a worker that was cut off still
- * sends comes to nothing.
+ * Wraps a command for the login user's shell so that it starts only while this claim holds the machine. Commands that a cut-off
+ * worker still sends have no effect.
  */
 export const whileHeld = (claim: string, command: string): string =>
   `sh -c ${shellQuote(FENCE)} ${shellQuote(claim)} ${shellQuote(command)}`;

@@ -7,25 +7,25 @@ import type { RunnerClient } from './runner-client.js';
 import { MOST_MANIFEST_BYTES } from './runner/outputs-by-worker.js';
 import { Talk } from './talk.js';
 
-/** Contents up to here are read several at a time; one of them is in memory whole. */
+/** Contents up to this size are read several at a time. Larger ones are read alone and never whole in memory. */
 const SMALL_BYTES = 1024 * 1024;
 const SMALL_AT_ONCE = 8;
-/** Asked for at a time of a larger one. */
+/** Bytes requested at a time of a larger content. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** In one `contents`, as the runner sends them. */
+/** Most contents that the runner offers in one `contents`. */
 const MOST_OFFERED = 1000;
 
 interface Offer {
-  /** The host's number of it. */
+  /** The host's number for the content. */
   readonly at: number;
   readonly sha256: string;
   readonly size: number;
 }
 
 /**
- * Takes what a run's host has to store, as it comes (docs/adr/0129). Nothing that the host says is believed: a content is compared with
- * its hash, and what it may fill here is bounded.
- * @returns `settled`: the run has ended, and its last files are stored, or never will be; `cut`: its call has ended before
+ * Stores the outputs of a run that its host delivers (docs/adr/0129). The host is not trusted: each content is compared with its
+ * hash, and the memory that it may fill here is limited.
+ * @returns `settled`: the run has ended, and its last files are stored or never will be; `cut`: the call ended before that
  * @throws HostUnreachable, HostUnfit, the signal's reason
  */
 export async function deliverOutputs(
@@ -87,7 +87,7 @@ class Delivery {
     }
   }
 
-  /** Until the store is in trouble: then the host comes again. */
+  /** Ends early if the store fails; the host then offers the rest again. */
   async #contents(offers: readonly Offer[]): Promise<void> {
     for (const batch of batches(offers)) {
       const trouble = await this.#taker.inTurn(() => this.#batch(batch));
@@ -96,7 +96,7 @@ class Delivery {
     this.#talk.say('end');
   }
 
-  /** @returns whether the store is in trouble */
+  /** @returns whether the store fails */
   async #batch(batch: readonly Offer[]): Promise<boolean> {
     const [first] = batch;
     if (first !== undefined && first.size > SMALL_BYTES) return this.#answer(first, await this.#large(first));
@@ -130,7 +130,7 @@ class Delivery {
           yield chunk;
         }
       } finally {
-        // Who reads no further leaves bytes that are no words.
+        // If the reader stops early, the rest of the content must be skipped, because it is not part of the talk.
         for await (const _ of this.#talk.take(left));
       }
     }
@@ -148,7 +148,7 @@ class Delivery {
   }
 }
 
-/** Small ones several at a time, a large one alone. */
+/** Groups small contents; a large one is a batch alone. */
 function batches(offers: readonly Offer[]): readonly (readonly Offer[])[] {
   const made: Offer[][] = [];
   for (const offer of offers) {

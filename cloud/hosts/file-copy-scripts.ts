@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { PRINT_MARK } from './output-streams.js';
 
-/** A file on its way to a host. */
+/** A file that is being copied to a host. */
 export interface FilePlace {
-  /** A word of the shell. */
+  /** A path in the shell's syntax. */
   readonly path: string;
-  /** Name of the part that has arrived, in the same folder. */
+  /** Name of the partial file, in the same folder. */
   readonly part: string;
   readonly size: number;
   readonly sha256: string;
@@ -13,8 +13,8 @@ export interface FilePlace {
 }
 
 /**
- * By path and content: whoever writes this part writes the same bytes at the same places, so that a copy that was cut and
- * still runs on the host does no harm to the one that goes on for it.
+ * Derived from path and content: every writer of this part writes the same bytes at the same offsets. So a cut copy that still
+ * runs on the host does no harm to its successor.
  */
 export function partName(path: string, sha256: string): string {
   return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
@@ -28,7 +28,7 @@ sum() { sha256sum < "$1" | cut -c 1-64; }
 length() { wc -c < "$1" | tr -d ' '; }
 `;
 
-/** Begins a script about the file; ends it with `unchanged` where the file is there already. */
+/** Begins a script about the file; ends the script with `unchanged` if the file already exists. */
 export const onPlace = ({ path, part, size, sha256, mode }: FilePlace): string => `${WORDS}umask 022
 p=${path}
 [ ! -d "$p" ] || fail 'there is a folder of this name'
@@ -45,11 +45,11 @@ unless_there() {
 unless_there
 `;
 
-/** Says `unchanged`, or how many bytes are there already. */
+/** Reports `unchanged`, or the number of bytes that are already there. */
 export const sizeScript = (place: FilePlace): string =>
   `${onPlace(place)}if [ -f "$t" ]; then say "$(length "$t")"; else say 0; fi`;
 
-/** Says `done`, or what is wrong with the part; one of other content is removed. */
+/** Reports `done`, or the problem of the part; a part with other content is removed. */
 export const intoPlace = ({ size, sha256, mode }: FilePlace): string => `n=$(length "$t")
 [ "$n" -ge ${size} ] || { say "only $n of ${size} bytes arrived"; exit 0; }
 got=$(sum "$t")
@@ -57,12 +57,12 @@ got=$(sum "$t")
 chmod ${mode.toString(8)} "$t" && sync "$t" && mv -f -- "$t" "$p" || exit 1
 say done`;
 
-/** Reads the bytes from `offset` on from stdin. Says `unchanged`, `done`, or a sentence about what arrived. */
+/** Reads the bytes from `offset` on from stdin. Reports `unchanged`, `done`, or a sentence about the part. */
 export const putScript = (place: FilePlace, offset: number): string => `${onPlace(place)}: >> "$t" || exit 1
 dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
 ${intoPlace(place)}`;
 
-/** Prints the bytes from `offset` on, of the first `most`; says size, mode and sha256. Of a file that grows, what was there at the beginning. */
+/** Prints the bytes from `offset` to `most`; reports size, mode and sha256. Leaves out bytes that a growing file gets later. */
 export const getScript = (path: string, offset: number, most: number): string => `${WORDS}p=${path}
 [ ! -d "$p" ] || fail 'is a folder'
 [ -f "$p" ] || fail 'there is no such file'

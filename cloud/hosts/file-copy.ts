@@ -12,13 +12,13 @@ import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { lastWord } from './run-status.js';
 import type { HostLink } from './host-link.js';
 
-/** Up to here a file is sent unasked: one round trip, where asking how much of it is there already costs a second. */
+/** Files up to this size are sent at once, in one round trip. Asking for the part that is already there costs a second. */
 const UNASKED_BYTES = 128 * 1024;
-/** Cuts in a row after each of which no byte more had arrived. */
+/** Consecutive cuts without any further byte. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const PAUSE_MS = 300;
 
-/** `HostConnection.putFile` over one link. The part that has arrived stays on the host under a name made of path and content. */
+/** Implements `HostConnection.putFile` over one link. The partial file stays on the host, named by path and content. */
 export async function putFile(
   link: HostLink,
   content: FileSource | Buffer,
@@ -37,7 +37,7 @@ export async function putFile(
       progress(offset);
       isAsked = true;
     }
-    // After a cut nobody knows how much arrived.
+    // After a cut the number of bytes that arrived is unknown.
     isAsked = false;
     const said = await say(link, path, putScript(place, offset), { stdin: source.read(offset), signal });
     if (said === 'unchanged' || said === 'done') return said;
@@ -45,7 +45,7 @@ export async function putFile(
   });
 }
 
-/** `HostConnection.getFile` over one link. */
+/** Implements `HostConnection.getFile` over one link. */
 export async function getFile(
   link: HostLink,
   path: string,
@@ -75,12 +75,12 @@ export async function getFile(
   });
 }
 
-/** What a script of these says last; its own words for what went wrong where it failed. */
+/** Runs one of these scripts and returns its last word. If it failed, the error contains the script's own text. */
 export async function say(link: HostLink, path: string, script: string, options: ExecOptions): Promise<string> {
   const result = await link.exec(helperCommand(script), options);
   const said = lastWord(result.stderr);
   if (result.code === 0 && said !== undefined) return said;
-  // Killed from outside, as all processes of a host that goes down.
+  // Killed from outside, like all processes of a host that shuts down.
   if (result.code === undefined || result.code > 128) throw new HostUnreachable(explained(link, path, result));
   throw new HostFileError(explained(link, path, result));
 }
@@ -90,7 +90,7 @@ function explained({ where }: HostLink, path: string, { code, signal, stderr }: 
   return `${where}: '${path}': ${stderr.trim().slice(-500) || `the copy ended with ${ended}`}`;
 }
 
-/** Again after each loss of the connection, as long as each try gets further. */
+/** Repeats after each loss of the connection while tries make progress. */
 export async function overCuts<T>(
   signal: AbortSignal,
   copy: (progress: (offset: number) => void) => Promise<T>,

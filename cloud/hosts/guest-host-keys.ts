@@ -4,29 +4,29 @@ import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../machin
 import { CloudUnavailable } from '../machines/port.js';
 import type { SshTarget } from './port.js';
 
-/** What the guest attributes say of one VM. `unwritten`: its agent has said nothing within the time, or the API did not answer. */
+/** The guest attributes of one VM. `unwritten`: its agent has written nothing in time, or the API did not answer. */
 export type GuestAnswer =
   | { readonly kind: 'known'; readonly facts: GuestFacts; readonly ofNode: NodeKeys }
   | { readonly kind: 'disabled'; readonly message: string }
   | { readonly kind: 'unwritten'; readonly message: string };
 
-/** Host keys of all VMs of a node. A list of VMs may be in another order than that of their addresses (docs/adr/0047). */
+/** Host keys of all VMs of a node. A list of VMs may be in another order than their addresses (docs/adr/0047). */
 export interface NodeKeys {
   readonly hostKeys: readonly string[];
-  /** Each VM has written its own. */
+  /** Whether each VM has written its key. */
   readonly isComplete: boolean;
 }
 
 const POLL_MS = 2_000;
 
-/** Reads guest attributes for many VMs at once: one call for a node, whoever asks, and none more often than every 2 s. */
+/** Reads guest attributes for many VMs at once: one call per node for all callers, and at most one every 2 s. */
 export class GuestHostKeys {
   readonly #api: GuestAttributesPort;
   readonly #waitMs: number;
-  /** By node id. Kept: a worker sees some thousand nodes in its life. */
+  /** Keyed by node id. Never emptied: a worker sees some thousand nodes in its life. */
   readonly #nodes = new Map<string, NodeWatch>();
 
-  /** @param waitMs how long VMs of a node are waited for, from the first question about it on. */
+  /** @param waitMs limit for the wait for a node's VMs, from the first question about the node on */
   constructor(api: GuestAttributesPort, waitMs: number) {
     this.#api = api;
     this.#waitMs = waitMs;
@@ -56,14 +56,14 @@ export class GuestHostKeys {
     return answer.kind === 'known' ? answer.facts.hostname : undefined;
   }
 
-  /** What they say now, for a host that shows another key than before. */
+  /** Reads the present keys, for a host that shows another key than before. */
   async now(uid: string, ref: MachineRef): Promise<NodeKeys> {
     this.#nodes.delete(uid);
     const answer = await this.#read({ deadline: 0 }, ref);
     return nodeKeys(answer);
   }
 
-  /** One call under way for a node; an answer counts for a poll's time, a complete one for good. */
+  /** Makes one call per node at a time. An answer is valid for a poll's time, a complete one for good. */
   #read(node: NodeWatch, ref: MachineRef): Promise<Answer> {
     const isStale = node.isComplete !== true && Date.now() - (node.askedAt ?? 0) >= POLL_MS;
     if (node.answer && !isStale) return node.answer;

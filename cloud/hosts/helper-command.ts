@@ -1,12 +1,12 @@
 import { shellQuote } from '../../domain/shell-quote.js';
 
-/** Where a system keeps its programs. Before the login's own PATH, which finds what a host keeps elsewhere. */
+/** The folders of system programs. They come before the login's own PATH, which finds the host's other programs. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * A script of jobctl's own as a command line for the login shell, whichever that is. bash reads .bashrc before it, so that functions
- * and a PATH of the login's user would answer; in the sh that is started here they do not. The account still belongs to whoever
- * runs the job, and can replace its login shell: what the script prints is judged, never believed (docs/adr/0092).
+ * A script of jobctl's as a command line for any login shell. bash reads .bashrc first, so the user's functions and PATH would
+ * take effect; in the sh that is started here they do not. The account still belongs to the job's user, who can replace its login
+ * shell, so the script's output is checked and never trusted (docs/adr/0092).
  */
 export const helperCommand = (script: string): string =>
   `exec /bin/sh -c ${shellQuote(`login_path=$PATH PATH=${SYSTEM_PATH}:$PATH\n${script}`)}`;

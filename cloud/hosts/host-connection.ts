@@ -36,21 +36,21 @@ import type { StoreFetch } from './store-fetch.js';
 export interface FollowOptions {
   /** Seconds between two looks at the output. */
   readonly pollSeconds: number;
-  /** Wakes per line instead: fresher, and 6 times the cost (facts/ssh-fleet.md 3). For fewer than 10 hosts. */
+  /** Wakes per line instead: lower delay at 6 times the cost (docs/facts.md, "Hosts over SSH"). For fewer than 10 hosts. */
   readonly useInotify: boolean;
 }
 
-/** A link and what all its holders share on it. */
+/** A link and the objects that all its holders share. */
 export interface LinkUsers {
   readonly link: HostLink;
   readonly runner: RunnerClient;
   readonly fetch: StoreFetch;
 }
 
-/** One holder's view of a shared link. `onClose` tells the fleet that this holder is done. */
+/** One holder's view of a shared link. `onClose` tells the fleet that the holder is done. */
 export class RunnerHostConnection implements HostConnection {
   readonly target: HostTarget;
-  /** For whoever looks after machines that outlive their slices. */
+  /** For code that looks after machines that outlive their slices. */
   readonly machine: MachineVerbs;
   readonly #link: HostLink;
   readonly #runner: RunnerClient;
@@ -138,7 +138,7 @@ export class RunnerHostConnection implements HostConnection {
   }
 
   async deliverOutputs(runId: string, taker: OutputsTaker, signal: AbortSignal): Promise<'settled' | 'cut'> {
-    // Which brings the runner along where it is not there.
+    // Installs the runner if the host lacks it.
     await this.runStatus(runId);
     return deliverOutputs(this.#runner, runId, taker, { where: this.#link.where, signal });
   }
@@ -187,7 +187,7 @@ function notFenced(answer: StartAnswer): RunStatus {
   return answer;
 }
 
-/** By bash, which every command needs: an image may have no curl. What JAX numbers its processes by on a TPU VM. */
+/** Uses bash, which every command needs, because an image may lack curl. JAX numbers its processes by this value on a TPU VM. */
 const ASK_WORKER_NUMBER = `exec timeout -k 1 5 bash -c ${shellQuote(`place=\${GCE_METADATA_HOST:-169.254.169.254}
 case $place in *:*) port=\${place##*:} place=\${place%:*} ;; *) port=80 ;; esac
 exec 3<> "/dev/tcp/$place/$port" || exit 1

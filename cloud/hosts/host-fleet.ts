@@ -7,14 +7,14 @@ import { formatExitRecord, parseExitRecord } from './run-status.js';
 import { RunnerClient } from './runner-client.js';
 import { StoreFetch } from './store-fetch.js';
 
-/** How a fleet reaches hosts of one kind. */
+/** The operations by which a fleet reaches hosts of one kind. */
 interface FleetWay<Target extends HostTarget> {
   readonly link: (target: Target, key: SshKey) => HostLink;
-  /** Of the host: whoever releases it need not know the key. */
+  /** Identifies the host without the login: a caller that releases a host need not know the key. */
   readonly hostName: (target: Target) => string;
-  /** Of the login beside the host: links of two logins are not shared. */
+  /** Identifies the login on the host: links of two logins are not shared. */
   readonly loginName: (target: Target, key: SshKey) => string;
-  /** How long a link that nobody holds is kept for the next step. */
+  /** Time for which a link without holders is kept for the next step. */
   readonly idleMs: number;
   readonly follow: FollowOptions;
 }
@@ -25,13 +25,13 @@ interface SharedLink extends LinkUsers {
   idle?: NodeJS.Timeout;
 }
 
-/** A fleet of hosts of one kind. Its targets are checked by whoever routes to it. */
+/** A fleet of hosts of one kind. The caller must pass only targets of that kind. */
 export interface Fleet<Target extends HostTarget> extends Omit<HostsPort, 'connect' | 'release'> {
   connect(target: Target, key: SshKey, signal: AbortSignal): Promise<RunnerHostConnection>;
   release(targets?: readonly Target[]): void;
 }
 
-/** One kept link per host and login, shared by all who ask for it. */
+/** Keeps one link per host and login, shared by all callers. */
 export function createFleet<Target extends HostTarget>(way: FleetWay<Target>): Fleet<Target> {
   const links = new Map<string, SharedLink>();
 

@@ -9,7 +9,7 @@ interface MismatchPlace {
   readonly hostKeys: HostKeyPins;
 }
 
-/** Both fingerprints, since when the other is known and from whom, and how to go on. */
+/** The error with both fingerprints, the source and time of the known key, and the remedy. */
 export function keyMismatch(
   target: SshTarget,
   { port, hostKeys }: MismatchPlace,

@@ -1,34 +1,34 @@
 import type { HostKeyRecord, HostKeySource } from './host-key-record.js';
 import type { SshTarget } from './port.js';
 
-/** What is known of a host's key before it is seen. */
+/** The keys that a host is expected to show. */
 export interface ExpectedHostKey {
-  /** `ssh-ed25519 AAAA..`; any one of these. */
+  /** `ssh-ed25519 AAAA..`; the host may show any one of them. */
   readonly publicKeys: readonly string[];
   readonly source: HostKeySource;
-  /** There is a record of it: nothing is left to be pinned. */
+  /** Set if the key is already recorded, so that it need not be pinned. */
   readonly record?: HostKeyRecord;
 }
 
-/** Which host key each TPU VM has. Per node id, since addresses are recycled to other VMs (failures.md 29). */
+/** The host keys of VMs. Stored per node id, since addresses are recycled to other VMs (failures.md 29). */
 export interface HostKeyPins {
   /**
-   * Undefined where nobody can know it: the key that the host shows first is then pinned.
-   * @throws HostKeyUnverified where such a host is not to be trusted; HostUnreachable where it may be known later.
+   * The expected keys. Undefined if they cannot be known: then the key of the first connection is pinned.
+   * @throws HostKeyUnverified if such a host must not be trusted; HostUnreachable if the keys may be known later
    */
   expected(target: SshTarget): Promise<ExpectedHostKey | undefined>;
   /**
-   * Called once a host has accepted our login, as `target.user`, with a key that has no record.
-   * @returns the record that stands: of another key where somebody else was first.
+   * Called after a host has accepted our login as `target.user`, with a key that has no record.
+   * @returns the valid record, which has another key if another worker was first
    */
   pin(target: SshTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
-  /** The host showed another key than its record: true where the cloud itself now names it, and the record was replaced. */
+  /** Called for another key than the recorded one. True: the cloud itself names the key now, and the record was replaced. */
   isReplaced(target: SshTarget, publicKey: string): Promise<boolean>;
-  /** Where the record of a host is, for messages. */
+  /** The place of a host's record, for messages. */
   placeOf(target: SshTarget): string;
 }
 
-/** Pins that live as long as this process. */
+/** Keeps pins in memory for the life of this process. */
 export function memoryHostKeyPins(): HostKeyPins {
   const records = new Map<string, HostKeyRecord>();
   const nameOf = ({ uid, index }: SshTarget): string => `${uid}/${index}`;

@@ -5,17 +5,17 @@ import { objectPlace, type StoreReader } from '../store/port.js';
 import { LOGIN_USER } from './present-hosts.js';
 import { fingerprintOf } from './ssh-key.js';
 
-/** The host key that one TPU VM is held to, how it was learnt, and whom the VM lets in. */
+/** The host key that a VM must show, its source, and the user whom the VM lets in. */
 export interface HostKeyRecord {
   /** `ssh-ed25519 AAAA..`, as in a known_hosts file. */
   readonly publicKey: string;
   /**
-   * `first-use`: what it showed at the first connection. `guest-attributes`: the Cloud TPU API said so. `inventory`: the pool file
-   * says so, of a machine of one's own.
+   * `first-use`: the host showed it at the first connection. `guest-attributes`: Google's API names it. `inventory`: the pool
+   * file names it, for one of the pool's own machines.
    */
   readonly source: HostKeySource;
   readonly at: EpochMs;
-  /** Whose login the VM accepted: with OS Login not the job's own user. Absent: recorded by an older jobctl. */
+  /** The login that the VM accepted, which with OS Login is not the job's own user. Absent: recorded by an older jobctl. */
   readonly user?: string;
 }
 const SOURCES = ['guest-attributes', 'first-use', 'inventory'] as const;
@@ -29,12 +29,12 @@ const recordShape = z.object({
   user: z.string().regex(LOGIN_USER).optional(),
 });
 
-/** With its fingerprint, for people's eyes. */
+/** The record's text, with the fingerprint for human readers. */
 export function hostKeyText({ publicKey, ...learnt }: HostKeyRecord): string {
   return `${JSON.stringify({ version: 1, publicKey, fingerprint: fingerprintOfLine(publicKey), ...learnt }, undefined, 2)}\n`;
 }
 
-/** @throws Error naming the object, where it is not of this form. */
+/** @throws Error naming the object if the text does not have this form */
 export function parseHostKey(text: string, objectName: string): HostKeyRecord {
   try {
     const { publicKey, source, at, user } = recordShape.parse(JSON.parse(text));
@@ -49,7 +49,7 @@ export function parseHostKey(text: string, objectName: string): HostKeyRecord {
   }
 }
 
-/** The recorded keys of a node's VMs, by their index: what a known_hosts file is made of. None before the first connection. */
+/** The recorded keys of a node's VMs, by index, for a known_hosts file. Empty before the first connection. */
 export async function hostKeysOf(store: StoreReader, uid: string): Promise<ReadonlyMap<number, HostKeyRecord>> {
   const objects = await store.list(hostKeysPrefix(uid));
   const indexes = objects.map(({ name }) => Number(name.slice(hostKeysPrefix(uid).length)));

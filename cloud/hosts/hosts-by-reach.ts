@@ -2,7 +2,7 @@ import type { Fleet } from './host-fleet.js';
 import type { HostsPort, PodTarget, SshTarget } from './port.js';
 import { formatExitRecord, parseExitRecord } from './run-status.js';
 
-/** All hosts, each by the fleet that reaches its kind. */
+/** Passes each host to the fleet that reaches its kind. */
 export function hostsByReach(fleets: { readonly ssh: Fleet<SshTarget>; readonly pod: Fleet<PodTarget> }): HostsPort {
   return {
     connect: (target, key, signal) =>

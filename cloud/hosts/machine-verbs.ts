@@ -2,22 +2,22 @@ import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/accelera
 import { HostUnreachable } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 
-/** What a machine says of its claim. */
+/** A machine's own answer about its claim. */
 export interface Holder {
-  /** The text of the claim; its first line is its id. Absent: nobody holds the machine. */
+  /** The text of the claim; its first line is its id. Absent: the machine is unclaimed. */
   readonly claim?: string;
-  /** The claim that was asked about is being given back, or was: nothing of it begins here any more. */
+  /** The claim asked about is being given back or was: no command starts under it any more. */
   readonly isEnded: boolean;
 }
 
 export type ClaimAnswer =
   | { readonly kind: 'claimed' }
-  /** By the claim of somebody else. */
+  /** Another claim holds the machine. */
   | { readonly kind: 'taken'; readonly claim: string }
-  /** It was given back before. */
+  /** The claim was given back before. */
   | { readonly kind: 'ended' };
 
-/** What a machine of one's own has, as the pool file says. */
+/** A machine's facts in the pool file. */
 export interface Declared {
   readonly accelerator?: { readonly type: string; readonly count: number };
   /** The operator's own script. */
@@ -25,18 +25,18 @@ export interface Declared {
 }
 
 export interface Inspection {
-  /** What keeps the machine from being used until somebody mends it, in sentences. */
+  /** Sentences about faults that keep the machine out of use until a person mends them. */
   readonly problems: readonly string[];
-  /** Who else uses its accelerators now: no fault of the machine. */
+  /** The other user of its accelerators, which is no fault of the machine. */
   readonly busy?: string;
-  /** What is odd, and keeps nobody from using it. */
+  /** Oddities that do not keep the machine out of use. */
   readonly warnings: readonly string[];
 }
 
-/** Room for jobctl's own files and a little of a job's; what a job needs is its own to check. */
+/** Space for jobctl's own files and a little of a job's. A job must check its own needs. */
 const LEAST_FREE_KIB = 1024 * 1024;
 
-/** The on-host runner's verbs for a machine that outlives its slices. @throws HostUnreachable, RunnerFailed */
+/** The runner's verbs for a machine that outlives its slices. @throws HostUnreachable, RunnerFailed */
 export class MachineVerbs {
   readonly #runner: RunnerClient;
 
@@ -63,7 +63,7 @@ export class MachineVerbs {
     return { isEnded: word === 'ended', ...(rest !== '' && { claim: rest }) };
   }
 
-  /** Ends what runs, for at most `graceMs` by their own will, and then removes the claim, if the machine has it. */
+  /** Ends running processes, which have `graceMs` to end by themselves, and then removes the claim if the machine has it. */
   async vacate(id: string, graceMs: number): Promise<void> {
     const { word } = await this.#ask(['vacate', id, String(graceMs)]);
     if (word !== 'vacated') throw new HostUnreachable(`the machine answered '${word}' when it was given back`);
@@ -101,5 +101,5 @@ function wrongModel(accelerator: Declared['accelerator'], gpus: readonly string[
   return [`the pool file says ${accelerator.type}, and nvidia-smi -L lists ${gpus.join(', ')}`];
 }
 
-/** Before each word of the runner; a login shell may print something before it. */
+/** Begins each word of the runner; a login shell may print text before it. */
 const MARK = 'jobctl-runner: ';

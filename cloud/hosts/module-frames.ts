@@ -1,16 +1,16 @@
-/** What the runner says of the modules of one call, between their output. Modules by their place in the call, steps from 1. */
+/** The runner's messages about the modules of one call, between output. Modules by their place in the call, steps from 1. */
 export type ModuleFrame =
   | { readonly kind: 'unchanged' | 'needed' | 'done'; readonly place: number }
   | { readonly kind: 'step'; readonly place: number; readonly step: number }
   | { readonly kind: 'ended'; readonly place: number; readonly step: number; readonly code: number }
   | { readonly kind: 'end' };
 
-/** A mark, a word and three numbers. */
+/** Limit of a frame: a mark, a word and three numbers. */
 const MOST_FRAME_BYTES = 4096;
 
 /**
- * Cuts stdout of the verb `modules` into frames and what the steps printed between them. A frame is known by the nonce of its
- * call, which no step has: nothing that a step prints can be taken for one. Chunks may cut a frame anywhere.
+ * Cuts stdout of the verb `modules` into frames and the steps' output between them. A frame contains the nonce of its call, which
+ * no step knows, so no output can pass for a frame. Chunks may cut a frame anywhere.
  */
 export class ModuleFrames {
   readonly #mark: Buffer;
@@ -20,7 +20,7 @@ export class ModuleFrames {
     this.#mark = Buffer.from(`\u0001jobctl ${nonce} `);
   }
 
-  /** In order. What may be the beginning of a frame is held back. */
+  /** Yields frames and output in order. Bytes that may begin a frame are held back. */
   *read(chunk: Buffer): Generator<ModuleFrame | Buffer> {
     let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     for (;;) {
@@ -40,7 +40,7 @@ export class ModuleFrames {
     }
   }
 
-  /** Bytes at the end that a mark may begin with. */
+  /** The number of bytes at the end that may begin a mark. */
   #partOfMark(bytes: Buffer): number {
     for (let length = Math.min(bytes.length, this.#mark.length - 1); length > 0; length--) {
       if (bytes.subarray(bytes.length - length).equals(this.#mark.subarray(0, length))) return length;

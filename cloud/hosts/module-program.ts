@@ -6,17 +6,18 @@ import { wholeOf } from './output-streams.js';
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const FINGERPRINT = /^[A-Za-z0-9._:-]+$/;
 
-/** A module of one call; `isSent`: with its steps. Without them the host can only say whether it is to be made. */
+/** A module of one call. `isSent`: its steps are included. Without them the host can only say whether the module must be made. */
 export interface SentModule {
   readonly plan: ModulePlan;
   readonly isSent: boolean;
 }
 
 /**
- * What makes modules ready on a host: a program of the runner's words (runner/module.ts), which sh reads from stdin. A program
- * that was cut is no program: nothing is done before all of it is here. Checks of all modules always, steps of those that are sent.
- * @param nonce of the answers' frames
- * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte.
+ * A program that makes modules ready on a host, in the runner's words (runner/module.ts), which sh reads from stdin. It does
+ * nothing before all of it has arrived, so a cut program has no effect. It contains the checks of all modules, and the steps of
+ * those that are sent.
+ * @param nonce part of the answers' frames
+ * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte
  */
 export async function modulesProgram(nonce: string, modules: readonly SentModule[]): Promise<string> {
   const plan = modules.map(({ plan: { name, fingerprint } }, place) => `look ${place} ${identity(name, fingerprint)}`);
@@ -45,17 +46,17 @@ async function fileWord(plan: ModulePlan, file: ModuleFile): Promise<string> {
   return `put ${mode} ${path} ${shellQuote((await contentOf(file.content)).toString('base64'))}`;
 }
 
-/** Bytes up to which a file goes with the scripts. Larger ones are copied before, and go on after a cut. */
+/** Files up to this many bytes are sent with the scripts. Larger ones are copied before, and continue after a cut. */
 const LARGEST_INLINE = 256 * 1024;
 
 export type CopiedFile = ModuleFile & { readonly content: FileSource };
 
-/** Whether it is put on the host before the call, at `copiedPath`. */
+/** Returns whether the file is put on the host before the call, at `copiedPath`. */
 export function isCopied(file: ModuleFile): file is CopiedFile {
   return isSource(file.content) && file.content.size > LARGEST_INLINE;
 }
 
-/** Under the login user's home; by content, so that what arrived once is not sent again. */
+/** Below the login user's home; named by content, so that a file that has arrived is not sent again. */
 export const copiedPath = ({ sha256 }: FileSource): string => `.jobctl/files/${sha256}`;
 
 /** Bytes of a module's scripts and files. */
@@ -73,8 +74,8 @@ async function contentOf(content: ModuleFile['content']): Promise<Buffer> {
 }
 
 /**
- * One program for the checks that are asked for by their places: `PLACE CODE` on descriptor 3 for each. Each in a subshell,
- * without that descriptor, so that none can end the others or speak for them.
+ * One program for the checks whose places are requested: it prints `PLACE CODE` on descriptor 3 for each. Each check runs in a
+ * subshell without that descriptor, so that none can end the others or answer for them.
  */
 function checkScript(plans: readonly ModulePlan[]): string {
   const cases = plans.map(({ check }, place) => `${place}) check=${shellQuote(check)} ;;`);
@@ -88,7 +89,7 @@ done
 `;
 }
 
-/** `NAME FINGERPRINT`, which need no quotes. */
+/** `NAME FINGERPRINT`, neither of which needs quotes. */
 function identity(name: string, fingerprint: string): string {
   if (!NAME.test(name)) throw new RangeError(`module name '${name}': use letters, digits, '.', '_' and '-'`);
   if (FINGERPRINT.test(fingerprint)) return `${name} ${fingerprint}`;

@@ -9,10 +9,10 @@ import { OutputTail } from './output-streams.js';
 import type { RunnerClient } from './runner-client.js';
 import type { StoreFetch } from './store-fetch.js';
 
-/** After the end of a call, for what its last step printed; a daemon that it started may hold the channel open for ever. */
+/** Wait after the end of a call for its last step's output; a daemon that the step started may hold the channel open for ever. */
 const LINGER_MS = 1000;
 const TAIL_LINES = 20;
-/** Bytes up to which a module's steps go along though the host may not need them: it saves a round trip where it does. */
+/** Steps of at most this many bytes are sent even if the host may not need them, which saves a round trip if it does. */
 const SENT_ANYWAY = 16 * 1024;
 
 export interface ModulesCallContext {
@@ -22,9 +22,9 @@ export interface ModulesCallContext {
 }
 
 /**
- * Makes modules ready on one host, in order, up to the first that fails. What is unchanged costs one round trip for all of
- * them together, in which every check ran. Where something is to be made, the steps of small modules have gone along; those of
- * large ones are sent when the host has asked for them.
+ * Makes modules ready on one host, in order, up to the first that fails. If nothing has changed, all of them cost one round trip,
+ * in which every check runs. Steps of small modules are sent along; those of large ones are sent when the host has asked for
+ * them.
  */
 export async function applyModules(
   context: ModulesCallContext,
@@ -39,7 +39,7 @@ export async function applyModules(
     try {
       await call.run(context, asked, signal);
     } catch (error) {
-      // Aborted: its step goes on without us unless it is told to end. Best effort, for the abort's reason matters more.
+      // After an abort the step would continue, so it is told to end. Errors of this call are ignored: the abort's reason counts.
       if (signal.aborted) await context.runner.call(['modules-stop']).catch(() => undefined);
       throw error;
     }
@@ -53,7 +53,7 @@ export async function applyModules(
   return outcomes;
 }
 
-/** @throws RunnerFailed where nothing was said of a module: silence is no readiness. */
+/** @throws RunnerFailed if a module has no answer: silence does not mean ready */
 function whole(
   { where }: ModulesCallContext,
   plans: readonly ModulePlan[],
@@ -66,13 +66,13 @@ function whole(
 
 /** One call of the verb. */
 class ModulesCall {
-  /** Of the first modules, in order, without a gap. */
+  /** The outcomes of the first modules, in order and without a gap. */
   readonly outcomes: ModuleOutcome[] = [];
-  /** Names of those that are to be made and whose steps were not sent. */
+  /** Names of modules that must be made and whose steps were not sent. */
   readonly needed: string[] = [];
   readonly #plans: readonly ModulePlan[];
   readonly #listener: SetUpListener;
-  /** Of the step under way. */
+  /** The tail of the current step's output. */
   #tail = new OutputTail(TAIL_LINES);
   #place: number | undefined;
   #isWhole = false;
@@ -104,7 +104,7 @@ class ModulesCall {
     this.#listener.onFiles?.(undefined);
   }
 
-  /** What comes before the first step is of the host's login files. */
+  /** Output before the first step comes from the host's login files. */
   #output(chunk: Buffer): void | Promise<void> {
     if (this.#place === undefined) return;
     this.#tail.add(chunk);
@@ -118,7 +118,7 @@ class ModulesCall {
         return;
       case 'unchanged':
       case 'done':
-        // Behind one that is to be made first, nothing is known yet.
+        // Nothing is known about modules after one that must be made first.
         if (this.needed.length === 0) this.#ready({ kind: frame.kind, module: this.#nameOf(frame.place) });
         return;
       case 'step':

@@ -4,13 +4,13 @@ import type { GoogleRest } from '../google-project/rest.js';
 import type { GuestAttributesPort } from '../machines/cloud-tpu/guest-attributes.js';
 import type { SshTarget } from './port.js';
 
-/** Machines of Google's: hosts of another kind have no OS Login. */
+/** Refs to Google's machines: hosts of another kind have no OS Login. */
 type GoogleRef = CloudTpuRef | ComputeEngineRef;
 
-/** Google's requests about one project, as the worker's account. */
+/** Requests to Google about one project, with the worker's account. */
 export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
 
-/** How long an answer about a node counts: its hosts are refused one after the other, and tried again. */
+/** Time for which an answer about a node is valid: its hosts refuse one after the other, and are tried again. */
 const KNOWN_MS = 60_000;
 
 interface Metadata {
@@ -24,13 +24,13 @@ interface ImportAnswer {
 }
 
 /**
- * OS Login: a VM whose metadata, or whose project's, say `enable-oslogin` takes no key from the metadata `ssh-keys`. It asks
- * Google who may log in, under a user name of Google's making. Looked at where a host has refused the login, and not before.
+ * OS Login: if the metadata of a VM or of its project contain `enable-oslogin`, the VM ignores keys in its metadata `ssh-keys`.
+ * It asks Google who may log in, under a user name that Google makes. Checked only after a host has refused the login.
  */
 export class OsLogin {
   readonly #requests: (googleProject: string) => ProjectRequests;
   readonly #nodes: Pick<GuestAttributesPort, 'readNodeMetadata'>;
-  /** By node id and key. */
+  /** Keyed by node id and key. */
   readonly #users = new Map<string, { readonly at: number; readonly user: Promise<string | undefined> }>();
 
   constructor(
@@ -42,11 +42,11 @@ export class OsLogin {
   }
 
   /**
-   * The user name under which the worker's account logs in, after its key was added to its login profile; undefined where OS
-   * Login is off. @throws Error saying that it is on, and why it cannot be used
+   * Adds the key to the login profile of the worker's account and returns the account's user name on the host; undefined if OS
+   * Login is off. @throws Error that says that it is on and why it cannot be used
    */
   userOf({ ref, uid }: SshTarget, publicKey: string): Promise<string | undefined> {
-    // OS Login is Google's: hosts of another kind have none.
+    // OS Login belongs to Google: hosts of another kind have none.
     if (ref?.kind !== 'cloud-tpu' && ref?.kind !== 'compute-engine') return Promise.resolve(undefined);
     const name = `${uid} ${publicKey}`;
     const known = this.#users.get(name);
@@ -78,7 +78,7 @@ export class OsLogin {
     }
   }
 
-  /** The node's own setting outranks its project's. What cannot be read is taken as off: the refusal of the login stands. */
+  /** The node's setting overrides its project's. Unreadable metadata count as off: the refusal of the login stands. */
   async #whereEnabled(ref: GoogleRef, requests: ProjectRequests): Promise<string | undefined> {
     const metadata = await this.#nodes.readNodeMetadata(ref).catch((): Readonly<Record<string, string>> => ({}));
     const node = metadata['enable-oslogin'];

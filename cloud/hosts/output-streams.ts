@@ -1,17 +1,17 @@
 import { HostUnfit } from './port.js';
 
-/** Printed on a host before the output that is wanted. */
+/** Printed on a host before the wanted output. */
 const MARK = Buffer.from('\u0001jobctl-follow\n');
 
 /** Shell command that prints the mark. */
 export const PRINT_MARK = String.raw`printf '\001jobctl-follow\n'`;
 
-/** Of what login files may print before the mark; a host that prints on would fill the memory here. */
+/** Limit for the output of login files before the mark; a host that keeps printing would fill the memory here. */
 const MOST_HEAD_BYTES = 64 * 1024;
 
 /**
  * Passes on the bytes after the mark and drops those before it, which the host's login files print. Chunks may split the mark.
- * @throws HostUnfit where the mark does not come
+ * @throws HostUnfit if the mark does not come
  */
 export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (chunk: Buffer) => void | Promise<void> {
   let head: Buffer | undefined = Buffer.alloc(0);

@@ -1,27 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { shellQuote } from '../../domain/shell-quote.js';
 
-/** A command as it is executed in a pod. */
+/** A command in the form in which it is executed in a pod. */
 interface PodCommand {
   readonly argv: readonly string[];
-  /** Printed on stderr behind the command's own output, before its exit code and a newline. */
+  /** Printed on stderr after the command's own output, before its exit code and a newline. */
   readonly endMark: Buffer;
 }
 
 interface PodCommandOptions {
-  /** Bytes of stdin, where that is known. Absent: stdin ends when the stream does. */
+  /** Number of bytes on stdin, if known. Absent: stdin ends when the stream does. */
   readonly stdinBytes?: number;
 }
 
 /**
- * An exec that loses its connection goes on in the pod, and once its pipes are full it blocks for ever, with every lock that it
- * holds (seen with containerd 1.6). So stdin stays open beyond the bytes of the command's: its end is then the connection's, and
- * the process group is told to end. A stream without a known length has no such sign; its command hears of the end itself.
+ * An exec that loses its connection continues in the pod, and once its pipes are full it blocks for ever, with every lock that it
+ * holds (seen with containerd 1.6). So stdin stays open after the command's bytes: its end then shows the end of the connection,
+ * and the process group is told to end. A stream of unknown length gives no such sign; its command notices the end itself.
  *
- * The end is marked. A process that the command leaves behind may hold its output open, and an exec ends only with that. And an
- * API server calls an exec whose kubelet was killed a success, with the output cut wherever it was (seen with 1.34).
+ * The end is marked, for two reasons. A process that the command leaves behind may hold its output open, and an exec ends only
+ * with that. And if the kubelet of an exec was killed, an API server reports success with the output cut anywhere (seen with
+ * 1.34).
  *
- * `heard`: the agent counts for how long nobody has spoken to it (agent.ts).
+ * `heard`: the agent measures the time since the last command (agent.ts).
  */
 export function podCommand(command: string, { stdinBytes }: PodCommandOptions): PodCommand {
   const mark = `jobctl-end-${randomBytes(12).toString('hex')} `;
@@ -35,8 +36,8 @@ const HEARD = '[ ! -d "$HOME/.jobctl" ] || { echo $$ > "$HOME/.jobctl/heard"; } 
 const streamed = (told: string): string => `/bin/sh -c "$1"; code=$?; ${told}exit $code`;
 
 /**
- * The left side says who it is, passes the command's bytes on, and then waits for the end of stdin. The right side tells it to end;
- * with a trap, since a shell prints which of its processes a signal has ended.
+ * The left side prints its id, passes the command's bytes on, and then waits for the end of stdin. The right side tells it to
+ * end. The left side has a trap for that, since a shell prints which of its processes a signal has ended.
  */
 function watched(bytes: number, told: string): string {
   const pass = bytes === 0 ? '' : `head -c ${bytes}; `;

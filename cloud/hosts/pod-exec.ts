@@ -9,24 +9,24 @@ import { ConnectionLost, KEPT_STDERR_BYTES, KEPT_STDOUT_BYTES, NoChannel } from 
 import { podCommand } from './pod-command.js';
 
 /**
- * One command in a pod's container over one WebSocket of the API server. Channels of a message, by its first byte: 0 stdin, 1 stdout,
- * 2 stderr, 3 the end as a Status; 255 closes the channel that its second byte names. Only v5 has that: with v4 the end of
- * stdin cannot be told without the end of everything (kubernetes/kubernetes#89899). API servers have it since Kubernetes 1.30.
+ * Runs one command in a pod's container over one WebSocket of the API server. The first byte of a message is its channel: 0
+ * stdin, 1 stdout, 2 stderr, 3 the end as a Status; 255 closes the channel that the second byte names. Only v5 has 255: in v4
+ * stdin cannot end without ending everything (kubernetes/kubernetes#89899). API servers support v5 since Kubernetes 1.30.
  */
 const PROTOCOL = 'v5.channel.k8s.io';
 const [STDIN, STDOUT, STDERR, STATUS, CLOSE] = [0, 1, 2, 3, 255];
 const CHUNK_BYTES = 32 * 1024;
-/** Of what is sent and not yet taken by the network. */
+/** Limit of bytes that are sent but not yet taken by the network. */
 const MOST_UNSENT_BYTES = 1024 * 1024;
-/** Of the end mark and its code. */
+/** Limit of the end mark with its code. */
 const MOST_MARK_BYTES = 256;
 /** Proxies close a connection that is silent for a minute or more. */
 const PING_MS = 15_000;
-/** Pings in a row without any sign of life. */
+/** Consecutive pings without any answer. */
 const MOST_SILENT = 3;
 const CONNECT_MS = 20_000;
 
-/** Kubernetes refused the exec, or ended it before the command: nothing ran, or nothing is known. `code` of HTTP. */
+/** Kubernetes refused the exec, or ended it before the command: nothing ran, or nothing is known. `code` is an HTTP status. */
 export class ExecRefused extends NoChannel {
   readonly code: number;
 
@@ -71,7 +71,7 @@ class Exec {
   readonly #stdout: Buffer[] = [];
   #stdoutBytes = 0;
   #stderr: Buffer = Buffer.alloc(0);
-  /** What may be the beginning of the mark, held back. */
+  /** Bytes that may begin the mark, held back. */
   #held: Buffer = Buffer.alloc(0);
   #markedCode: number | undefined;
   #handled = Promise.resolve();
@@ -106,7 +106,7 @@ class Exec {
   /** The end of the connection ends the command too (pod-command.ts). */
   readonly #abort = (): void => this.#settle.reject(this.#options.signal?.reason);
 
-  /** Of what has arrived. Where that failed there is nothing more to do. */
+  /** Runs after everything that has arrived was handled. If handling failed, there is nothing left to do. */
   #afterAll(work: () => void): void {
     this.#handled.then(work, () => undefined);
   }
@@ -121,7 +121,7 @@ class Exec {
     const hasStdin = !isEmpty && this.#options.isTalk !== true;
     this.#ping = setInterval(() => {
       this.#socket.ping();
-      // A server that waits for the command to read its stdin answers no ping; TCP then tells a dead one.
+      // A server that waits for the command to read its stdin answers no ping. TCP then detects a dead server.
       if (hasStdin || this.#handling > 0) return;
       if (++this.#silent > MOST_SILENT)
         this.#fail(new ConnectionLost(`no sign of life for ${(PING_MS * MOST_SILENT) / 1000} s`));
@@ -133,7 +133,7 @@ class Exec {
     const stdin = this.#stdin;
     if (Buffer.isBuffer(stdin)) return this.#sendChunks(stdin);
     for await (const chunk of stdin) {
-      // A command that ended without reading its stdin leaves the rest unsent, which is no failure.
+      // A command that ends without reading its stdin leaves the rest unsent, which is no failure.
       if (this.#socket.readyState !== WebSocket.OPEN) return;
       await this.#sendChunks(chunk);
     }
@@ -151,7 +151,7 @@ class Exec {
 
   #hear(data: Buffer): void {
     this.#silent = 0;
-    // One after the other, and nothing more is read meanwhile.
+    // Handles messages one by one, and reads no more until they are handled.
     this.#handling += 1;
     this.#socket.pause();
     this.#handled = this.#handled
@@ -196,7 +196,7 @@ class Exec {
 
   #end(status: Status): void {
     const code = this.#markedCode ?? exitCodeOf(status);
-    // Only a command whose end was seen has ended with 0 (pod-command.ts).
+    // Exit code 0 counts only if the command's end mark was seen (pod-command.ts).
     if (code === 0 && this.#markedCode === undefined)
       return this.#fail(new ConnectionLost('the exec ended before its command did: its node may not answer'));
     if (code !== undefined) return this.#done(code);
@@ -207,21 +207,21 @@ class Exec {
     this.#settle.resolve({ code, stdout: Buffer.concat(this.#stdout), stderr: this.#stderr.toString() });
   }
 
-  /** The API server's own words are in the body. */
+  /** The body contains the API server's own words. */
   async #refused(response: IncomingMessage): Promise<void> {
     const code = response.statusCode ?? 0;
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of response) chunks.push(chunk as Buffer);
     } catch {
-      // What came of it has to do.
+      // The part that was read has to be enough.
     }
     const body = Buffer.concat(chunks).toString();
     this.#fail(new ExecRefused(code, statusOf(body)?.message ?? (body.slice(0, 500) || `HTTP ${code}`)));
   }
 }
 
-/** `own` is the command's; `held` may be the beginning of the mark, and is looked at again with what comes next. */
+/** `own` is the command's output. `held` may begin the mark, and is searched again with the next bytes. */
 function beforeMark(
   bytes: Buffer,
   mark: Buffer,
@@ -242,14 +242,14 @@ function beforeMark(
   return { own: bytes.subarray(0, cut), held: bytes.subarray(cut), code: undefined };
 }
 
-/** The command's, from the Status that ends an exec. Undefined: the exec failed, and nothing is known of the command. */
+/** The command's exit code in the Status that ends an exec. Undefined: the exec failed; nothing is known about the command. */
 export function exitCodeOf({ status, details }: Status): number | undefined {
   if (status === 'Success') return 0;
   const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
   return said === undefined ? undefined : exitCode(said);
 }
 
-/** 255, as ssh has it, for what is no exit code: whoever is in the pod can print a mark too. */
+/** 255, like ssh, if the text is not an exit code: any process in the pod can print a mark too. */
 const exitCode = (said: string): number => (/^\d{1,3}$/.test(said) && Number(said) < 256 ? Number(said) : 255);
 
 function reasonOf(error: Error): string {

@@ -5,20 +5,20 @@ import type { PodTarget } from './port.js';
 import { Semaphore } from '../../domain/semaphore.js';
 
 interface PodHostsOptions {
-  /** How long what is known of a pod that nobody holds is kept. */
+  /** Time for which the link to a pod without holders is kept. */
   readonly idleMs?: number;
   /** Seconds between two looks at a run's output. */
   readonly followPollSeconds?: number;
-  /** Pods that are looked at for the first time, at one time. */
+  /** Most pods that are looked at for the first time at once. */
   readonly maxConnecting?: number;
 }
 
 const DEFAULTS = { idleMs: 60_000, followPollSeconds: 0.2, maxConnecting: 64 } as const;
 
-/** Opens the cluster of a kubeconfig's context; undefined: the default one. */
+/** Opens the cluster of a kubeconfig's context; undefined: the default context. */
 type OpenCluster = (context: string | undefined) => Promise<Cluster>;
 
-/** The pods of clusters, each opened when its first pod is asked for. */
+/** The pods of clusters. Each cluster is opened when its first pod is needed. */
 export function createPodHosts(openCluster: OpenCluster, options: PodHostsOptions = {}): Fleet<PodTarget> {
   const { idleMs, followPollSeconds, maxConnecting } = { ...DEFAULTS, ...options };
   const connecting = new Semaphore(maxConnecting);
@@ -27,7 +27,7 @@ export function createPodHosts(openCluster: OpenCluster, options: PodHostsOption
     const known = opened.get(context);
     if (known) return known;
     const opening = openCluster(context).catch((error: unknown) => {
-      // A kubeconfig may be written later.
+      // The kubeconfig may be written later.
       opened.delete(context);
       throw error;
     });
@@ -43,6 +43,6 @@ export function createPodHosts(openCluster: OpenCluster, options: PodHostsOption
   });
 }
 
-/** Of the kubeconfig, as the job's file names it. */
+/** The kubeconfig's context that the job file names. */
 export const contextOf = ({ ref }: PodTarget): string | undefined =>
   ref?.kind === 'kubernetes' || ref?.kind === 'ray-cluster' ? ref.context : undefined;

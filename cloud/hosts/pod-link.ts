@@ -13,15 +13,15 @@ import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { ConnectionLost, NoChannel } from './remote-exec.js';
 import { Semaphore } from '../../domain/semaphore.js';
 
-/** Execs at one time, as sessions of an SSH connection: each is a connection through the API server and the kubelet. */
+/** Concurrent execs, like sessions of an SSH connection: each is a connection through the API server and the kubelet. */
 const COMMANDS_AT_ONCE = 5;
 const FOLLOWERS_AT_ONCE = 4;
 const LOOK_MS = 20_000;
 const CHECK_MS = 60_000;
 
 /**
- * The way to one pod: every command is an exec of its own. What breaks (the API server, the kubelet, a proxy on the way) breaks the
- * exec alone; the job's own command is no child of one (docs/adr/0066).
+ * The connection to one pod: every command is a separate exec. A failure (of the API server, the kubelet, a proxy between) only
+ * breaks that exec; the job's own command is not its child (docs/adr/0066).
  */
 export class PodLink implements HostLink {
   readonly target: PodTarget;
@@ -34,7 +34,7 @@ export class PodLink implements HostLink {
   #isClosed = false;
   #opened: Promise<void> | undefined;
 
-  /** @param connecting shared by all links of a fleet: bounds the first looks under way */
+  /** @param connecting shared by all links of a fleet: limits the concurrent first looks */
   constructor(target: PodTarget, cluster: () => Promise<Cluster>, connecting: Semaphore) {
     [this.target, this.#cluster, this.#connecting] = [target, cluster, connecting];
   }
@@ -44,8 +44,8 @@ export class PodLink implements HostLink {
   }
 
   /**
-   * The pod is there, it is this one, its container runs, its image has what is needed, and its node answers: the cluster calls a
-   * pod Running for most of a minute after its kubelet has died.
+   * Checks that the pod exists, has the expected uid, runs its container, has the needed programs in its image, and answers. The
+   * last is needed because the cluster calls a pod Running for most of a minute after its kubelet has died.
    */
   open(): Promise<void> {
     if (this.#isClosed)
@@ -57,7 +57,7 @@ export class PodLink implements HostLink {
 
   async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
     const slots = use === 'follow' ? this.#followers : this.#commands;
-    // Not by AbortSignal.any: Node 20 keeps what it makes as long as its sources live, or forgets it too early.
+    // Not AbortSignal.any: Node 20 keeps its result as long as the sources live, or drops it too early.
     const ended = new AbortController();
     const work = async (): Promise<ExecResult> => {
       ended.signal.throwIfAborted();
@@ -66,7 +66,7 @@ export class PodLink implements HostLink {
     };
     this.#underWay.add(ended);
     try {
-      // Who waits for a slot hears of its signal too.
+      // The signal also ends the wait for a slot.
       const done = abortable(slots.run(work), ended.signal);
       return await abortable(done, options.signal, () => ended.abort(options.signal?.reason));
     } finally {
@@ -86,7 +86,7 @@ export class PodLink implements HostLink {
       return await podExec(await this.#cluster(), this.target, CONTAINER, command, options);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
-      // Kubernetes says why at the next look.
+      // The next look gets Kubernetes' reason.
       this.#forget(opened);
       const what = error instanceof NoChannel ? 'cannot be reached' : 'was lost';
       throw new HostUnreachable(`${this.where} ${what}: ${explained(error)}`, { cause: error });
@@ -120,13 +120,13 @@ export class PodLink implements HostLink {
   }
 }
 
-/** 403 names verb and resource in the API server's words; which rule is missing is ours to say. */
+/** For 403 the API server names verb and resource; this adds the missing rule. */
 function explained(error: ConnectionLost): string {
   if (!(error instanceof ExecRefused) || error.code !== 403) return error.message;
   return `${error.message}; its role needs the verbs get and create on pods/exec`;
 }
 
-/** Of a pod that is there: why no command can be run in it. Undefined: one can. */
+/** The reason why no command can run in an existing pod, or undefined if one can. */
 function troubleOf({ metadata, status }: V1Pod, uid: string): string | undefined {
   if (metadata?.uid !== uid) return `it is another pod of the same name (uid ${metadata?.uid}, not ${uid})`;
   const { state } = status?.containerStatuses?.find(({ name }) => name === CONTAINER) ?? {};

@@ -1,6 +1,6 @@
 /**
- * What the on-host runner and a command need of a pod's image (docs/runner.md). A VM of Cloud TPU has all of it. Programs of
- * busybox have the names but not the options that are tried here.
+ * Programs that the on-host runner and a command need in a pod's image (docs/runner.md), with the package of each. A VM of Cloud
+ * TPU has all of them. Programs of busybox have the names but lack options that are tested below.
  */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: 'bash',
@@ -34,7 +34,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Options of GNU's programs that others lack. */
+/** Options of GNU's programs that others lack, each with a test. */
 const OPTIONS: Readonly<Record<string, string>> = {
   'coreutils: date +%s%3N': 'case $(date +%s%3N) in *[!0-9]* | "") false ;; esac',
   'coreutils: stat -c %.3Y': 'case $(LC_ALL=C stat -c %.3Y /) in *.*) ;; *) false ;; esac',
@@ -44,7 +44,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'bash 4.4 or later': "bash -c '[ $((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1])) -ge 404 ]'",
 };
 
-/** Prints a line for everything that is missing: nothing at all where all is there. In sh without any other program. */
+/** Prints a line for each missing program or option, and nothing if all are there. Written in sh without any other program. */
 export const NEEDS_SCRIPT = [
   'missing=',
   `for need in ${Object.entries(TOOLS)
@@ -55,7 +55,7 @@ export const NEEDS_SCRIPT = [
   '{ mkdir -p "$HOME/.jobctl" && : > "$HOME/.jobctl/writable"; } 2> /dev/null || echo "a home folder that its user may write in: HOME is \'$HOME\'"',
 ].join('\n');
 
-/** @param lines what the script printed */
+/** @param lines the script's output */
 export function unfitImage(image: string, lines: string): string | undefined {
   const missing = lines.split('\n').filter((line) => line !== '');
   if (missing.length === 0) return undefined;

@@ -4,13 +4,14 @@ import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import { exitCodeOf } from './pod-exec.js';
 import type { PodTarget } from './port.js';
 
-/** What a person does with a pod from a terminal. Nothing is repeated, and nothing waits for a slow reader. */
+/** A person's actions on a pod from a terminal. They are never repeated, and never wait for a slow reader. */
 
 const LOGIN_SHELL = ['/bin/sh', '-c', 'TERM=${TERM:-xterm}; export TERM; exec bash -l'];
 
 /**
- * A login shell at this process's terminal: keys go to the pod one by one, Ctrl-C too, and the window's size follows ours.
- * @returns its exit code; undefined where the connection was lost
+ * Runs a login shell at this process's terminal: keys go to the pod one by one, including Ctrl-C, and the window's size is passed
+ * on.
+ * @returns its exit code; undefined if the connection was lost
  */
 export async function podTerminal(
   { config, library }: Cluster,
@@ -34,7 +35,7 @@ export async function podTerminal(
   }
 }
 
-/** Joins a socket of ours with a port of a pod. Refusals of the pod's side are printed on stderr. */
+/** Joins a local socket with a port of a pod. Refusals by the pod's side are printed on stderr. */
 export async function joinWithPort(
   { config, library }: Cluster,
   { namespace, pod }: PodTarget,

@@ -5,28 +5,28 @@ import { MOST_HOSTS, type SliceHost } from '../../domain/slice.js';
 import { type HostTarget, type PodTarget, type SshTarget, targetOf } from './port.js';
 import { largest } from '../../domain/extremes.js';
 
-/** One host of an open job, as people reach it. */
+/** One host of an open job, in the form in which people reach it. */
 export interface JobHost<Target extends HostTarget = HostTarget> {
-  /** Position among all hosts of all slices, from 0: what logs are named by. */
+  /** Position among all hosts of all slices, from 0; logs are named by it. */
   readonly number: number;
-  /** Of Google's resource. */
+  /** Name of Google's resource. */
   readonly node: string;
   readonly target: Target;
 }
 
-/** A slice, as its job shows it. */
+/** A slice as its job shows it. */
 export interface ShownSlice {
   readonly index: number;
   readonly state: string;
-  /** The provider's id. Absent: it has none yet. */
+  /** The provider's id. Absent: there is none yet. */
   readonly uid?: string;
   readonly ref: MachineRef;
   readonly hosts: readonly SliceHost[];
 }
 
 /**
- * Of the slices that are ready; a host's number counts those of all slices, whether they are there or not.
- * @param spec with how many slices the job has @param login whose user the hosts were made for
+ * The hosts of slices that are ready. A host's number counts the hosts of all slices, including slices that do not exist.
+ * @param spec contains the job's number of slices @param login contains the user that the hosts were made for
  */
 export function presentHosts(
   { slices, spec }: { readonly slices: readonly ShownSlice[]; readonly spec: { readonly slices: number } },
@@ -36,7 +36,7 @@ export function presentHosts(
     slices.map(({ hosts }) => hosts.length),
     0,
   );
-  // Of the slices that are told, not of as many as there are said to be.
+  // Only the slices in the answer, not as many as the spec claims.
   const first = new Map(slices.toReversed().map((slice) => [slice.index, slice]));
   const inOrder = [...first.values()].toSorted((a, b) => a.index - b.index);
   return inOrder.flatMap(({ index, state, ref, uid, hosts }) => {
@@ -49,15 +49,16 @@ export function presentHosts(
   });
 }
 
-/** A login's name on a machine, whoever gave it out: no option of a program, no word that a shell or ssh expands. */
+/** A valid login name on a machine, whatever its source: never an option of a program, nor a word that a shell or ssh expands. */
 export const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}$/;
 const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 const UID = /^[A-Za-z0-9][A-Za-z0-9._%:@+~-]{0,511}$/;
 
 /**
- * Judges what a job or a server says of a host, before any of it is an argument of ssh, a line of known_hosts or part of a URL: whoever
- * may start a workflow can say anything (docs/adr/0092). @returns why the host is not to be connected to, or undefined
+ * Checks what a job or a server claims about a host before it becomes an argument of ssh, a line of known_hosts or part of a URL:
+ * a user who may start a workflow can claim anything (docs/adr/0092). @returns the reason not to connect to the host, or
+ * undefined
  */
 export function hostProblem({ number, target }: JobHost): string | undefined {
   const { uid, index } = target;

@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 import { fingerprintOf, type KeyReader, type PrivateKeyReading } from './ssh-key.js';
 import type { SshKey } from './port.js';
 
-/** Reads PEM and OpenSSH forms without a passphrase, as the fleet does. */
+/** Reads PEM and OpenSSH forms without a passphrase, like the fleet. */
 export function readPrivateKey(text: string): PrivateKeyReading {
   const isMeantAsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----|PuTTY-User-Key-File/.test(text);
   const parsed = ssh2.utils.parseKey(text);
@@ -13,7 +13,7 @@ export function readPrivateKey(text: string): PrivateKeyReading {
       : 'no private key that can be read';
     return { kind: 'no-key', isMeantAsKey, what };
   }
-  // A file can hold several keys, which the types do not say.
+  // A file can contain several keys, which the types do not show.
   const [first] = [parsed].flat();
   if (!first?.isPrivateKey()) return { kind: 'no-key', isMeantAsKey, what: 'a public key' };
   const wire = first.getPublicSSH();
@@ -24,18 +24,18 @@ export function readPrivateKey(text: string): PrivateKeyReading {
   };
 }
 
-/** The fingerprint of an OpenSSH line (`ssh-ed25519 AAAA.. comment`); undefined for another text, a private key above all. */
+/** The fingerprint of an OpenSSH line (`ssh-ed25519 AAAA.. comment`); undefined for other text, above all for a private key. */
 export function publicLineFingerprint(line: string): string | undefined {
   const parsed = ssh2.utils.parseKey(line.trim());
   if (parsed instanceof Error) return undefined;
   const [first] = [parsed].flat();
-  // A private key has a public half too: taken for a public one, it would be sent to Cloud TPU and into histories.
+  // A private key contains its public key. If it passed as a public key, it would be sent to Cloud TPU and into histories.
   return first === undefined || first.isPrivateKey() ? undefined : fingerprintOf(first.getPublicSSH());
 }
 
 /**
- * The public fingerprint of a private key: names it in messages and tells connections of different keys apart.
- * @throws Error where the text is no private key that can be used without a passphrase. The text itself is never shown.
+ * The public fingerprint of a private key. It names the key in messages and distinguishes connections with different keys.
+ * @throws Error if the text is not a private key without a passphrase. The text itself is never shown.
  */
 export function keyFingerprint({ privateKey }: SshKey): string {
   const reading = readPrivateKey(privateKey);

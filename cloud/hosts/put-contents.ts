@@ -5,13 +5,13 @@ import type { HostLink } from './host-link.js';
 import { HostFileError } from './port.js';
 import { wholeOf } from './output-streams.js';
 
-/** Contents up to here go several in one call: a call for each costs a second where the way is long. */
+/** Several contents up to this size are sent in one call: a call for each would cost a second on a long way. */
 const SMALL_BYTES = 256 * 1024;
 const BATCH_BYTES = 4 * 1024 * 1024;
 const MOST_IN_BATCH = 1000;
 const READ_AT_ONCE = 16;
 
-/** `HostConnection.putContents` over one link. */
+/** Implements `HostConnection.putContents` over one link. */
 export async function putContents(
   link: HostLink,
   contents: readonly FileSource[],
@@ -28,7 +28,7 @@ export async function putContents(
     await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
 }
 
-/** Answers go to stderr, as those of file-copy-scripts.ts. A name is a SHA-256, of which one arrives whole or not at all. */
+/** Answers go to stderr, like those of file-copy-scripts.ts. Files are named by SHA-256 and arrive as a whole or not at all. */
 const into = (folder: string): string =>
   `umask 077; mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1\n`;
 
@@ -36,7 +36,7 @@ async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Pro
   const script = `${into(folder)}echo 'jobctl-runner: listed' >&2; find . -maxdepth 1 -type f -printf '%f\\n'`;
   let listed = '';
   const onStdout = (chunk: Buffer): void => {
-    // As many names as a list of outputs may have; a host that prints on is not listened to.
+    // The limit is the size of the longest list of outputs; further output of the host is ignored.
     if (listed.length < MOST_LISTED_BYTES) listed += chunk.toString('latin1');
   };
   await say(link, folder, script, { onStdout, signal });
@@ -44,7 +44,7 @@ async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Pro
 }
 const MOST_LISTED_BYTES = 16 * 1024 * 1024;
 
-/** Reads `SHA256 SIZE`, a newline and so many bytes, again and again. */
+/** Reads `SHA256 SIZE`, a newline and that many bytes, repeatedly. */
 const batchScript = (folder: string): string => `${into(folder)}rm -rf .new && mkdir .new || exit 1
 while IFS=' ' read -r sum size; do
   head -c "$size" > ".new/$sum" || exit 1

@@ -1,33 +1,33 @@
 import type { Client, ClientChannel } from 'ssh2';
 import { abortable } from '../abort.js';
 
-/** What one command on a host gave back. `code` is absent where a signal ended it. */
+/** The result of one command on a host. `code` is absent if a signal ended it. */
 export interface ExecResult {
   readonly code?: number;
   readonly signal?: string;
-  /** At most its last 4 MiB: a host that prints without end does not fill the memory here. */
+  /** At most the last 4 MiB, so that endless output of a host does not fill the memory here. */
   readonly stdout: Buffer;
-  /** At most its last 256 KiB. */
+  /** At most the last 256 KiB. */
   readonly stderr: string;
 }
 
 export interface ExecOptions {
   readonly stdin?: Buffer | AsyncIterable<Buffer>;
-  /** Gets stdout instead of the result. Nothing more is read until its promise settles: the SSH window then fills. */
+  /** Gets stdout instead of the result. Nothing more is read until its promise settles; the SSH window then fills. */
   readonly onStdout?: (chunk: Buffer) => void | Promise<void>;
   /** Gets stderr instead of the result. */
   readonly onStderr?: (chunk: Buffer) => void | Promise<void>;
   readonly signal?: AbortSignal;
   /**
-   * Milliseconds of silence after the command's end before the channel is closed from here. A daemon that a step left
-   * behind holds its stdout, and sshd then never closes. Absent = wait for the host.
+   * Milliseconds of silence after the command's end before this side closes the channel. A daemon that a step left behind holds
+   * its stdout, and sshd then never closes the channel. Absent: wait for the host.
    */
   readonly lingerMs?: number;
-  /** stdin is words that answer what the command says: a server that takes none of them, and no ping, is dead. */
+  /** stdin contains replies to the command's output. So a server that takes no bytes and answers no ping is dead. */
   readonly isTalk?: boolean;
 }
 
-/** The connection ended before the command's exit status came: nothing is known about the command. */
+/** The connection ended before the command's exit status arrived: nothing is known about the command. */
 export class ConnectionLost extends Error {
   override readonly name: string = 'ConnectionLost';
 }
@@ -37,23 +37,24 @@ export class NoChannel extends ConnectionLost {
   override readonly name = 'NoChannel';
 }
 
-/** The host has as many sessions as it allows (sshd's MaxSessions) or no room for one; the connection itself is well. */
+/** The host has reached its limit of sessions (sshd's MaxSessions) or has no room for one; the connection itself works. */
 export class ChannelRefused extends Error {
   override readonly name = 'ChannelRefused';
 }
 
 /**
  * Runs one command over one channel.
- * @throws ConnectionLost; ChannelRefused; the signal's reason when aborted (the remote process is then told SIGTERM, no more); what `onStdout` throws.
+ * @throws ConnectionLost; ChannelRefused; the signal's reason when aborted (the remote process then only gets SIGTERM); errors of
+ * `onStdout`
  */
 export async function remoteExec(client: Client, command: string, options: ExecOptions = {}): Promise<ExecResult> {
   options.signal?.throwIfAborted();
   const { channel, exit, stdout, stderr } = await openChannel(client, command, options);
   try {
-    // Nobody ends the words of a talk whose command has ended.
+    // The words of a talk do not end by themselves when its command has ended.
     const closed = new Promise<void>((resolve) => channel.once('close', resolve));
     const sent = Promise.race([sendStdin(channel, options.stdin), closed]);
-    // A host that answers no more does not answer the end of its channel either.
+    // A host that does not answer any more does not confirm the end of its channel either.
     const whole = await abortable(Promise.all([stdout, stderr, sent]), options.signal, () => channel.signal('TERM'));
     if (!exit.isKnown) throw new ConnectionLost('the connection ended before the command did');
     return {
@@ -77,18 +78,18 @@ interface OpenChannel {
 export const KEPT_STDOUT_BYTES = 4 * 1024 * 1024;
 export const KEPT_STDERR_BYTES = 256 * 1024;
 
-/** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
+/** Listens before it returns to the event loop: a short command's exit status can be in the packet of the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
       const message = `no channel could be opened: ${error.message}`;
-      // Only an answer of the host's has a reason.
+      // Only an answer from the host has a reason.
       reject('reason' in error ? new ChannelRefused(message) : new NoChannel(message));
     };
     try {
       client.exec(command, (error, channel) => {
         if (error) return fail(error);
-        // Writing to a channel whose command has ended already fails; the exit status says what there is to say.
+        // Writing fails once the command has ended; the exit status tells enough.
         channel.on('error', () => undefined);
         const exit = watchExit(channel, options.lingerMs);
         const stdout = readAll(channel, channel, options.onStdout, KEPT_STDOUT_BYTES);
@@ -107,7 +108,7 @@ interface ExitWatch {
   signal?: string;
 }
 
-/** The exit status, which comes before the channel's end. With `lingerMs` it brings that end about after some silence. */
+/** Records the exit status, which comes before the channel's end. With `lingerMs` it closes the channel after some silence. */
 function watchExit(channel: ClientChannel, lingerMs: number | undefined): ExitWatch {
   const exit: ExitWatch = { isKnown: false };
   let linger: NodeJS.Timeout | undefined;
@@ -126,7 +127,7 @@ function watchExit(channel: ClientChannel, lingerMs: number | undefined): ExitWa
   return exit;
 }
 
-/** Ends with the channel too: a command that ended without reading its stdin leaves the rest unsent, which is no failure. */
+/** Also ends with the channel: a command that ends without reading its stdin leaves the rest unsent, which is no failure. */
 async function sendStdin(channel: ClientChannel, stdin: ExecOptions['stdin']): Promise<void> {
   if (stdin === undefined || Buffer.isBuffer(stdin)) return void channel.end(stdin ?? Buffer.alloc(0));
   let isOpen = true;
@@ -140,8 +141,8 @@ async function sendStdin(channel: ClientChannel, stdin: ExecOptions['stdin']): P
 }
 
 /**
- * All of a stream, in order, until the channel is closed; to `onChunk` where given, one chunk at a time. Else its last `most` bytes.
- * Not as an async iterable: that closes the channel at the end of stdout, before the exit status has come.
+ * Reads a stream in order until the channel is closed, into `onChunk` one chunk at a time if it is given. Otherwise keeps the
+ * last `most` bytes. Not an async iterable: that closes the channel at the end of stdout, before the exit status has come.
  */
 function readAll(
   stream: NodeJS.ReadableStream,
@@ -166,7 +167,7 @@ function readAll(
     };
     stream.on('data', take);
     channel.once('close', () => {
-      // What arrived while a chunk was being handled is still in the stream: it would come after our answer, and be lost.
+      // Bytes that arrived while a chunk was being handled are still in the stream: without this they would be lost.
       stream.off('data', take);
       const rest = stream.read() as Buffer | null;
       if (rest !== null) take(rest);

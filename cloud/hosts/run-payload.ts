@@ -3,15 +3,15 @@ import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
 import type { AcceleratorCheck, HostTarget, HostUpload, RunOutputs, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 
-/** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
+/** One call of the on-host runner: words that every user of the host may read, and private data on stdin. */
 export interface StartCall {
   readonly words: readonly string[];
   readonly stdin: Buffer;
 }
 
 /**
- * How the runner is asked to start a command: plan, environment and script, all on stdin with their sizes before them.
- * @throws RangeError for a name that is none of an environment variable, or a value that no process can be given
+ * The call that makes the runner start a command: plan, environment and script, all on stdin with their sizes before them.
+ * @throws RangeError for an invalid name of an environment variable, or for a value that no process can get
  */
 export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' | 'index'>): StartCall {
   const { runId, epoch, container, script } = request;
@@ -41,7 +41,7 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
   return { words: ['start', runId, job, String(epoch), ...sizes], stdin: Buffer.concat(parts) };
 }
 
-/** By job, attempt and host. Docker takes letters, digits, `_`, `.` and `-`, which the runner asks of a run id too. */
+/** Named by job, attempt and host. Docker allows letters, digits, `_`, `.` and `-`; the runner demands the same of a run id. */
 export function containerName(runId: string, { slice, index }: Pick<HostTarget, 'slice' | 'index'>): string {
   return `jobctl-${runId}-h${slice}-${index}`;
 }
@@ -49,7 +49,7 @@ export function containerName(runId: string, { slice, index }: Pick<HostTarget, 
 const DEVICE_WAIT_MS = 60_000;
 const NO_DEVICES: AcceleratorCheck = { devices: [], lockFiles: [] };
 
-/** Attempts of one job share its epochs: `<job>-a<attempt>` without the attempt. */
+/** Attempts of one job share its epochs, so this is `<job>-a<attempt>` without the attempt. */
 function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }
@@ -76,7 +76,7 @@ function planOf(request: RunRequest, container: string | undefined): string {
   return `${[...settings, container ?? 'container='].join('\n')}\n`;
 }
 
-/** The first sign comes after a twelfth of the time between two: 10 s. */
+/** The first sign comes after a twelfth of the period: 10 s. */
 function signSettings({ everyMs, ...upload }: SignOfLife): string[] {
   return [...uploadSettings('sign', upload), `sign_every=${everyMs / 1000}`, `sign_after=${everyMs / 12_000}`];
 }
@@ -121,12 +121,12 @@ interface ContainerOfRun {
   readonly name: string;
   readonly runId: string;
   readonly job: string;
-  /** Variables that the list of the environment's file cannot hold. */
+  /** Variables that the container's environment file cannot hold. */
   readonly unlisted: readonly string[];
   readonly hasOutputs: boolean;
 }
 
-/** Ours come last: of an option that is given twice docker takes the last. */
+/** jobctl's options come last: if an option is given twice, docker takes the last. */
 function containerPlan(
   { image, flags, mounts, workdir }: RunContainer,
   { name, runId, job, unlisted, hasOutputs }: ContainerOfRun,
@@ -147,7 +147,7 @@ function containerPlan(
   return `container=${shellQuote(name)}\nwith_container() { "$@" ${words.join(' ')}; }`;
 }
 
-/** Nobody is at a terminal, and `docker create` does not know -d: taken out, also of several letters in one word. */
+/** There is no terminal, and `docker create` does not know -d, so these flags are removed, also several letters in one word. */
 function keptFlag(flag: string): string[] {
   if (/^(--detach|--tty|--interactive)(=.*)?$/.test(flag)) return [];
   return /^-[dit]+$/.test(flag) ? [] : [flag];
@@ -158,12 +158,12 @@ function mountWord(mount: string): string {
   return [source, ...(rest.length === 0 ? [source] : rest)].map(hostPath).join(':');
 }
 
-/** Only `~` is a path of the login user's here; options and volume names stay as they are. */
+/** Only `~` means a path of the login user's home here; options and volume names stay unchanged. */
 function hostPath(part: string): string {
   return /^~(\/|$)/.test(part) ? shellPath(part) : shellQuote(part);
 }
 
-/** Docker reads such a file by lines, without a word for a newline, and gives up on lines of 64 KiB. */
+/** Docker reads such a file line by line, cannot express a newline, and fails on lines of 64 KiB. */
 function fitsEnvFile(name: string, value: string): boolean {
   return !/[\r\n]/.test(value) && name.length + value.length < 20_000;
 }

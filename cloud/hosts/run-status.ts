@@ -8,12 +8,12 @@ export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch:
 
 const SAID = 'jobctl-runner: ';
 
-/** Of a sentence that a host says, and of a list of them. All of it goes into histories, whose payloads have a limit. */
+/** Limits for a sentence from a host and for a list of them. They all go into histories, whose payloads are limited. */
 const MOST_TEXT = 2_000;
 const MOST_TOLD = 200;
 const cut = (text: string): string => text.slice(0, MOST_TEXT);
 
-/** Nothing where the host could not say, or an earlier version wrote the record. */
+/** Empty if the host could not tell, or an earlier version wrote the record. */
 function hostCondition(word: string | undefined): { readonly host?: HostCondition } {
   return word === 'up' || word === 'stopping' || word === 'preempted' ? { host: word } : {};
 }
@@ -23,32 +23,32 @@ function endedBy(word: string | undefined): Pick<Extract<RunStatus, { kind: 'exi
   return reason === undefined ? {} : { endedBy: reason };
 }
 
-/** In base64: it is of several words. */
+/** The word is in base64, because it contains several words. */
 function leftOf(word = '-'): Pick<Extract<RunStatus, { kind: 'exited' }>, 'left'> {
   const left = leftProcesses(Buffer.from(word, 'base64').toString());
   return left === undefined ? {} : { left };
 }
 
 /**
- * The runner's last word on a stream. Others may stand before it: sshd lets bash read a .bashrc that prints.
- * Undefined where the runner said nothing.
+ * Returns the runner's last word on a stream. Other text may stand before it: sshd lets bash read a .bashrc that prints.
+ * Undefined if the runner reported nothing.
  */
 export function lastWord(text: string): string | undefined {
   const line = text.split('\n').findLast((candidate) => candidate.startsWith(SAID));
   return line?.slice(SAID.length);
 }
 
-/** @throws Error for a line that no runner of this version writes. */
+/** @throws Error for a line that no runner of this version writes */
 export function parseState(line: string): StartAnswer {
   const [kind, ...fields] = line.split(' ');
-  // The account belongs to the job, and what answers there may be anything: a number becomes part of an object's name, and of a time.
+  // The account belongs to the job, so the answer may be forged: a number becomes part of an object's name, and of a time.
   const number = (position: number, most = Number.MAX_SAFE_INTEGER): number => {
     const value = /^\d{1,16}$/.test(fields[position] ?? '') ? Number(fields[position]) : NaN;
     if (!(value <= most))
       throw new Error(`on-host runner: field ${position + 1} of ${quotedName(line)} is no such number`);
     return value;
   };
-  // A run that an earlier version of the runner has begun does not know it; nothing stands where a tool of the host's failed.
+  // Absent for a run that an earlier runner has started, and empty if a tool of the host failed.
   const quietMs = (position: number): { readonly quietMs?: number } =>
     ['-', '', undefined].includes(fields[position]) ? {} : { quietMs: number(position) };
   switch (kind) {
@@ -94,7 +94,7 @@ export function parseState(line: string): StartAnswer {
 const EXIT_RECORD =
   /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"(?:,"proof":"(?<proof>[0-9a-f]*)")?\}$/;
 
-/** As `verb_publish` of the runner writes it; without a proof by a runner from before. Undefined also where it does not bear its run's proof. */
+/** Reads the form that the runner's `verb_publish` writes; older runners write no proof. Undefined if the proof is missing. */
 export function parseExitRecord(
   content: string,
   { runId, proof }: ExitRecordOf,
@@ -105,19 +105,19 @@ export function parseExitRecord(
     const status = parseState(state);
     return status.kind === 'exited' ? status : undefined;
   } catch {
-    // Not of this version's form, or not of a host's making.
+    // The form of another version, or not written by a host.
     return undefined;
   }
 }
 
-/** The same record, by a worker that the host has told of its end. */
+/** The same record, written by a worker to which the host has reported the end. */
 export function formatExitRecord(
   status: Extract<RunStatus, { kind: 'exited' }>,
   { runId, proof = '' }: ExitRecordOf,
 ): string {
   const { code, signal, startedAt, endedAt, outputBytes, isStopped, host, endedBy: by, killedForMemory } = status;
   const left = status.left && Buffer.from(leftProcessesText(status.left)).toString('base64');
-  // How long ago it ended is true when it is said, and not when it is read.
+  // The time since the end is only valid when it is reported, not when the record is read.
   const quietMs = '-';
   const words = [code, signal, startedAt, endedAt, outputBytes, isStopped ? 'stopped' : undefined, quietMs];
   const state = [...words, host, by, killedForMemory, left].map((word) => word ?? '-').join(' ');
@@ -139,13 +139,13 @@ const outputsShape = z.discriminatedUnion('state', [
   z.object({ state: z.literal('failed'), reason, ...earlier }),
 ]);
 
-/** What `verb_outputs` of the runner says. @throws Error for what no runner of this version says */
+/** Reads the answer of `verb_outputs` of the runner. @throws Error for an answer that no runner of this version gives */
 export function parseOutputs(line: string): RunOutputsStatus {
   const said = /^outputs (\{.*\}) *$/.exec(line)?.[1];
   const wrong = new Error(`on-host runner: ${quotedName(line)} says nothing of outputs`);
   if (said === undefined) throw wrong;
   try {
-    // Names of files are whatever bytes a program chose.
+    // Names of files may contain any bytes.
     return outputsShape.parse(JSON.parse(said));
   } catch {
     throw wrong;

@@ -6,19 +6,19 @@ import type { HandshakeOptions } from './ssh-handshake.js';
 import { SshLink } from './ssh-link.js';
 
 export interface SshHostsOptions extends Omit<HandshakeOptions, 'connectTimeoutMs' | 'keepaliveMs'> {
-  /** Which of a host's addresses; `external` = that one where there is one. */
+  /** Selects the dialled address of a host; `external` uses the external address if there is one. */
   readonly address?: 'external' | 'internal';
-  /** TCP, key exchange and login together. */
+  /** Limit for TCP, key exchange and login together. */
   readonly connectTimeoutMs?: number;
-  /** Handshakes at one time. More is faster up to about 256 (facts/ssh-fleet.md 1); sshd's own limit is per host. */
+  /** Concurrent handshakes. More is faster up to about 256 (docs/facts.md, "Hosts over SSH"); sshd's own limit is per host. */
   readonly maxConnecting?: number;
-  /** Between two signs of life on a silent connection; three without an answer are a loss. */
+  /** Time between two keepalives on a silent connection; three without an answer mean that it is lost. */
   readonly keepaliveMs?: number;
-  /** How long a connection that nobody holds is kept for the next step. */
+  /** Time for which a connection without holders is kept for the next step. */
   readonly idleMs?: number;
   /** Seconds between two looks at a run's output. */
   readonly followPollSeconds?: number;
-  /** inotify instead of looking: fresher and dearer. */
+  /** Uses inotify instead of polling: lower delay at a higher cost. */
   readonly followWithInotify?: boolean;
 }
 
@@ -30,11 +30,11 @@ const DEFAULTS = {
   followPollSeconds: 0.2,
 } as const;
 
-/** The hosts of all slices, over SSH. One kept connection per host, user and key, shared by all who ask for it. */
+/** The hosts of all slices, over SSH. Keeps one connection per host, user and key, shared by all callers. */
 export function createSshHosts(options: SshHostsOptions): Fleet<SshTarget> {
   const settings = { ...DEFAULTS, ...options };
   const connecting = new Semaphore(settings.maxConnecting);
-  /** With the address that is dialled. */
+  /** Selects the address that is dialled. */
   const routed = (target: SshTarget): SshTarget =>
     settings.address === 'internal' ? { ...target, address: target.internalAddress ?? target.address } : target;
   return createFleet<SshTarget>({
@@ -46,7 +46,7 @@ export function createSshHosts(options: SshHostsOptions): Fleet<SshTarget> {
   });
 }
 
-/** A host is its node's id and its index; the address too, since a stopped node may come back at another. */
+/** A host is identified by its node's id and its index, and by its address, since a stopped node may return at another one. */
 function hostName(target: SshTarget): string {
   return `${target.uid}/${target.index}@${target.address}`;
 }

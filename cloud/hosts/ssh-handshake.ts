@@ -14,18 +14,18 @@ export interface HandshakeOptions {
   readonly hostKeys: HostKeyPins;
   readonly connectTimeoutMs: number;
   readonly keepaliveMs: number;
-  /** A command whose stdin and stdout are the connection (ssh-proxy.ts), in place of one from here to the address. */
+  /** A command whose stdin and stdout are the connection (ssh-proxy.ts), instead of a direct one to the address. */
   readonly proxyCommand?: string;
-  /** The VM's own name, for a proxy command that wants it. */
+  /** Returns the VM's own name, for a proxy command that needs it. */
   readonly hostnameOf?: (target: SshTarget) => Promise<string | undefined>;
-  /** Asked once a host has refused the login: another user for this public key (OS Login), or undefined. */
+  /** Called after a host has refused the login: another user for this public key (OS Login), or undefined. */
   readonly otherUserOf?: (target: SshTarget, publicKey: string) => Promise<string | undefined>;
 }
 
 /** Keepalives without an answer before a connection counts as lost. */
 const KEEPALIVE_TRIES = 3;
 
-/** What OpenSSH 8 and later have in common and ssh2 does in native code; one fixed order, so that a host shows one key. */
+/** Algorithms that OpenSSH 8 and later share and ssh2 runs in native code. In fixed order, so that a host shows one key. */
 const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'diffie-hellman-group14-sha256'],
   serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],
@@ -33,8 +33,8 @@ const ALGORITHMS = {
 } satisfies Algorithms;
 
 /**
- * One authenticated connection. The host's key is compared with the expected one, or pinned once the login is accepted.
- * @throws HostKeyMismatch, HostKeyUnverified, HostUnreachable; Error where the private key itself cannot be read.
+ * Makes one authenticated connection. The host's key is compared with the expected one, or pinned once the login is accepted.
+ * @throws HostKeyMismatch, HostKeyUnverified, HostUnreachable; Error if the private key itself cannot be read
  */
 export async function handshake(target: SshTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
   try {
@@ -48,7 +48,7 @@ export async function handshake(target: SshTarget, key: SshKey, options: Handsha
   }
 }
 
-/** The host is who it should be, and does not want us. */
+/** The host has the expected key, but refuses our login. */
 class LoginRefused extends HostUnreachable {}
 
 async function otherUser(
@@ -72,7 +72,7 @@ async function verifiedLogin(target: SshTarget, key: SshKey, options: HandshakeO
   const expected = await hostKeys.expected(target);
   const { client, shown } = await login({ target, key, ourKey, options }, expected);
   if (client === undefined) {
-    // Nothing was sent to it yet: the cloud may say that the VM was made anew.
+    // Nothing was sent to the host yet: the cloud may confirm that the VM was recreated.
     if (await hostKeys.isReplaced(target, shown)) return verifiedLogin(target, key, options);
     throw keyMismatch(target, options, shown, expected);
   }
@@ -91,7 +91,7 @@ interface LoginPlan {
   readonly options: HandshakeOptions;
 }
 
-/** Without a client: the host showed a key that is not expected, and was sent nothing. @throws HostUnreachable */
+/** Without a client if the host showed an unexpected key; then nothing was sent to it. @throws HostUnreachable */
 async function login(
   { target, key, ourKey, options }: LoginPlan,
   expected: ExpectedHostKey | undefined,
@@ -106,7 +106,7 @@ async function login(
       ...(proxy ? { sock: proxy.socket } : { host: target.address, port: options.port }),
       username: target.user,
       privateKey: key.privateKey,
-      // Without ssh2's first try of no authentication at all: a round trip, and no host of ours takes it.
+      // Skips ssh2's first try without authentication, which costs a round trip and which no host of ours accepts.
       authHandler: ['publickey'],
       readyTimeout: options.connectTimeoutMs,
       keepaliveInterval: options.keepaliveMs,
@@ -117,7 +117,7 @@ async function login(
         return isExpected(shown);
       },
     });
-    // ssh2 writes a request in several small pieces: with Nagle's algorithm each waits up to 40 ms for the one before.
+    // ssh2 writes a request in several small pieces. With Nagle's algorithm each would wait up to 40 ms for the previous one.
     ssh.connection?.setNoDelay(true);
     await connecting;
   } catch (error) {
@@ -131,9 +131,9 @@ async function login(
   }
   const client = ssh.connection;
   if (!client) throw new HostUnreachable(`${where} cannot be reached: it closed the connection after the login`);
-  // node-ssh takes its own listener away after the login, and a client's error without one would end this process.
+  // node-ssh removes its own listener after the login, and an error of a client without one would end this process.
   client.on('error', () => undefined);
-  // A verified key is always known: without one there is no login.
+  // Always set here: without a verified key there is no login.
   return { client, shown: shown ?? '' };
 }
 
@@ -150,7 +150,7 @@ async function openProxy(target: SshTarget, options: HandshakeOptions): Promise<
   return startProxy(proxyCommand, { target, port, ...(hostname !== undefined && { hostname }) });
 }
 
-/** Of a key that is known, its own type alone, as OpenSSH does: a host that has several must not show another. */
+/** For a known key only its own type, like OpenSSH: a host with several keys must not show another. */
 function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKeyAlgorithm[] {
   if (!expected) return ALGORITHMS.serverHostKey;
   const types = new Set(expected.publicKeys.map((line) => line.split(' ')[0]));
@@ -160,7 +160,7 @@ function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKey
 
 const isRefusal = (error: unknown): boolean => (error as { level?: string }).level === 'client-authentication';
 
-/** The cause in a sentence, with what to do where something can be done. */
+/** The cause in a sentence, with the remedy if there is one. */
 function reasonOf(error: unknown, target: SshTarget, ourKey: string, options: HandshakeOptions): string {
   const { level, code, message } = error as Error & { level?: string; code?: string };
   if (isRefusal(error)) {

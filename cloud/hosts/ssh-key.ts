@@ -8,7 +8,7 @@ export function fingerprintOf(publicKey: Buffer): string {
     .replace(/(?<!=)=+$/, '')}`;
 }
 
-/** What was found in a text that should be a private key. No field ever contains the key itself. */
+/** The reading of a text that should be a private key. No field ever contains the key itself. */
 export type PrivateKeyReading =
   | {
       readonly kind: 'key';
@@ -19,7 +19,7 @@ export type PrivateKeyReading =
   /** `what` is `a public key`, `a key with a passphrase`, .. */
   | { readonly kind: 'no-key'; readonly isMeantAsKey: boolean; readonly what: string };
 
-/** Reads keys and reports only what is safe to show. */
+/** Reads keys and reports only facts that are safe to show. */
 export interface KeyReader {
   privateKey(text: string): PrivateKeyReading;
   /** The fingerprint of an OpenSSH public key line, or undefined for any other text. */

@@ -11,18 +11,18 @@ import type { HostLink } from './host-link.js';
 import { handshake } from './ssh-handshake.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 
-/** sshd allows 10 sessions a connection (MaxSessions). Following takes one for hours, so it cannot have them all. */
+/** sshd allows 10 sessions per connection (MaxSessions). A follower holds one for hours, so followers must not use them all. */
 const COMMANDS_AT_ONCE = 5;
 const FOLLOWERS_AT_ONCE = 4;
 
 export interface LinkOptions extends HandshakeOptions {
-  /** Shared by all links of a fleet: bounds the handshakes under way. */
+  /** Shared by all links of a fleet: limits the concurrent handshakes. */
   readonly connecting: Semaphore;
 }
 
 /**
- * The kept connection to one host. Made when first needed, made again when needed after a loss, until it is closed.
- * All steps of all who use the host share it; a command that was under way at a loss is not repeated here.
+ * The kept connection to one host. It is made on first use and again on use after a loss, until it is closed. All steps of all
+ * users of the host share it. A command in progress at a loss is not repeated here.
  */
 export class SshLink implements HostLink {
   readonly target: SshTarget;
@@ -46,27 +46,27 @@ export class SshLink implements HostLink {
     return (this.#client ??= this.#connect());
   }
 
-  /** @throws HostUnreachable for every trouble of the connection; the signal's reason when aborted. */
+  /** @throws HostUnreachable for every failure of the connection; the signal's reason when aborted */
   async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
     const slots = use === 'follow' ? this.#followers : this.#commands;
     const done = slots.run(() => this.#execWhileHeld(command, options));
-    // Who waits for a slot hears of its signal too.
+    // The signal also ends the wait for a slot.
     return abortable(done, options.signal);
   }
 
-  /** On a machine that outlives its slices, only while the slice holds it. */
+  /** On a machine that outlives its slices, commands run only while the slice holds it. */
   async #execWhileHeld(command: string, options: ExecOptions): Promise<ExecResult> {
     const claim = this.target.own?.claim;
     if (claim === undefined) return this.#execOnOpen(command, options, true);
     const result = await this.#execOnOpen(whileHeld(claim, command), options, true);
     if (result.code !== NOT_HELD) return result;
-    // A command may end with this code of its own.
+    // The command itself may end with this code.
     const { code } = await this.#execOnOpen(whileHeld(claim, 'true'), {}, true);
     if (code === 0) return result;
     throw new HostUnreachable(`${this.where} is not held by its slice any more: claim ${claim} was given back`);
   }
 
-  /** Final: commands under way fail, and no new connection is made. Safe to repeat. */
+  /** Final: commands in progress fail, and no new connection is made. Safe to repeat. */
   close(): void {
     this.#isClosed = true;
     this.#drop(this.#client);
@@ -85,7 +85,7 @@ export class SshLink implements HostLink {
       if (error instanceof ChannelRefused)
         throw new HostUnreachable(`${this.where} takes no further session: ${error.message}`, { cause: error });
       if (!(error instanceof ConnectionLost)) throw error;
-      // A kept connection can have died unnoticed: nothing was started on it, so a new one is tried, once.
+      // A kept connection may have died unnoticed. Nothing was started on it, so one new connection is tried.
       if (error instanceof NoChannel) {
         this.#drop(used);
         if (mayReconnect) return this.#execOnOpen(command, options, false);
@@ -96,7 +96,7 @@ export class SshLink implements HostLink {
 
   #connect(): Promise<Client> {
     const made = this.#options.connecting.run(() => handshake(this.target, this.#key, this.#options));
-    // Not of a later connection: the end of this one may be noticed when that is there already.
+    // Only forgets this connection: a later one may exist already when the end of this one is noticed.
     const forget = (): void => {
       if (this.#client === connected) this.#client = undefined;
     };
@@ -119,7 +119,7 @@ export class SshLink implements HostLink {
   }
 }
 
-/** A machine of one's own is dialled as the inventory has it: the worker's proxy is for its cloud. */
+/** One of the pool's own machines is dialled as the inventory says: the worker's proxy is for its cloud. */
 function directly({ proxyCommand: _, ...options }: LinkOptions, port: number): LinkOptions {
   return { ...options, port };
 }

@@ -6,7 +6,7 @@ import { shellQuote } from '../../domain/shell-quote.js';
 import { OutputTail } from './output-streams.js';
 import type { SshTarget } from './port.js';
 
-/** Where a proxy command is to lead; `hostname` is the VM's own name, which IAP tunnels go by. */
+/** The destination of a proxy command; `hostname` is the VM's own name, which IAP tunnels use. */
 export interface ProxyDestination {
   readonly target: SshTarget;
   readonly port: number;
@@ -14,22 +14,22 @@ export interface ProxyDestination {
 }
 
 export interface ProxySocket {
-  /** Its stdin and stdout. Destroying it ends the command. */
+  /** The command's stdin and stdout. Destroying it ends the command. */
   readonly socket: Duplex;
-  /** Destroys it, and tells how the command ended and what it said, for a message. */
+  /** Destroys the socket and returns the command's end and last output, for a message. */
   explain(): Promise<string>;
 }
 
 const TAIL_LINES = 5;
-/** From SIGTERM to SIGKILL. */
+/** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 2_000;
-/** From the end of the connection to SIGTERM: for an end of its own, and its last words. */
+/** Time from the end of the connection to SIGTERM, so that the command can end by itself and print its last output. */
 const LAST_WORDS_MS = 500;
 
 /**
- * A ProxyCommand's words as OpenSSH has them: `%h` address, `%p` port, `%r` user, `%n` the VM's own name, `%%`. What is put in
- * is one word of the shell each, so the template needs no quotes around them.
- * @throws RangeError for another token.
+ * Fills in a ProxyCommand like OpenSSH: `%h` address, `%p` port, `%r` user, `%n` the VM's own name, `%%`. Each value is quoted as
+ * one word of the shell, so the template needs no quotes around it.
+ * @throws RangeError for another token
  */
 export function proxyCommandLine(template: string, { target, port, hostname }: ProxyDestination): string {
   const values: Readonly<Record<string, string | undefined>> = {
@@ -48,7 +48,7 @@ export function proxyCommandLine(template: string, { target, port, hostname }: P
   });
 }
 
-/** @throws RangeError where the template holds a token that is not known; without a host. */
+/** @throws RangeError if the template contains an unknown token; needs no host */
 export function checkProxyCommand(template: string): void {
   const target: SshTarget = { reach: 'ssh', uid: '', slice: 0, index: 0, address: '-', user: '-' };
   proxyCommandLine(template, { target, port: 22, hostname: '-' });
@@ -56,7 +56,7 @@ export function checkProxyCommand(template: string): void {
 
 export const needsHostname = (template: string): boolean => template.replaceAll('%%', '').includes('%n');
 
-/** Starts the command in a process group of its own. It finds the node in its environment: a tunnel may need its zone. */
+/** Starts the command in a separate process group. Its environment names the node, because a tunnel may need the zone. */
 export function startProxy(template: string, destination: ProxyDestination): ProxySocket {
   const line = proxyCommandLine(template, destination);
   const { ref } = destination.target;
@@ -70,10 +70,10 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
   child.stderr.on('data', (chunk: Buffer) => tail.add(chunk));
   const socket = Duplex.from({ readable: child.stdout, writable: child.stdin });
   socket.on('error', () => undefined);
-  // A proxy that says no more may stay, and ssh2 then waits for the end of the connection for ever.
+  // A silent proxy may stay open, and ssh2 would wait for the end of the connection for ever.
   socket.once('end', () => socket.destroy(new Error('the proxy command closed the connection')));
   const ended = endOf(child);
-  // A command whose connection is over ends by itself, and may have something to say before.
+  // A command whose connection is over ends by itself, and may print something before.
   let isEndedHere = false;
   const end = (): void => {
     isEndedHere = true;
@@ -85,7 +85,7 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
     explain: async () => {
       socket.destroy();
       const seen = await Promise.race([ended, sleep(LAST_WORDS_MS, NO_CONNECTION)]);
-      // Its end by our own signal tells nothing of it.
+      // If our own signal ended the command, its end tells nothing about it.
       const how = isEndedHere ? NO_CONNECTION : seen;
       const said = tail.text();
       return `ProxyCommand '${line}' ${how}${said && `: ${said}`}`;
@@ -95,7 +95,7 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
 
 const NO_CONNECTION = 'gave no connection';
 
-/** After its last words. */
+/** Resolves after the command's last output. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', ({ message }) => resolve(`cannot be started (${message})`));
@@ -110,7 +110,7 @@ function endGroup(child: ChildProcess): void {
     try {
       process.kill(-pid, name);
     } catch {
-      // It has ended by itself.
+      // The command has already ended.
     }
   };
   signal('SIGTERM');

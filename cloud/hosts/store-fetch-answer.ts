@@ -1,27 +1,27 @@
 import type { StoredSource } from './port.js';
 
-/** With whose right a host reads from the store. `plain`: over `http:`, with nobody's. */
+/** The right with which a host reads from the store. `plain`: over `http:`, without any. */
 export type FetchWay = 'plain' | 'service-account' | 'signed-url';
 
-/** What became of one try to have a host read an object. */
+/** The result of one try to have a host read an object. */
 export type FetchAnswer =
   | { readonly kind: 'placed'; readonly end: 'unchanged' | 'done' }
   | { readonly kind: 'no-curl' }
-  /** `hasServer`: a metadata server answered, and has no service account. */
+  /** `hasServer`: a metadata server answered, but has no service account. */
   | { readonly kind: 'no-token'; readonly hasServer: boolean }
   | { readonly kind: 'unsigned'; readonly message: string }
-  /** The store said no. */
+  /** The store refused the request. */
   | { readonly kind: 'refused'; readonly status: number }
   /** No connection, or none that curl trusts. */
   | { readonly kind: 'unreachable'; readonly message: string }
-  /** It may pass. @param bytes that are there now. */
+  /** The failure may pass. @param bytes that are there now */
   | { readonly kind: 'trouble'; readonly bytes: number; readonly message: string }
-  /** Of another size or content than the file. */
+  /** Its size or content differs from the file's. */
   | { readonly kind: 'other-content'; readonly message: string };
 
 /**
- * curl's exit codes (curl.se/docs/manpage.html, 7.88) of a connection that did not come about: unsupported protocol, a proxy
- * or host without an address, refused, TLS. 28 is a timeout, of the connection or of the transfer: its text tells.
+ * curl's exit codes (curl.se/docs/manpage.html, 7.88) for a connection that was not made: unsupported protocol, a proxy or host
+ * without an address, refused, TLS. 28 is a timeout of the connection or of the transfer; its text tells which.
  */
 const UNREACHABLE: ReadonlySet<number> = new Set([
   1, 3, 5, 6, 7, 35, 51, 53, 54, 58, 59, 60, 66, 77, 80, 82, 83, 90, 91,
@@ -30,7 +30,7 @@ const TIMEOUT = 28;
 const HTTP_ERROR = 22;
 const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429]);
 
-/** @param said by `fetchScript` */
+/** @param said the last word of `fetchScript` */
 export function fetchAnswer(said: string): FetchAnswer {
   const [word = '', code = '', bytes = '', ...rest] = said.split(' ');
   switch (word) {
@@ -59,7 +59,7 @@ function failure(code: number, bytes: number, message: string): FetchAnswer {
 interface WhyNot {
   /** For the log. */
   readonly reason: string;
-  /** What is not to be tried for other files either: this way, or the store; undefined: it is of this file alone. */
+  /** Must not be tried for other files either: this way, or the whole store. Undefined: the failure concerns only this file. */
   readonly closes?: FetchWay | 'store';
 }
 

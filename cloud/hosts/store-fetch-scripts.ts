@@ -1,24 +1,24 @@
 import type { FilePlace } from './file-copy-scripts.js';
 import { intoPlace, onPlace } from './file-copy-scripts.js';
 
-/** Whose right a host reads an object with. `nobody`: over `http:`, where no credentials are sent, or by a URL that is signed. */
+/** The right with which a host reads an object. `nobody`: over `http:`, where no credentials are sent, or by a signed URL. */
 export type Reader = 'service-account' | 'nobody';
 
-/** Seconds until it is known that nobody answers. */
+/** Seconds until a missing answer counts as unreachable. */
 const CONNECT_SECONDS = 5;
-/** Seconds without a byte after which a transfer is broken off; the next one goes on from there. */
+/** Seconds without a byte after which a transfer is stopped; the next one continues there. */
 const STALL_SECONDS = 10;
 
 /**
- * Reads the rest of an object into the file's part: one try. curl's configuration, with the URL, comes on stdin and goes on to curl by
- * a pipe, with a token where one is wanted, so that neither is in a command line that others on the host may read. The login
- * user's own curl and ~/.curlrc hold (a proxy, an authority of the organization's), but what it makes curl print is not passed on.
+ * Reads the rest of an object into the file's part, in one try. curl's configuration with the URL comes on stdin and goes to curl
+ * by a pipe, with a token if one is needed, so that neither is in a command line that others on the host can read. The login
+ * user's own curl and ~/.curlrc are used (a proxy, an organization's authority), but curl's output is not passed on.
  *
- * Written by `dd` at its offset, as `putScript` does: a fetch that was cut and still runs writes the same bytes at the same places.
+ * `dd` writes it at its offset, like `putScript`: a cut fetch that still runs writes the same bytes at the same offsets.
  *
- * Says `unchanged`, `done`, `no-curl`, `no-token CODE` (curl's, of the call to the metadata server), `failed CODE BYTES MESSAGE`
- * (curl's; how much is there now), or a sentence about what arrived instead, after the part is removed: a proxy's login page would
- * stay before what comes by another way. A disk that is full is a failure of the script.
+ * Reports `unchanged`, `done`, `no-curl`, `no-token CODE` (curl's code of the call to the metadata server), or `failed CODE BYTES
+ * MESSAGE` (curl's; the bytes that are there now). If other content arrived, it removes the part and reports a sentence: a
+ * proxy's login page would otherwise stay before the bytes of another way. A full disk is a failure of the script.
  */
 export const fetchScript = (place: FilePlace, reader: Reader): string => `${onPlace(place)}: >> "$t" || exit 1
 PATH=$login_path
@@ -53,7 +53,7 @@ fi
 [ "$code" = 0 ] || { say "failed $code $n $(printf '%s\\n' "$heard" | grep '^curl: (' | tail -n 1)"; exit 0; }
 ${intoPlace(place)}`;
 
-/** Of the VM's service account, from the metadata server, which is never reached through a proxy. */
+/** Gets a token of the VM's service account from the metadata server, which is never reached through a proxy. */
 const WITH_TOKEN = `answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
   "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token") ||
   { say "no-token $?"; exit 0; }
@@ -63,7 +63,7 @@ config="$config
 header = \\"Authorization: Bearer $token\\""
 `;
 
-/** A line of curl's configuration. @throws RangeError for a URL that a line cannot carry. */
+/** A line of curl's configuration. @throws RangeError for a URL that does not fit into a line */
 export function urlLine(url: string): string {
   if (/[\s"\\]/.test(url))
     throw new RangeError(`URL of an object: it has a space, a quote or a backslash; encode them`);

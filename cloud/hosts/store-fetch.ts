@@ -11,24 +11,25 @@ import { fetchAnswer, whyNot } from './store-fetch-answer.js';
 import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
 import { fetchScript, urlLine } from './store-fetch-scripts.js';
 
-/** Tries in a row of one way after each of which no byte more had arrived, where the store or its network is in trouble. */
+/** Consecutive tries of one way without any further byte, while the store or its network fails. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const FIRST_PAUSE_MS = 500;
-/** For a signature that a service of Google's makes (signBlob), whose client waits for ever. */
+/** Limit for a signature by Google's service (signBlob), whose client would wait for ever. */
 const SIGNING_MS = 10_000;
-/** A way that is closed to a host (no right, no metadata server) is looked at again after this long. */
+/** A way that is closed to a host (no right, no metadata server) is tried again after this time. */
 const CLOSED_MS = 10 * 60_000;
 
-/** One line, without its end, for the log of the module that the file is for. */
+/** Takes one line, without its end, for the log of the file's module. */
 export type Tell = (line: string) => void | Promise<void>;
 
 /**
- * Puts files on one host by the cheapest way that works there: read by the host from the store, as the VM's service account
- * or by a signed URL, else over SSH (docs/adr/0027). What does not work is remembered, so that each file does not pay for it again.
+ * Puts files on one host by the cheapest way that works there: the host reads them from the store, as the VM's service account or
+ * by a signed URL, or else they are sent over SSH (docs/adr/0027). Ways that fail are remembered, so that not every file pays for
+ * them again.
  */
 export class StoreFetch {
   readonly #link: HostLink;
-  /** Until when, epoch ms, a way is not tried. `store`: none of them. */
+  /** The time, in epoch ms, until which a way is not tried. `store`: none of them. */
   readonly #closed = new Map<FetchWay | 'store', number>();
 
   constructor(link: HostLink) {
@@ -36,8 +37,8 @@ export class StoreFetch {
   }
 
   /**
-   * As `HostConnection.putFile`, for a path of the login user's.
-   * @param tell is told by which way the file came, and why not by a better one. Nothing where it was there.
+   * Like `HostConnection.putFile`, for a path below the login user's home.
+   * @param tell is called with the way that the file took, and why no better one worked. Not called if the file was there.
    */
   async place(source: FileSource, path: string, options: PutFileOptions, tell: Tell): Promise<'unchanged' | 'done'> {
     if (!isStored(source)) return putFile(this.#link, source, path, options);
@@ -70,7 +71,7 @@ export class StoreFetch {
       const { reason, closes } = whyNot(answer, way, source.stored);
       reasons.push(reason);
       if (closes !== undefined) this.#closed.set(closes, Date.now() + CLOSED_MS);
-      // Another identity helps against a missing right, and against nothing else.
+      // Another identity only helps against a missing right.
       if (closes !== way) break;
     }
     return { end: 'not-fetched', reasons };
@@ -80,7 +81,7 @@ export class StoreFetch {
     return (this.#closed.get(way) ?? 0) > Date.now();
   }
 
-  /** One way, again as long as the store or its network may recover, and over cuts of the connection to the host. */
+  /** Tries one way, repeatedly while the store or its network may recover, and over cuts of the connection to the host. */
   async #tried(
     way: FetchWay,
     source: StoredSource,
@@ -124,7 +125,7 @@ function told({ size }: FileSource, since: number): string {
   return `${(size / 1e6).toFixed(1)} MB in ${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
-/** Again after trouble that may pass, as long as each try gets further. */
+/** Repeats after failures that may pass, while tries make progress. */
 async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
   let best = 0;
   for (let tries = 1; ; tries++) {
@@ -133,12 +134,12 @@ async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAns
     if (answer.bytes > best) tries = 1;
     best = Math.max(best, answer.bytes);
     if (tries >= TRIES_WITHOUT_PROGRESS) return answer;
-    // Not in step with the other hosts, which the same trouble has met.
+    // The random part keeps hosts that meet the same failure from repeating in step.
     await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random()), undefined, { signal });
   }
 }
 
-/** Signed when it is used. Whatever refuses it is a reason for another way, and no end of the set-up. */
+/** Signs the URL when it is used. A refusal is a reason for another way and does not end the set-up. */
 async function signedUrl(
   stored: StoredSource['stored'],
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import { expectedOf } from './host-key-pins.js';
 import { type HostKeyRecord, type HostKeySource, hostKeyText, readHostKey } from './host-key-record.js';
 import { hostKeyPlace, HostKeyUnverified, HostUnreachable, type SshTarget } from './port.js';
 
-/** `require-guest-attributes`: no host is logged in to whose key the Cloud TPU API has not named. */
+/** `require-guest-attributes`: logs in to a host only if Google's API has named its key. */
 export type HostKeyPolicy = 'allow-first-use' | 'require-guest-attributes';
 
 export interface StoredHostKeysOptions {
@@ -16,8 +16,8 @@ export interface StoredHostKeysOptions {
 }
 
 /**
- * Host keys that outlive the worker: one object for each node id and index, written once with the precondition that there
- * is none, so that two workers cannot hold a host to different keys. Where there is none yet, the guest attributes are asked.
+ * Host keys that outlive the worker. There is one object for each node id and index, written once under the precondition that it
+ * does not exist, so that two workers cannot expect different keys of a host. Without an object the guest attributes are read.
  */
 export class StoredHostKeys implements HostKeyPins {
   readonly #store: StorePort;
@@ -44,9 +44,9 @@ export class StoredHostKeys implements HostKeyPins {
     );
     if (kind === 'written') return this.#remember(target, record);
     const stands = await this.#read(target);
-    // Of our own writing where the first answer was lost.
+    // The conflict may come from our own write if its first answer was lost.
     if (!stands) throw new HostUnreachable(`${this.placeOf(target)}: the record of its host key went away; try again`);
-    // What the cloud says outranks what somebody saw.
+    // A key that the cloud names overrides a key that a worker saw first.
     const isOutranked = stands.source === 'first-use' && source === 'guest-attributes';
     return isOutranked ? this.#replace(target, record) : stands;
   }
@@ -54,7 +54,7 @@ export class StoredHostKeys implements HostKeyPins {
   async isReplaced(target: SshTarget, publicKey: string): Promise<boolean> {
     const wasKnown = this.#known.delete(nameOf(target));
     const record = await this.#read(target);
-    // Taken away by a person, or replaced by another worker.
+    // A person removed the record, or another worker replaced it.
     if (record === undefined && wasKnown) return true;
     if (record?.publicKey === publicKey && this.#isTrusted(record)) return true;
     if (target.own) return this.#isDeclaredAnew(target, publicKey);
@@ -88,7 +88,7 @@ export class StoredHostKeys implements HostKeyPins {
     );
   }
 
-  /** The operator has written another key into the inventory: the machine was installed anew. */
+  /** The operator has written another key into the inventory, because the machine was installed anew. */
   async #isDeclaredAnew(target: SshTarget, publicKey: string): Promise<boolean> {
     if (target.own?.hostKey !== publicKey) return false;
     await this.#replace(target, { publicKey, source: 'inventory', at: Date.now(), user: target.user });
@@ -128,7 +128,7 @@ export class StoredHostKeys implements HostKeyPins {
     return record;
   }
 
-  /** A store that is away for a while is a host that cannot be reached for a while: both are tried again. */
+  /** While the store is away, the host counts as unreachable: both are tried again. */
   async #overStore<T>(target: SshTarget, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

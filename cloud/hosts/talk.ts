@@ -2,16 +2,16 @@ import { PassThrough } from 'node:stream';
 import { answerWithin } from '../abort.js';
 import { HostUnfit, HostUnreachable } from './port.js';
 
-/** Of what has arrived and nobody has read yet. */
+/** Limit of bytes that have arrived and are not read yet. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_LINE_BYTES = 256;
-/** How long bytes that were asked for are waited for in all: a host that is slower is gone, or wants to keep others waiting. */
+/** Total wait for requested bytes, plus the time at the slowest rate. A slower host is gone, or wants to block others. */
 const STALL_MS = 60_000;
 const SLOWEST_BYTES_A_MS = 16;
 
-/** Words and bytes of one command on a host, and ours to it. No more than a MiB of the host's is in memory. */
+/** The messages and bytes between this process and one command on a host. At most a MiB of the host's bytes is in memory. */
 export class Talk {
-  /** Goes to the command's stdin. */
+  /** Connected to the command's stdin. */
   readonly stdin = new PassThrough();
   readonly #where: string;
   readonly #chunks: Buffer[] = [];
@@ -25,7 +25,7 @@ export class Talk {
     this.#where = where;
   }
 
-  /** Takes what the command prints. */
+  /** Receives the command's output. */
   readonly hear = (chunk: Buffer): void | Promise<void> => {
     if (this.#end !== undefined) return undefined;
     this.#chunks.push(chunk);
@@ -35,7 +35,7 @@ export class Talk {
     return undefined;
   };
 
-  /** The command is over, or nobody listens any more. */
+  /** Called when the command has ended, or its output is not wanted any more. */
   close(error?: Error): void {
     this.#end ??= error ?? 'ended';
     this.stdin.end();
@@ -47,7 +47,10 @@ export class Talk {
     if (this.#end === undefined) this.stdin.write(`${line}\n`);
   }
 
-  /** Undefined: the command has ended. It is waited for as long as it lasts. @throws HostUnfit for a line that is none of ours */
+  /**
+   * Returns the next line, or undefined if the command has ended. Waits for as long as the command runs. @throws HostUnfit for a
+   * line of another form
+   */
   async line(): Promise<string | undefined> {
     let line = Buffer.alloc(0);
     for (;;) {
@@ -62,7 +65,7 @@ export class Talk {
     }
   }
 
-  /** So many bytes. @throws HostUnreachable where they do not come */
+  /** Yields this many bytes. @throws HostUnreachable if they do not arrive */
   async *take(count: number): AsyncGenerator<Buffer> {
     let leftMs = STALL_MS + count / SLOWEST_BYTES_A_MS;
     for (let left = count; left > 0;) {
@@ -79,7 +82,7 @@ export class Talk {
     return new HostUnfit(`${this.#where}: its runner says ${what} where it should hand over files`);
   }
 
-  /** Some bytes, `most` at the most. Undefined at the end. */
+  /** Returns at least one byte and at most `most`. Undefined at the end. */
   async #next(most: number): Promise<Buffer | undefined> {
     while (this.#chunks.length === 0) {
       if (this.#end instanceof Error) throw this.#end;

@@ -3,14 +3,14 @@ import type { NamedKey } from '../keys/key-line.js';
 import { ed25519KeyPair } from './openssh-key.js';
 import type { JobKey, JobKeys, KeyedJob } from './port.js';
 
-/** Keeps keys of another form apart, should there ever be one. */
+/** Separates these keys from those of any later scheme. */
 const PURPOSE = 'jobctl job key 1';
 const SEED_BYTES = 32;
 
 /**
- * The key of a job: an Ed25519 seed that is HKDF-SHA256 (RFC 5869) of the secret, without a salt, for `PURPOSE`, the job's id and
- * its first run id with a NUL byte between each two. So it is the same after an adoption, a reclaim, a retry and a reset, on
- * every worker, and nobody keeps it.
+ * Derives the key of a job. Its Ed25519 seed is HKDF-SHA256 (RFC 5869) of the secret without a salt; the info is `PURPOSE`, the
+ * job's id and its first run id, with a NUL byte between each two. So the key is the same on every worker and after an adoption,
+ * a reclaim, a retry or a reset, and need not be stored.
  */
 export function deriveJobKey({ id: secretId, secret }: NamedKey, { id, run }: KeyedJob): JobKey {
   if (id === '' || run === '' || `${id}${run}`.includes('\0'))
@@ -19,7 +19,7 @@ export function deriveJobKey({ id: secretId, secret }: NamedKey, { id, run }: Ke
   return { ...ed25519KeyPair(seed), secretId };
 }
 
-/** @param secrets the one that new jobs get their keys from, if any, and those that only jobs from before need */
+/** @param secrets `current` makes the keys of new jobs, if any; `former` secrets are for jobs that were accepted with them */
 export function jobKeysOf(secrets: {
   readonly current?: NamedKey | undefined;
   readonly former: readonly NamedKey[];

@@ -20,7 +20,7 @@ export const JOB_KEY_SECRET: KeyUse = {
 export interface JobKeyReferences {
   /** Makes the keys of new jobs. Absent: new jobs get the installation's key. */
   readonly current?: string | undefined;
-  /** Older ones, for jobs that were accepted with them, and during a rotation the next one. */
+  /** Older secrets, for jobs that were accepted with them, and during a rotation the next one. */
   readonly former?: readonly string[] | undefined;
 }
 

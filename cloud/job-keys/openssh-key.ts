@@ -4,13 +4,13 @@ import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SEED_BYTES = 32;
 const TYPE = 'ssh-ed25519';
-/** OpenSSH's PROTOCOL.key: without a passphrase the private part is filled up to this. */
+/** Block size without a cipher: the private part is padded to a multiple of it (OpenSSH's PROTOCOL.key). */
 const BLOCK_BYTES = 8;
 const LINE = 70;
 
 /**
- * The Ed25519 key pair of a seed, in OpenSSH's own forms: the only ones of Ed25519 that ssh2 and OpenSSH 9 both read. The same
- * seed gives the same text.
+ * Makes the Ed25519 key pair of a seed in OpenSSH's own formats, the only Ed25519 formats that both ssh2 and OpenSSH 9 read. The
+ * same seed gives the same text.
  * @param seed 32 bytes
  */
 export function ed25519KeyPair(seed: Buffer): { readonly privateKey: string; readonly publicKey: string } {
@@ -26,7 +26,7 @@ export function ed25519KeyPair(seed: Buffer): { readonly privateKey: string; rea
 
 /** `openssh-key-v1`: no cipher, no KDF, one key. */
 function privateText(seed: Buffer, point: Buffer, wire: Buffer): string {
-  // Any number, twice: a reader sees by it that it decrypted well. Of the public key, so that the text is always the same.
+  // Any number, stored twice: equal copies show that the text was decrypted well. A hash of the public key makes it reproducible.
   const check = createHash('sha256').update(wire).digest().subarray(0, 4);
   const pair = [text(TYPE), text(point), text(Buffer.concat([seed, point])), text('')];
   const inner = Buffer.concat([check, check, ...pair]);

@@ -1,4 +1,4 @@
-/** A job, as its key is made for it: the id, and the first run id of its chain. */
+/** The facts of a job that its key is derived from: its id and the first run id of its chain. */
 export interface KeyedJob {
   readonly id: string;
   readonly run: string;
@@ -10,19 +10,19 @@ export interface JobKey {
   readonly privateKey: string;
   /** OpenSSH line, without a comment. */
   readonly publicKey: string;
-  /** Id of the secret that it is made from. */
+  /** The id of the secret that the key was derived from. */
   readonly secretId: string;
 }
 
 /** Makes the keys of jobs from the installation's secrets. */
 export interface JobKeys {
-  /** Of the secrets, the one of new jobs first. */
+  /** The id of the secret of new jobs comes first. */
   readonly secretIds: readonly string[];
-  /** The key that a new job gets; undefined: this installation makes none. */
+  /** Returns the key for a new job, or undefined if this installation makes no job keys. */
   newest(job: KeyedJob): JobKey | undefined;
   /**
-   * The key of a job that runs, by whichever secret it was made; undefined: by none of these.
-   * @param publicKey the OpenSSH line that its hosts were made with (`JobSettings.publicKey`)
+   * Returns the key of an open job, whichever of the secrets it was derived from, or undefined if none of them fits.
+   * @param publicKey the OpenSSH line that its hosts were created with (`JobSettings.publicKey`)
    */
   find(job: KeyedJob, publicKey: string): JobKey | undefined;
 }

@@ -1,20 +1,20 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
-/** A key of 256 bits that configuration names by a reference. Its id may be seen by everybody, so it must reveal nothing about the key. */
+/** A key of 256 bits that configuration names by a reference. Its id is public, so the id must reveal nothing about the key. */
 export interface NamedKey {
   readonly id: string;
   /** A KeyObject, so that no log and no JSON can hold the bytes. */
   readonly secret: KeyObject;
 }
 
-/** A mistake in what names a key: the place, the value and the remedy. The message never contains a key. */
+/** A mistake in a reference to a key, or in the key's text: place, value and remedy. The message never contains a key. */
 export class KeyFailure extends Error {}
 
-/** What a key is for, in messages. */
+/** The purpose of a key, in the words of messages. */
 export interface KeyUse {
   /** `codec key` */
   readonly noun: string;
-  /** Shows how to make one. */
+  /** Tells the user how to make such a key. */
   readonly makeOne: string;
   readonly Failure: new (message: string) => KeyFailure;
 }
@@ -25,7 +25,7 @@ const KEY_ID_RULE = 'a key id: letters, digits, ., _ and -, 63 at most';
 
 /**
  * Parses one line `ID:BASE64`, the form that `newKeyLine` returns.
- * @param place where the text comes from. Messages name it, and never the text, which is a secret.
+ * @param place the source of the text. Messages name it, and never the text, which is a secret.
  * @throws use.Failure
  */
 export function parseKeyLine(text: string, place: string, { noun, makeOne, Failure }: KeyUse): NamedKey {

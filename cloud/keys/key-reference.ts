@@ -4,7 +4,7 @@ import { answerText } from '../answer-text.js';
 import { accessTokens } from '../access-token.js';
 import { KeyFailure, type KeyUse, type NamedKey, parseKeyLine } from './key-line.js';
 
-/** Where references are resolved. */
+/** The places in which references are looked up. */
 export interface KeyPlaces {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Replaces the address of Google's Secret Manager. */
@@ -73,7 +73,7 @@ const SECRET_VERSION = /^projects\/[^/]+\/secrets\/[^/]+\/versions\/[^/]+$/;
 const GOOGLE = 'https://secretmanager.googleapis.com';
 const TIMEOUT_MS = 30_000;
 
-/** By address. A version of a secret never changes, so each is requested once per process; `latest` may change and is not kept. */
+/** Keyed by address. Versions of a secret never change, so each is requested once per process; `latest` may, and is not kept. */
 const known = new Map<string, string>();
 
 /**

@@ -1,24 +1,24 @@
-/** How often the API of one Google project may be called. */
+/** The rate at which the API of one Google project may be called. */
 export interface CallRate {
   readonly callsPerSecond: number;
-  /** Calls that may be made at once after a rest. 1 or more. */
+  /** Calls that may be made at once after a pause, at least 1. */
   readonly burst: number;
 }
 
 /**
- * A token bucket: every call takes one token and waits until there is one, first come first served. Listings go before all others:
- * one of them tells all who watch its zone, and there are few of them however many slices there are.
+ * A token bucket: every call takes one token and waits until there is one, first come first served. Listings go first: one of
+ * them serves all watchers of its zone, and there are few of them however many slices there are.
  */
 export class CallBudget {
   readonly #intervalMs: number;
   readonly #burstMs: number;
-  /** When the bucket will be full but for the tokens taken so far; monotonic milliseconds. */
+  /** The time at which the bucket is full again, apart from the tokens taken so far; monotonic milliseconds. */
   #emptyAt = -Infinity;
   readonly #listings: (() => void)[] = [];
   readonly #others: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** @throws RangeError for a rate that never lets a call through. */
+  /** @throws RangeError if the rate never lets a call through */
   constructor({ callsPerSecond, burst }: CallRate) {
     if (!(callsPerSecond > 0) || !(burst >= 1)) {
       throw new RangeError(
@@ -37,7 +37,7 @@ export class CallBudget {
     });
   }
 
-  /** Takes a token at `now`, if there is one. @returns how long to wait for it otherwise, in milliseconds; 0: it is taken */
+  /** Takes a token at `now` if there is one. @returns 0 if it was taken, else the time to wait for it in milliseconds */
   takeAt(now: number): number {
     const emptyAt = Math.max(this.#emptyAt, now - this.#burstMs) + this.#intervalMs;
     if (emptyAt > now) return emptyAt - now;

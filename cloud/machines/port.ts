@@ -2,18 +2,18 @@ import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machi
 import type { MachineKindName, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
 
-/** `tellAfterMs` of states that a request which is granted at once passes within seconds. */
+/** `tellAfterMs` of states that a request passes within seconds if it is granted at once. */
 export const TELL_AFTER_MS = 10_000;
 
-/** A slice that somebody asks about. */
+/** The slice that a call is about. */
 export interface Claim<Ref> {
   readonly ref: Ref;
   /**
-   * Whose the machines must be. With an `Ownership`, machines of another generation or spec are `foreign` too; with an
-   * `Owner`, the job alone counts.
+   * The owner that the machines must have. With an `Ownership`, machines of another generation or spec are `foreign` too; with an
+   * `Owner`, only the job counts.
    */
   readonly ownership: Owner | Ownership;
-  /** As the create request was answered: with it, a create that was accepted and then failed is `lost` with its reason. */
+  /** The operation that the create call returned. With it, an accepted create that failed later is `lost` with its reason. */
   readonly operation?: string;
 }
 
@@ -22,52 +22,52 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** `unanswered`: ask again; removing may be repeated. `gone`: nothing of that name existed. */
+/** `unanswered`: ask again; a removal may be repeated. `gone`: nothing of that name existed. */
 export type RemoveAnswer =
-  /** `operation`: for `removal`. Absent: the machines were being deleted already. */
+  /** `operation`: for `removal`. Absent: the machines were already being deleted. */
   | { readonly kind: 'accepted'; readonly operation?: string }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'unanswered'; readonly message: string };
 
-/** Something at the provider that carries our owner label. One slice may be several of them. */
+/** A resource at the provider with our owner label. One slice may be several of them. */
 export interface OwnedResource<Ref> {
   readonly ref: Ref;
   readonly ownership: Ownership;
 }
 
 /**
- * The machines of one kind, at their provider (docs/adr/0036). No method rejects with an SDK's own error: a call that says
- * nothing about the machines rejects with `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
+ * The machines of one kind, at their provider (docs/adr/0036). No method rejects with an SDK's error: a call without evidence
+ * about the machines rejects with `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
  */
 export interface Machines<K extends MachineKindName = MachineKindName> {
-  /** One create call, never repeated inside. Missing credentials are a refusal. Never rejects for what the provider said. */
+  /** Makes one create call and never repeats it. Missing credentials are a refusal. Never rejects for the provider's answer. */
   create(plan: PlanOf<K>): Promise<CreateAnswer>;
-  /** Asks the provider about this one slice, directly. */
+  /** Asks the provider directly about this one slice. */
   observe(claim: Claim<RefOf<K>>): Promise<Condition>;
   /**
-   * The same from a listing that begins after this call and serves all who watch. Listings are a period apart (2 s while
-   * anybody `isUrgent`, else 10 s), so a loop over this call needs no pause. A listing lags behind: confirm `missing` with
-   * `observe` before acting on it. Rejects with the signal's reason when it is aborted.
+   * Returns the same from a listing that begins after this call and serves all watchers. Listings are a period apart (2 s while
+   * any watcher `isUrgent`, else 10 s), so a loop over this call needs no pause. A listing may be outdated: confirm `missing`
+   * with `observe` before acting on it. Rejects with the signal's reason when it is aborted.
    */
   watch(claim: Claim<RefOf<K>>, options: WatchOptions): Promise<Condition>;
   /**
-   * Asks for everything of that name to be deleted, and resolves before it is gone. It looks first, since it is called without
-   * a look before it: machines of another owner, job or run are not deleted (`refused`), nor are those that are being deleted.
+   * Asks for everything of that name to be deleted, and resolves before it is gone. It looks first, because callers need not:
+   * machines of another owner, job or run are not deleted (`refused`), nor are machines that are already being deleted.
    */
   remove(ref: RefOf<K>, owner: Owner): Promise<RemoveAnswer>;
   /**
-   * The provider's own word of what became of a removal: with it one `missing` is evidence (docs/adr/0051). `unknown`: it failed,
-   * or the provider has forgotten it.
+   * The provider's own result of a removal: with it one `missing` is evidence (docs/adr/0051). `unknown`: it failed, or the
+   * provider has forgotten it.
    */
   removal(operation: string): Promise<'under way' | 'done' | 'unknown'>;
   /**
-   * Everything of `owner` in one account (`MachineKind.account`), resources that are being deleted included.
-   * @param onMissing hears each zone that the provider could not list: whether something of ours is there is unknown
+   * Lists everything of `owner` in one account (`MachineKind.account`), including resources that are being deleted.
+   * @param onMissing is called with each zone that the provider could not list: our resources there are unknown
    * @throws CloudUnavailable without `onMissing` also if only a part could be listed
    */
   listOwned(account: string, owner: string, onMissing?: OnMissing): Promise<readonly OwnedResource<RefOf<K>>[]>;
-  /** Of a provider whose machines come back: nothing more begins on this one until it was checked. Repeating is safe. */
+  /** For providers whose machines return: puts a machine aside, unused until it was checked. Repeating is safe. */
   putAside?(
     machine: { readonly ref: RefOf<K>; readonly uid: string; readonly host: number },
     reason: string,
@@ -75,13 +75,14 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
   close(): Promise<void>;
 }
 
-/** Hears a part of an account, such as `us-central1-a`, that could not be listed, and why. It may hear it more than once. */
+/** Called with a part of an account, such as `us-central1-a`, that could not be listed, and the reason; maybe repeatedly. */
 export type OnMissing = (place: string, why: string) => void;
 
 /**
- * Parts of a listing were not reached. What is missing in it is not gone: without a listener it is no list.
- * @param places as the provider names them: `projects/P/locations/ZONE`, `zones/ZONE`
- * @param call whose listing it is, for the error and for the listener
+ * Handles parts of a listing that were not reached. A resource missing in such a listing is not gone, so without a listener it
+ * throws.
+ * @param places the places by the provider's names: `projects/P/locations/ZONE`, `zones/ZONE`
+ * @param call the listing's call, for the error and for the listener
  * @throws CloudUnavailable
  */
 export function notReached(
@@ -108,7 +109,7 @@ export const machinesOf =
   (kind) =>
     adapters[kind];
 
-/** The call may be repeated: timeouts, UNAVAILABLE, rate limits. Says nothing about any resource's state. */
+/** The call may be repeated: timeouts, UNAVAILABLE, rate limits. It says nothing about the state of any resource. */
 export class CloudUnavailable extends Error {
   override readonly name = 'CloudUnavailable';
 }
@@ -118,11 +119,11 @@ export class CloudRefused extends Error {
   override readonly name = 'CloudRefused';
 }
 
-/** A machine as it is: what is remembered of it, and what was seen just now. */
+/** The present state of a machine: its record, and the result of a look at it. */
 export interface MachineLook {
   readonly machine: OwnMachine;
   readonly record: MachineRecord;
-  /** By the pool's record. */
+  /** The slice in the pool's record. */
   readonly slice?: { readonly name: string; readonly job: string };
   readonly seen:
     | { readonly kind: 'free' }
@@ -131,18 +132,18 @@ export interface MachineLook {
     | { readonly kind: 'silent'; readonly message: string };
 }
 
-/** What an operator sees and does of a pool's own machines (docs/own-machines.md). @throws CloudUnavailable, CloudRefused */
+/** An operator's views and actions on a pool's own machines (docs/own-machines.md). @throws CloudUnavailable, CloudRefused */
 export interface MachinesOperator {
   look(pool: string, machines: readonly OwnMachine[]): Promise<readonly MachineLook[]>;
-  /** Inspects machines that no slice holds, and uses those again that are well. A claim that no record knows is removed first. */
+  /** Inspects machines that no slice holds, and makes healthy ones usable again. First removes claims that no record knows. */
   check(pool: string, machines: readonly OwnMachine[]): Promise<void>;
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void>;
   undrain(pool: string, machines: readonly OwnMachine[]): Promise<void>;
-  /** What a machine held before is not waited for any more. It is used again after a check only, which ends what it still runs. */
+  /** Stops waiting for claims on a machine. It is used again only after a check, which ends processes that still run there. */
   forget(pool: string, machines: readonly OwnMachine[], by: string): Promise<void>;
   /**
-   * Ends what runs on a machine under a claim that nobody looks after, and removes the claim.
-   * @returns why it was not done; undefined: it was
+   * Ends the processes under a claim that no slice looks after, and removes the claim.
+   * @returns the reason why it was not done, or undefined if it was
    */
   release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined>;
 }

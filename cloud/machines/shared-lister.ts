@@ -1,6 +1,6 @@
 import { CloudUnavailable } from './port.js';
 
-/** Milliseconds from the begin of a listing to the begin of the next. */
+/** Milliseconds from the start of a listing to the start of the next. */
 export interface ListingPeriods {
   readonly urgentMs: number;
   readonly quietMs: number;
@@ -19,9 +19,9 @@ interface Watcher<Options, Listing> {
 }
 
 /**
- * Lists one place for all who watch slices in it. A watcher waits for the next listing that begins after it came; one
- * listing runs at a time; nobody waiting = nothing listed. A failed listing fails all who waited for it, and since they
- * come again to the next period, a broken API is asked no more often than a working one.
+ * Lists one place for all watchers of slices in it. A watcher gets the next listing that begins after its call. One listing runs
+ * at a time, and none without watchers. A failed listing fails all its watchers. They wait for the next period again, so a broken
+ * API is asked no more often than a working one.
  */
 export class SharedLister<Options extends Waiting, Listing> {
   readonly #waiting = new Set<Watcher<Options, Listing>>();
@@ -63,7 +63,7 @@ export class SharedLister<Options extends Waiting, Listing> {
     for (const watcher of [...this.#waiting]) watcher.reject(new CloudUnavailable(`${what} was closed`));
   }
 
-  /** Sets the timer to when the next listing is due for those who wait now; none waiting, none set. */
+  /** Sets the timer to the time of the next listing for the present watchers. Without watchers it sets none. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#isListing || this.#waiting.size === 0) return;

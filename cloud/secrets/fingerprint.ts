@@ -5,12 +5,12 @@ const derive = promisify<string, string, number, Buffer>(scrypt);
 const SHOWN_BYTES = 5;
 
 /**
- * Of a private SSH key: its public fingerprint, as `ssh-keygen -l` shows it. Of anything else 10 hexadecimal digits of a hash
- * that takes some 50 ms: who may list secrets and not read them cannot try out the passwords that people choose.
+ * For a private SSH key, its public fingerprint as `ssh-keygen -l` shows it. For any other value, 10 hexadecimal digits of a hash
+ * that takes about 50 ms, so that a user who may list secrets but not read them cannot guess passwords from it.
  * @param name salts the hash: one value under two names has two fingerprints
  */
 export async function secretFingerprint(name: string, value: string): Promise<string> {
-  // Only what looks like one: ssh2 is a heavy thing to load.
+  // ssh2 is slow to load, so it is loaded only for text that looks like a private key.
   if (value.includes('PRIVATE KEY-----')) {
     const { readPrivateKey } = await import('../hosts/private-key.js');
     const key = readPrivateKey(value);

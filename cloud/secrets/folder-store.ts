@@ -15,7 +15,7 @@ export class FolderSecretStore implements SecretStore {
   readonly place: string;
   readonly #folder: string;
 
-  /** @param folder absolute; made at the first `put` */
+  /** @param folder absolute path; created by the first `put` */
   constructor(folder: string) {
     this.#folder = folder;
     this.place = `folder ${folder}`;
@@ -48,7 +48,7 @@ export class FolderSecretStore implements SecretStore {
     return this.#orRefused(() => rm(this.#path(name)).then(() => true), false);
   }
 
-  /** Readers see the old value or the new one. Nobody else can open the draft: it is made with its mode. */
+  /** Readers see the old value or the new one. The draft is created with mode 600, so no other user can open it. */
   async #write(name: string, value: string): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await chmod(this.#folder, 0o700);
@@ -91,7 +91,7 @@ export class FolderSecretStore implements SecretStore {
   }
 }
 
-/** As OpenSSH treats its keys: what others can read is no secret any more. */
+/** Like OpenSSH with its keys: a file that others can read is not a secret any more. */
 async function refuseOpen(path: string): Promise<void> {
   const mode = modeForOthers((await stat(path)).mode);
   if (mode === undefined) return;

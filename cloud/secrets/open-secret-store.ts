@@ -8,9 +8,9 @@ const PROJECT = /^projects\/([a-z][a-z0-9.:-]{4,61}[a-z0-9])$/;
 const FORMS = 'wanted file:///FOLDER, or projects/P for the Secret Manager of that Google Cloud project';
 
 /**
- * The store that a reference names.
- * @param endpoint another Secret Manager than Google's
- * @throws SecretsRefused for what is no reference
+ * Opens the store that a reference names.
+ * @param endpoint replaces Google's address of the Secret Manager
+ * @throws SecretsRefused if the text is not a reference
  */
 export function openSecretStore(reference: string, endpoint?: string): SecretStore {
   const [, project] = PROJECT.exec(reference) ?? [];

@@ -1,28 +1,28 @@
 import type { EpochMs } from '../../domain/units.js';
 
-/** What may be known of a secret by whoever may not know its value. */
+/** The facts about a secret that a user may see without a right to its value. */
 export interface StoredSecret {
   readonly name: string;
-  /** Tells whether two values are the same, and nothing else of them (fingerprint.ts). */
+  /** Two equal fingerprints mean two equal values; they reveal nothing else (fingerprint.ts). */
   readonly fingerprint: string;
-  /** When this value was put. */
+  /** The time of the last `put` that stored this value. */
   readonly putAt: EpochMs;
 }
 
 /**
- * Where an installation keeps secrets: the worker reads them, `jobctl secret` writes them. A value never leaves `read` but
- * to the host that needs it. Rejects with `SecretsRefused` (rights, a store that is not there) or `SecretsUnavailable` (repeat).
+ * Keeps the secrets of an installation: the worker reads them, `jobctl secret` writes them. A value that `read` returns goes only
+ * to the host that needs it. Rejects with `SecretsRefused` (no rights, or no such store) or `SecretsUnavailable` (repeat).
  */
 export interface SecretStore {
   /** For people: `folder /home/me/.local/state/jobctl/secrets`. */
   readonly place: string;
-  /** The value as it was put, byte for byte; undefined: there is no such secret. */
+  /** The value byte for byte as it was put, or undefined if there is no such secret. */
   read(name: string): Promise<string | undefined>;
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<readonly StoredSecret[]>;
-  /** Replaces what was there. The same value again changes nothing. */
+  /** Replaces the old value. Putting the same value again changes nothing. */
   put(name: string, value: string): Promise<StoredSecret & { readonly isChanged: boolean }>;
-  /** False: it was not there. */
+  /** Returns false if there was no such secret. */
   remove(name: string): Promise<boolean>;
 }
 
@@ -33,5 +33,5 @@ export class SecretsUnavailable extends Error {
   override readonly name = 'SecretsUnavailable';
 }
 
-/** The most that Secret Manager keeps of one. */
+/** Secret Manager's limit for one value. */
 export const MOST_SECRET_BYTES = 65_536;

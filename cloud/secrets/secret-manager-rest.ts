@@ -10,7 +10,7 @@ export interface RestSecret {
   readonly name?: string;
   readonly createTime?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of this state of the secret: a call that names it fails if there is another by then. */
+  /** Identifies this state of the secret: a call that sends it fails if the secret has changed since. */
   readonly etag?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -22,7 +22,7 @@ export interface RestAnswer extends RestSecret {
   readonly payload?: { readonly data?: string };
 }
 
-/** Calls of Secret Manager v1. Error texts hold what Google answered, never what was sent. */
+/** Calls of Secret Manager v1. Error texts contain Google's answer, never the request. */
 export class SecretManagerRest {
   readonly #place: string;
   readonly #endpoint: string;
@@ -36,7 +36,7 @@ export class SecretManagerRest {
 
   /**
    * @param what completes "cannot .. a secret"
-   * @param alsoGood statuses beside 2xx that are as good
+   * @param alsoGood statuses beside 2xx that count as success
    * @throws SecretsRefused, SecretsUnavailable
    */
   async call(
@@ -54,7 +54,7 @@ export class SecretManagerRest {
     throw this.#failure(what, status, answer.error?.message ?? `HTTP ${status}`);
   }
 
-  /** As `call`, where nothing being there is a failure too. */
+  /** Like `call`, but a missing resource is a failure too. */
   async mustCall(...call: Parameters<SecretManagerRest['call']>): Promise<RestAnswer> {
     const answer = await this.call(...call);
     if (answer === 'absent') throw this.#failure(call[2], 404, 'not found');

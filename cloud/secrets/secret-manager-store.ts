@@ -2,18 +2,18 @@ import { secretFingerprint } from './fingerprint.js';
 import { type SecretStore, SecretsRefused, type StoredSecret } from './port.js';
 import { SecretManagerRest, type RestSecret } from './secret-manager-rest.js';
 
-/** A worker reads no other secrets of the project, whatever a job file names. */
+/** A worker reads only secrets with this prefix, whatever a job file names. */
 const PREFIX = 'jobctl-';
 const LABEL = { jobctl: 'secret' } as const;
 const FINGERPRINT = 'jobctl-fingerprint';
-/** Of 250 secrets: a server that repeats its page tokens must not hold us for ever. */
+/** Pages of 250 secrets. The limit ends the loop if a server repeats its page tokens for ever. */
 const MOST_PAGES = 200;
 const PUT_AT = 'jobctl-put-at';
 
 /**
- * Google's Secret Manager, by its REST API and the application default credentials. A secret is `jobctl-NAME`; its newest
- * version is the value; fingerprint and time are annotations, so that who may list needs no right to read. Older versions
- * stay for an operator to look at or destroy.
+ * Google's Secret Manager, by its REST API and the application default credentials. A secret is named `jobctl-NAME`, and its
+ * newest version is the value. Fingerprint and time are annotations, so listing needs no right to read values. Older versions
+ * stay until an operator destroys them.
  */
 export class SecretManagerStore implements SecretStore {
   readonly place: string;
@@ -55,7 +55,7 @@ export class SecretManagerStore implements SecretStore {
     const data = Buffer.from(value).toString('base64');
     await this.#rest.mustCall('POST', `${this.#path(name)}:addVersion`, 'add a version', { payload: { data } });
     const putAt = Date.now();
-    // Last: a crash before it leaves the fingerprint of the value before, and putting again mends that.
+    // Last: after a crash before this call the old fingerprint stays, and the next put of the value replaces it.
     const annotations = { [FINGERPRINT]: fingerprint, [PUT_AT]: new Date(putAt).toISOString() };
     await this.#rest.mustCall('PATCH', `${this.#path(name)}?updateMask=annotations`, 'annotate', { annotations });
     return { name, fingerprint, putAt, isChanged: true };
@@ -69,7 +69,7 @@ export class SecretManagerStore implements SecretStore {
     return (await this.#rest.call('DELETE', `${this.#path(name)}${only}`, 'remove')) !== 'absent';
   }
 
-  /** Who may write and not read puts a new version each time. */
+  /** A user who may write but not read cannot compare, so each of their puts adds a version. */
   async #isValue(name: string, value: string): Promise<boolean> {
     return (await this.read(name).catch(() => undefined)) === value;
   }
@@ -87,7 +87,7 @@ export class SecretManagerStore implements SecretStore {
     await this.#rest.mustCall('POST', path, 'make', body, [409]);
   }
 
-  /** The name alone is no proof (docs/adr/0044). @throws SecretsRefused for what another tool made under our prefix */
+  /** The name alone is no proof (docs/adr/0044). @throws SecretsRefused if another tool made the secret under our prefix */
   #refuseForeign(name: string, { labels }: RestSecret): void {
     if (labels?.['jobctl'] === LABEL.jobctl) return;
     throw new SecretsRefused(
@@ -100,7 +100,7 @@ export class SecretManagerStore implements SecretStore {
   }
 }
 
-/** None for what another tool made under our label without a fingerprint. */
+/** Empty if the secret has our label but not our prefix: another tool made it. */
 function storedSecret({ name = '', annotations = {}, createTime }: RestSecret): StoredSecret[] {
   const id = name.slice(name.lastIndexOf('/') + 1);
   if (!id.startsWith(PREFIX)) return [];

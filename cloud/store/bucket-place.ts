@@ -5,8 +5,9 @@ import { accessTokens } from '../access-token.js';
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
- * Where a bucket is, by the one request that whoever may list its objects may make (`storageLayout`; that for the bucket itself
- * wants a right of its own). Undefined: the store does not say. Rejects where it does not answer, or nobody is logged in.
+ * Finds a bucket's location by `storageLayout`, the only such request that needs just the right to list objects (asking for the
+ * bucket itself needs another right). Undefined if the store does not say. Rejects if the store does not answer or there is no
+ * login.
  */
 export async function bucketPlace(
   bucket: string,

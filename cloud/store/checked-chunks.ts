@@ -3,23 +3,23 @@ import type { FileSource } from '../../domain/file-source.js';
 import { SourceChanged } from './port.js';
 
 export interface Chunk {
-  /** Bytes before it. */
+  /** Number of bytes before it. */
   readonly start: number;
   readonly bytes: Buffer;
-  /** Of the last one: MD5 of all bytes, base64, as Cloud Storage compares it. */
+  /** Only on the last chunk: MD5 of all bytes, base64, as Cloud Storage compares it. */
   readonly md5?: string;
 }
 
 /**
- * Reads a source once, from its start. The last chunk comes when everything was read and is what the source said it is: so what
- * is written chunk by chunk is never finished with another content. Of an empty source there are none.
+ * Reads a source once, from its start. The last chunk comes only after all bytes were read and match the source's size and hash,
+ * so that a writer of chunks never completes other content. An empty source gives no chunks.
  * @param most bytes of a chunk
  * @throws SourceChanged
  */
 export async function* checkedChunks(source: FileSource, most: number): AsyncGenerator<Chunk> {
   const [sha256, md5] = [createHash('sha256'), createHash('md5')];
   let [start, filled] = [0, 0];
-  // A new one each: of the one before, a request that was given up may still hold a piece.
+  // A new buffer for each chunk: a request that was given up may still use part of the previous one.
   let bytes = Buffer.allocUnsafeSlow(Math.min(most, source.size));
   for await (let part of readable(source)) {
     if (start + filled + part.length > source.size) throw new SourceChanged('it has more bytes now');
@@ -42,7 +42,7 @@ export async function* checkedChunks(source: FileSource, most: number): AsyncGen
   if (filled > 0) yield { start, bytes, md5: md5.digest('base64') };
 }
 
-/** What goes wrong while it is read is the source's matter, and says nothing of the store. */
+/** Turns errors of reading into SourceChanged: they come from the source and say nothing about the store. */
 async function* readable(source: FileSource): AsyncGenerator<Buffer> {
   const pieces = source.read(0)[Symbol.asyncIterator]();
   try {

@@ -3,13 +3,13 @@ import { lstat, readdir, readlink, rename, symlink, unlink } from 'node:fs/promi
 import { basename, join } from 'node:path';
 import { codeOf, isAbsent, openObject, type StoreFolder } from './folder-files.js';
 
-/** A claim is left for so long, so that whoever read the generation before finds it taken, however slow they are. */
+/** A claim is kept this long, so that even a slow writer that read the generation before finds it claimed. */
 const KEPT_MS = 15 * 60_000;
-/** What a process that was killed left behind. */
+/** Age at which claims of killed processes are removed. */
 const LEFT_CLAIM_MS = 86_400_000;
 const LEFT_FILE_MS = 2 * LEFT_CLAIM_MS;
 
-/** Of one content of one object: no later file has its inode and its time to the microsecond. */
+/** Identifies one content of one object: no later file has its inode and its time to the microsecond. */
 export async function generationAt(path: string): Promise<string | undefined> {
   const file = await openObject(path);
   if (file === undefined) return undefined;
@@ -24,10 +24,10 @@ export const generationOf = ({ mtimeNs, ino }: { readonly mtimeNs: bigint; reado
   `${mtimeNs}-${ino}`;
 
 /**
- * Puts a new content in the place of one generation of an object, for one of all who try: on whichever computer they are, and
- * whoever is killed meanwhile (docs/adr/0132). Who is the successor of a generation is decided by one symbolic link, which can be
- * made once and says where the new content lies. What remains is a rename, which everybody can do who finds the link, and which
- * happens once, since the new content has a name of its own.
+ * Replaces one generation of an object for exactly one of several writers, on any computers and even if one is killed meanwhile
+ * (docs/adr/0132). One symbolic link decides who succeeds a generation. It can be created once and says where the new content
+ * lies. The rest is a rename, which any writer that finds the link can do. It happens once, since the new content has a unique
+ * name.
  */
 export class FolderClaims {
   readonly #folder: StoreFolder;
@@ -38,8 +38,9 @@ export class FolderClaims {
   }
 
   /**
-   * @param temporary the whole new content, kept over a loss of power; it is there no more where this says `written`
-   * @returns false: the object is not at this generation, or will not stay at it; the temporary file is the caller's still
+   * @param temporary the whole new content, durable after a loss of power; the file is gone if this returns true
+   * @returns false if the object is not at this generation or will not stay at it; the temporary file then still belongs to the
+   * caller
    */
   async succeed(object: { readonly name: string; readonly path: string }, generation: string, temporary: string) {
     const { name, path } = object;
@@ -53,7 +54,7 @@ export class FolderClaims {
       return false;
     }
     this.#made.push({ path: claim, at: Date.now() });
-    // Somebody who found the claim may have finished it already; then this file is gone, and what came after it is not our matter.
+    // Another writer that found the claim may have finished it already. Then this file is gone, and later contents do not matter.
     if ((await generationAt(path)) !== generation && (await isThere(temporary))) {
       await unlink(claim).catch(() => undefined);
       return false;
@@ -63,7 +64,7 @@ export class FolderClaims {
     return true;
   }
 
-  /** Whose process was killed between claim and rename has written all the same. */
+  /** Finishes the write of a process that was killed between claim and rename. */
   async #finish(claim: string, path: string, generation: string): Promise<void> {
     const temporary = await readlink(claim).catch(unlessAbsent);
     if (temporary === undefined || !/^[\da-f-]{36}$/.test(temporary)) return;
@@ -83,7 +84,7 @@ export class FolderClaims {
     for (const { path } of old) await unlink(path).catch(() => undefined);
   }
 
-  /** What processes that were killed have left. A claim goes before the file that it names. */
+  /** Removes the leftovers of killed processes. A claim is removed before the file that it names. */
   async sweep(now: number): Promise<void> {
     await removeOlder(this.#folder.claims, now - LEFT_CLAIM_MS);
     await removeOlder(this.#folder.temporary, now - LEFT_FILE_MS);

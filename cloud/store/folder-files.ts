@@ -5,15 +5,15 @@ import { randomUUID } from 'node:crypto';
 import { answerWithin } from '../abort.js';
 import { StoreRefused, StoreUnavailable } from './port.js';
 
-/** Below the folder: what no object is. */
+/** A folder inside the store's folder that holds no objects. */
 export const OWN_FOLDER = '.jobctl-store';
 const MARKER = 'store.json';
-/** Of one call. What a file server keeps longer is tried again by whoever asked. */
+/** Limit of one call. If a file server takes longer, the caller tries again. */
 const ANSWER_MS = 60_000;
 
 export const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
 
-/** Nothing is there under this name. */
+/** Returns whether nothing exists under this name. */
 export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOTDIR: 'an object has the name of a folder on the way',
 };
 
-/** What a failed call means: only what repeating does not help is `StoreRefused`. @param what was tried, on which object */
+/** Explains a failed call: `StoreRefused` only if repeating does not help. @param what the action and its object */
 export function folderError(error: unknown, what: string): StoreRefused | StoreUnavailable {
   if (error instanceof StoreRefused || error instanceof StoreUnavailable) return error;
   const refusal = REFUSALS[codeOf(error)];
@@ -36,10 +36,10 @@ export function folderError(error: unknown, what: string): StoreRefused | StoreU
   return new StoreUnavailable(`store: ${what}: ${said}`, { cause: error });
 }
 
-/** Gives a call up that a file server does not answer. Its thread is not free before it does. */
+/** Gives up a call that a file server does not answer. The call's thread stays busy until it does. */
 export const answered = <T>(call: Promise<T>): Promise<T> => answerWithin(ANSWER_MS, () => call);
 
-/** The folder of a store, and that it is one: an empty mount point must not look like a store without objects. */
+/** The folder of a store, with a marker file: an empty mount point must not look like a store without objects. */
 export class StoreFolder {
   readonly path: string;
   #real: string | undefined;
@@ -60,7 +60,7 @@ export class StoreFolder {
     return join(this.path, OWN_FOLDER, 'claims');
   }
 
-  /** Makes it a store. Repeating is safe. */
+  /** Makes the folder a store. Repeating is safe. */
   async make(): Promise<'created' | 'exists'> {
     if (await this.isThere()) return 'exists';
     await makeFolder(this.temporary);
@@ -87,9 +87,9 @@ export class StoreFolder {
   }
 
   /**
-   * Nobody leads outside by a symbolic link on the way.
-   * @param which `nearest`: of the parents that are there; `if there`: where there is none, nothing is wrong
-   * @returns whether it is there
+   * Makes sure that no symbolic link on the way leads outside.
+   * @param which `nearest`: checks the nearest existing parent; `if there`: a missing folder is no error
+   * @returns whether it exists
    * @throws StoreRefused
    */
   async checkInside(folder: string, which: 'itself' | 'nearest' | 'if there' = 'itself'): Promise<boolean> {
@@ -104,7 +104,7 @@ export class StoreFolder {
     throw new StoreRefused(`store: ${folder} leads out of ${this.path}: a symbolic link is on the way`);
   }
 
-  /** A file of its own, with nothing in it, to be written and then linked or renamed to its name. */
+  /** Creates a new empty file, to be written and then linked or renamed to its name. */
   async openTemporary(): Promise<{ readonly path: string; readonly file: FileHandle }> {
     const path = join(this.temporary, randomUUID());
     try {
@@ -116,11 +116,11 @@ export class StoreFolder {
   }
 }
 
-/** Reads what is a file, and no link. @returns undefined where there is none, or a folder */
+/** Opens a file that is not a link. @returns undefined if it does not exist or is a folder */
 export async function openObject(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
-    // Not blocking: of a pipe that somebody put there.
+    // Not blocking, in case the file is a pipe.
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isAbsent(error)) return undefined;
@@ -136,7 +136,7 @@ export async function openObject(path: string): Promise<FileHandle | undefined> 
   return undefined;
 }
 
-/** With its parents, and kept over a loss of power. */
+/** Makes the folder and its parents, durable after a loss of power. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
@@ -144,7 +144,7 @@ export async function makeFolder(path: string): Promise<void> {
   await syncFolder(dirname(first));
 }
 
-/** Names in it are kept over a loss of power. */
+/** Makes the names in a folder durable after a loss of power. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -154,7 +154,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Removes a folder and its parents, up to one that holds something. */
+/** Removes a folder and its parents while they are empty, up to `root`. */
 export async function removeEmpty(path: string, root: string): Promise<void> {
   for (let folder = path; folder.length > root.length; folder = dirname(folder))
     if (

@@ -15,7 +15,7 @@ export async function* walk(wanted: Wanted): AsyncGenerator<string> {
   yield* below(wanted.prefix.slice(0, slash + 1), wanted);
 }
 
-/** @param folder empty, or with a slash at its end */
+/** @param folder empty, or with a slash at the end */
 async function* below(folder: string, wanted: Wanted): AsyncGenerator<string> {
   const { root, prefix, startOffset } = wanted;
   const read = readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
@@ -25,7 +25,7 @@ async function* below(folder: string, wanted: Wanted): AsyncGenerator<string> {
   const entries = await answered(read);
   const names = entries
     .filter((entry) => entry.isFile() || (entry.isDirectory() && (folder !== '' || entry.name !== OWN_FOLDER)))
-    // A folder's objects stand where its name with a slash does.
+    // A folder sorts by its name with a slash, which is the place of its objects.
     .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
     .filter((name) => name.startsWith(prefix) || (name.endsWith('/') && prefix.startsWith(name)))
     .filter((name) => startOffset.startsWith(name) || compareBytes(name, startOffset) >= 0)

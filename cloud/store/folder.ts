@@ -20,14 +20,14 @@ import {
 } from './port.js';
 import { replaceBy } from './replace.js';
 
-/** As the other stores count pages. */
+/** The page size of the other stores. */
 const NAMES_OF_A_PAGE = 1_000;
 const CHUNK_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 64;
-/** How often a folder is made again that somebody removes, since it is empty, before a file is in it. */
+/** Tries to make a folder that another process removes as empty before a file is in it. */
 const FOLDER_TRIES = 10;
 
-/** Makes the folder a store, if it is none. Repeating is safe. */
+/** Makes the folder a store unless it is one. Repeating is safe. */
 export async function ensureFolder(path: string): Promise<'created' | 'exists'> {
   const folder = new files.StoreFolder(path);
   return files.answered(folder.make()).catch((error: unknown) => {
@@ -36,8 +36,8 @@ export async function ensureFolder(path: string): Promise<'created' | 'exists'> 
 }
 
 /**
- * A folder as a store, of this computer or of a file server that several computers mount (docs/adr/0132). An object is a file of its
- * name, with a folder for each slash, so that people can look at it; an object cannot have the name of such a folder.
+ * A folder as a store, on this computer or on a file server that several computers mount (docs/adr/0132). An object is a file
+ * with its name and a folder for each slash, so that people can look at it. An object cannot have the name of such a folder.
  */
 export class FolderStore implements StorePort {
   readonly bucket: string;
@@ -180,7 +180,7 @@ export class FolderStore implements StorePort {
     return undefined;
   }
 
-  /** Writes it beside, whole, and then gives it its name. */
+  /** Writes the whole content to a temporary file and then gives that its name. */
   async #put(name: string, expected: Expected, contents: AsyncIterable<Uint8Array> | readonly (Uint8Array | string)[]) {
     const path = this.#pathOf(name);
     const temporary = await this.#folder.openTemporary();
@@ -191,7 +191,7 @@ export class FolderStore implements StorePort {
         if (!(await files.answered(this.#linked(temporary.path, path)))) return { kind: 'conflict' } as const;
       } else {
         await this.#folder.checkInside(dirname(path));
-        // Once it is claimed the file is everybody's who finishes it.
+        // Once claimed, the file belongs to any writer that finishes the claim.
         isOurs = false;
         const succeeded = this.#claims.succeed({ name, path }, expected.generation, temporary.path);
         if (!(await files.answered(succeeded))) {
@@ -216,7 +216,7 @@ export class FolderStore implements StorePort {
         return true;
       } catch (error) {
         if (files.codeOf(error) === 'EEXIST') {
-          // Of a file that is one of the folders on the way, as of a folder under this name, nobody is the next writer.
+          // If a file is in the place of a folder on the way, or a folder has this name, this is an error and no conflict.
           if ((await generationAt(path)) !== undefined) return false;
           const isFolder = await lstat(path).then(
             (found) => found.isDirectory(),
@@ -245,7 +245,7 @@ export class FolderStore implements StorePort {
     }
   }
 
-  /** What a listing says of an object; undefined: it was removed meanwhile. */
+  /** Returns the listing's facts of an object, or undefined if it was removed meanwhile. */
   async #look(name: string): Promise<StoredObject | undefined> {
     const found = await lstat(join(this.#folder.path, name), { bigint: true }).catch((error: unknown) =>
       files.isAbsent(error) ? undefined : fail(error),
@@ -261,7 +261,7 @@ export class FolderStore implements StorePort {
     yield* walk({ root: this.#folder.path, prefix, startOffset });
   }
 
-  /** @throws StoreRefused for a name that is none of a file below the folder */
+  /** @throws StoreRefused if the name is not that of a file below the folder */
   #pathOf(name: string): string {
     const isOwn = name.split('/')[0] === files.OWN_FOLDER;
     const problem = isOwn ? `begins with ${files.OWN_FOLDER}/` : nameProblem(name);
@@ -278,7 +278,7 @@ export class FolderStore implements StorePort {
   }
 }
 
-/** A call that may take long, in steps that are answered in time each. */
+/** Runs a call that may take long in steps, each of which has its own time limit. */
 async function inWords<T>(what: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -295,14 +295,14 @@ async function* contentsOf(source: FileSource): AsyncGenerator<Uint8Array> {
   for await (const { bytes } of checkedChunks(source, CHUNK_BYTES)) yield bytes;
 }
 
-/** Writes it all, kept over a loss of power. @returns its generation */
+/** Writes all contents, durable after a loss of power. @returns the generation */
 async function filled(
   file: FileHandle,
   contents: AsyncIterable<Uint8Array> | readonly (Uint8Array | string)[],
 ): Promise<string> {
   try {
     for await (const content of contents) await files.answered(file.writeFile(content));
-    // Many file systems count time in steps of some milliseconds, and generations are told apart by it.
+    // Many file systems store times in steps of some milliseconds, too coarse to tell generations apart.
     const now = (Date.now() + (performance.now() % 1)) / 1000;
     await files.answered(file.utimes(now, now));
     await files.answered(file.sync());

@@ -25,33 +25,33 @@ export interface StoreOptions {
   readonly projectId?: string;
 }
 
-/** Up to here in one request: a resumable upload has two. */
+/** Contents up to this size are sent in one request; a resumable upload needs two. */
 const SINGLE_BYTES = 1024 * 1024;
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
- * One call, its two repeats included, ends within this time; then the caller decides (activities are retried). The
- * library's own defaults are ten minutes and no timeout per request.
+ * Limit of one call with its two repeats; after that the caller decides (activities are retried). The library's own defaults are
+ * ten minutes in total and no timeout per request.
  */
 const TOTAL_TIMEOUT_S = 60;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** One bucket of Google Cloud Storage through Google's client, which is loaded at the first call (it is heavy). */
+/** One bucket of Cloud Storage through Google's client. The client is heavy, so it is loaded at the first call. */
 export function createStore(options: StoreOptions): StorePort {
   return new GcsStore(options);
 }
 
-/** Makes the bucket if it is not there. Repeating is safe. */
+/** Makes the bucket if it does not exist. Repeating is safe. */
 export async function ensureBucket(options: StoreOptions): Promise<'created' | 'exists'> {
   const bucket = await openBucket(options);
   const what = `bucket ${options.bucket}`;
   if (await bucketExists(bucket, what)) return 'exists';
   try {
-    // Uniform access: rights are given on the bucket, never on single objects.
+    // Uniform access: rights are given on the bucket and never on single objects.
     await bucket.create({ iamConfiguration: { uniformBucketLevelAccess: { enabled: true } } } as object);
     return 'created';
   } catch (error) {
-    // 409: made meanwhile, or a lost answer's own work; a bucket of somebody else's is refused by the look below.
+    // 409: it was made meanwhile, or by this call if its answer was lost. The look refuses a bucket of another owner.
     if (httpStatusOf(error) === 409 && (await bucketExists(bucket, what))) return 'exists';
     throw storeError(error, `create ${what}`);
   }
@@ -76,8 +76,8 @@ async function openBucket(options: StoreOptions): Promise<Bucket> {
     }),
     ...(options.projectId && { projectId: options.projectId }),
     timeout: REQUEST_TIMEOUT_MS,
-    // RetryAlways is right here: every write has a precondition, and removing twice is removing. Under the default one call
-    // without a precondition switches retries off for the whole client (7.22; facts/cloud-tpu.md 4, pitfall b).
+    // RetryAlways is right here: every write has a precondition, and a repeated removal is harmless. Under the default, one call
+    // without a precondition switches retries off for the whole client (7.22; docs/facts.md, "Cloud Storage", pitfall b).
     retryOptions: {
       idempotencyStrategy: IdempotencyStrategy.RetryAlways,
       maxRetries: 2,
@@ -97,7 +97,7 @@ class GcsStore implements StorePort {
     this.#options = options;
   }
 
-  /** Cloud Storage keeps to its preconditions. */
+  /** Nothing to test: Cloud Storage honours its preconditions. */
   async probe(): Promise<void> {}
 
   async write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written> {
@@ -147,7 +147,7 @@ class GcsStore implements StorePort {
   async read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
     if (range?.end !== undefined && range.end <= range.start) return Buffer.alloc(0);
     const file = await this.#file(name);
-    // HTTP names the last byte, we the first that is not wanted.
+    // HTTP names the last byte; our `end` is not included.
     const bytes = range && { start: range.start, ...(range.end !== undefined && { end: range.end - 1 }) };
     try {
       const [content] = await file.download(bytes);
@@ -183,7 +183,7 @@ class GcsStore implements StorePort {
         if (pages === MOST_LIST_PAGES) throw endlessListing(this.#place(prefix));
         const limit: object = most === Infinity ? {} : { maxResults: most - found.length };
         const [files, next]: GetFilesResponse = await bucket.getFiles({ ...page, ...limit });
-        // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
+        // With `fields` the client returns what the API sent instead of files, whatever its types say (7.22, bucket.js getFiles).
         for (const object of files as unknown as ApiObject[]) found.push(storedObject(object.name, object));
         page = next;
       }
@@ -258,20 +258,20 @@ class GcsStore implements StorePort {
       const [url] = await file.getSignedUrl({ version: 'v4', action: 'read', expires: Date.now() + forMs });
       return url;
     } catch (error) {
-      // The auth library's words for credentials of nobody who signs (google-auth-library 9.15, googleauth.js `sign`).
+      // The auth library's text for credentials that cannot sign (google-auth-library 9.15, googleauth.js `sign`).
       if (error instanceof Error && error.message.includes('Cannot sign data without')) return undefined;
       return this.#fail(error, `sign a URL of ${this.#place(name)}`);
     }
   }
 
-  /** `undefined` for an object that is not there. A bucket that is not there is another matter: nothing can be there. */
+  /** `undefined` for a missing object. A missing bucket is an error: no object can be in it. */
   #absentOr(error: unknown, what: string): undefined {
     if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
     return this.#fail(error, what);
   }
 
   #fail(error: unknown, what: string): never {
-    // The library reads a login once; the next call reads it anew, since a person may have logged in again.
+    // The library reads a login once. A person may have logged in again, so the next call reads it anew.
     if (isLoginRefused(error)) this.#opened = undefined;
     throw storeError(error, what);
   }

@@ -1,6 +1,6 @@
 import type { StorePort } from './port.js';
 
-/** Tells `onCall` of each call's end: `OK`, or the name of its error. */
+/** Reports the end of each call to `onCall`: `OK`, or the name of its error. */
 export function meteredStore(store: StorePort, onCall: (method: string, code: string) => void): StorePort {
   const metered = async <T>(method: string, call: Promise<T>): Promise<T> => {
     try {

@@ -5,9 +5,9 @@ import type { StorePort } from './port.js';
 import { ensureS3Bucket, S3Store } from './s3.js';
 
 /**
- * The store that `bucket` names: Cloud Storage, S3 or a folder (`storePlace`). Nothing is asked yet.
- * @param options `endpoint` of the kind that is named
- * @throws RangeError for what names none
+ * Opens the store that `bucket` names: Cloud Storage, S3 or a folder (`storePlace`). It sends no request yet.
+ * @param options `endpoint` for the kind of store that is named
+ * @throws RangeError if it names no store
  */
 export function openStore(options: StoreOptions): StorePort {
   const { bucket, endpoint } = options;
@@ -22,7 +22,7 @@ export function openStore(options: StoreOptions): StorePort {
   }
 }
 
-/** Makes what `bucket` names, if it is not there. Repeating is safe. */
+/** Makes the store that `bucket` names if it does not exist. Repeating is safe. */
 export async function ensureStore(options: StoreOptions): Promise<'created' | 'exists'> {
   const { bucket, endpoint } = options;
   const place = storePlace(bucket);

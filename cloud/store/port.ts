@@ -1,12 +1,12 @@
 import type { FileSource } from '../../domain/file-source.js';
 import { placeOfObject } from '../../domain/store-place.js';
 
-/** Of one search: it must end, however many objects there are. */
+/** Page limit of one search, which must end however many objects there are. */
 export const MOST_PAGES = 20;
 
 /**
- * Of one listing without `most`: hosts write into the bucket too, and whoever lists must come to an end. 2,000,000 objects: the output
- * of four hosts over two months.
+ * Page limit of one listing without `most`: hosts write into the bucket too, and a listing must end. 2,000,000 objects are the
+ * output of four hosts over two months.
  */
 export const MOST_LIST_PAGES = 2_000;
 
@@ -14,7 +14,7 @@ export interface StoredObject {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** Of this content. In an S3 store the same content has the same one again. */
+  /** Identifies this content. In an S3 store, the same content written again has the same generation. */
   readonly generation: string;
   readonly updatedAt: number;
 }
@@ -28,76 +28,79 @@ export type Written = { readonly kind: 'written'; readonly generation: string } 
  * (repeat) or `StoreRefused` (credentials, no such bucket).
  */
 export interface StorePort {
-  /** The bare name of a bucket of Google's, else a URL: `storeText` of domain/store-place.ts. */
+  /** The bare name of a Google bucket, else a URL: `storeText` of domain/store-place.ts. */
   readonly bucket: string;
-  /** @throws StoreRefused where it cannot tell two writers apart, or is not there: whoever decides by it asks once, at the start */
+  /** Called once, at the start. @throws StoreRefused if the store does not exist, or cannot tell two writers apart */
   probe(): Promise<void>;
   /**
-   * `conflict`: the object is not at the expected generation; nothing was written. A call whose first answer was lost is
-   * repeated inside and then finds its own work: who may be the only writer compares before believing in another.
+   * `conflict`: the object is not at the expected generation, and nothing was written. A call whose first answer was lost is
+   * repeated internally and then finds its own object. So a single writer should compare contents before it assumes another
+   * writer.
    */
   write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written>;
   /**
-   * Makes the object from a source of any size, a piece of it in memory at a time, where there is none of that name: it is looked
-   * for first, and then nothing is sent. After a cut it goes on where it was. A store that takes no more bytes is given up within
-   * some minutes. @throws SourceChanged: then no object was made
+   * Makes the object from a source of any size unless the name exists, with one piece in memory at a time. It looks for the
+   * object first, and sends nothing if it exists. After a cut it continues at the same place. If the store takes no more bytes,
+   * it gives up within some minutes. @throws SourceChanged: then no object was made
    */
   upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
   /**
-   * The address of an upload that makes the object from `size` bytes, where there is none of that name: by Cloud Storage's resumable
-   * protocol, for a week, and for whoever has the address, without a login. @throws StoreRefused where there is no `uploadUrl`
+   * Returns an address for an upload that makes the object from `size` bytes unless the name exists. It uses Cloud Storage's
+   * resumable protocol, is valid for a week, and needs no login. @throws StoreRefused if the store has no `uploadUrl`
    */
   uploadSession(name: string, size: number): Promise<string>;
-  /** Writes whatever is there now, by reading its generation first; for objects with one writer. */
+  /** Overwrites the object, by reading its generation first; for objects with one writer. */
   replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void>;
   /**
-   * Undefined if there is no such object. `range` in bytes, `end` not included; what lies behind the object's end is left
-   * out, so the answer may be shorter or empty.
+   * Undefined if there is no such object. `range` in bytes, `end` not included. Bytes behind the object's end are left out, so
+   * the answer may be shorter or empty.
    */
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined>;
   stat(name: string): Promise<StoredObject | undefined>;
   /**
-   * All objects with the prefix, in byte order of their names; pages are joined. `startOffset`: names from this one on. `most`:
-   * the first so many of them, which is one request for 1,000 or less. @throws StoreRefused where they have no end: `endlessListing`
+   * Lists all objects with the prefix, in byte order of their names, over all pages. `startOffset`: names from this one on.
+   * `most`: the number of first objects, one request for 1,000 or less. @throws StoreRefused if the listing has no end:
+   * `endlessListing`
    */
   list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
   /**
-   * Names that a glob of Cloud Storage matches (`*` stops at a slash, `**` does not, `{a,b}`), in byte order, the first `most`. The
-   * store looks through all names that begin as the glob does, and gives them in pages that may be empty: after `MOST_PAGES` of
-   * them `isWhole` is false, and there may be more.
+   * Returns the first `most` names that a glob of Cloud Storage matches (`*` stops at a slash, `**` does not, `{a,b}`), in byte
+   * order. The store searches all names with the glob's fixed beginning, in pages that may be empty. After `MOST_PAGES` pages
+   * `isWhole` is false, and there may be more.
    */
   find(glob: string, most: number): Promise<{ readonly names: readonly string[]; readonly isWhole: boolean }>;
-  /** Also if it is not there. */
+  /** Succeeds also if the object does not exist. */
   remove(name: string): Promise<void>;
   /**
-   * Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. Undefined,
-   * as the next two, in a store that no token of Google's opens: what hosts read and write there passes through their worker.
+   * The URL for reading the object with the token of an account that may; over `http:` without a token. Sends no request. This
+   * and the next two are undefined in a store that takes no Google tokens: hosts then read and write it through their worker.
    */
   downloadUrl(name: string): string | undefined;
   /**
-   * Where a POST of its bytes makes or replaces the object, with a token of somebody who may; over `http:` without.
-   * @param expected `absent`: it only makes it, and is answered with 412 if it is there
+   * The URL at which a POST of the bytes makes or replaces the object, with the token of an account that may; over `http:`
+   * without.
+   * @param expected `absent`: it only makes the object, and is answered with 412 if it exists
    */
   uploadUrl(name: string, expected?: 'absent'): string | undefined;
-  /** Where a PUT of its bytes makes or replaces the object, by the XML API, which compares `Content-MD5`; else as `uploadUrl`. */
+  /** The URL at which a PUT makes or replaces the object by the XML API, which compares `Content-MD5`; else like `uploadUrl`. */
   objectUrl(name: string): string | undefined;
   /**
-   * A URL that reads the object without a login for `forMs`, a week at most. Undefined where these credentials cannot sign,
-   * such as a person's login, over Google's `http:`, where none are used, and of a folder. Whether there is such an object is not looked up.
+   * A URL that reads the object without a login for `forMs`, a week at most. Undefined if these credentials cannot sign, such as
+   * a person's login, over Google's `http:`, which uses no credentials, and for a folder. Does not check that the object exists.
    */
   signedUrl(name: string, forMs: number): Promise<string | undefined>;
 }
 
-/** The reading half, for those who start often and only look. */
+/** The reading methods, for commands that start often and only read. */
 export type StoreReader = Pick<StorePort, 'bucket' | 'read' | 'stat' | 'list'>;
 
-/** Bytes of an exit record or a sign of life: more of one is not read. */
+/** Longest exit record or sign of life that is read; further bytes are ignored. */
 export const MOST_RECORD_BYTES = 4096;
-/** Bytes of the largest object that is read whole and that a host may have written. */
+/** Largest object that is read whole and that a host may have written. */
 export const MOST_WHOLE_BYTES = 64 * 1024 * 1024;
 
 /**
- * The whole of an object that others than jobctl may have written: hosts write into the bucket of their jobs.
+ * Reads the whole of an object that a host may have written: hosts write into the bucket of their jobs.
  * @throws ObjectTooLong before more than `most` bytes of it are in memory
  */
 export async function readAtMost(
@@ -110,7 +113,7 @@ export async function readAtMost(
   throw new ObjectTooLong(`${name} is longer than ${most} bytes, which no jobctl writes`);
 }
 
-/** Where an object is, for people. */
+/** The place of an object, for people. */
 export const objectPlace = ({ bucket }: Pick<StoreReader, 'bucket'>, name: string): string =>
   placeOfObject(bucket, name);
 
@@ -120,7 +123,7 @@ export class StoreUnavailable extends Error {
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }
-/** @param place of the prefix */
+/** @param place the prefix's place, for the message */
 export const endlessListing = (place: string): StoreRefused =>
   new StoreRefused(
     `store: list ${place}*: there is no end after ${MOST_LIST_PAGES} pages, more than any job writes: hosts may have put them there; ` +
@@ -129,11 +132,11 @@ export const endlessListing = (place: string): StoreRefused =>
 export class ObjectTooLong extends Error {
   override readonly name = 'ObjectTooLong';
 }
-/** Not to be had from the store now, whyever. */
+/** Returns whether the store refused or was unavailable. */
 export const isOfStore = (error: unknown): error is StoreUnavailable | StoreRefused =>
   error instanceof StoreUnavailable || error instanceof StoreRefused;
 
-/** What was read for an upload is not what its source said: its message continues a sentence that begins with the source. */
+/** The bytes read for an upload differ from the source's description. The message continues a sentence about the source. */
 export class SourceChanged extends Error {
   override readonly name = 'SourceChanged';
 

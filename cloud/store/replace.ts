@@ -1,9 +1,9 @@
 import { type Expected, type StorePort, StoreUnavailable, type Written } from './port.js';
 
-/** How often `replace` starts again when somebody else wrote in between. */
+/** Tries of `replace` if another writer wrote in between. */
 const REPLACE_TRIES = 5;
 
-/** `StorePort.replace` by the others. @param place of the object, for the error */
+/** Implements `StorePort.replace` by the other methods. @param place the object's place, for the error */
 export async function replaceBy(
   store: Pick<StorePort, 'stat'>,
   name: string,

@@ -11,46 +11,46 @@ export interface UploadRequest {
 }
 export interface UploadAnswer {
   readonly status: number;
-  /** Of an upload that began. */
+  /** The upload's address, in the answer that begins it. */
   readonly location?: string;
-  /** `bytes=0-N`: what is stored of it. */
+  /** `bytes=0-N`: the stored bytes. */
   readonly range?: string;
   readonly text: string;
 }
-/** Whatever the status is; rejects where there is no answer in time. */
+/** Resolves for any status; rejects if there is no answer in time. */
 export type SendUpload = (request: UploadRequest, timeoutMs: number) => Promise<UploadAnswer>;
 
 export interface UploadTiming {
-  /** Of one request, with its chunk. What has arrived when it is given up is kept. */
+  /** Limit of one request with its chunk. Bytes that have arrived when it is given up are kept. */
   readonly requestMs: number;
-  /** The upload is given up when no more bytes were stored for so long. */
+  /** The upload is given up if no more bytes were stored for this long. */
   readonly stallMs: number;
-  /** Before the first repeat; it doubles, up to 16 times. */
+  /** Pause before the first repeat; it doubles, up to 16 times. */
   readonly pauseMs: number;
 }
 
 export interface UploadWish {
-  /** Where such uploads begin, with the object's name and the precondition. */
+  /** The address at which the upload begins, with the object's name and the precondition. */
   readonly url: string;
   readonly source: FileSource;
   readonly send: SendUpload;
   readonly timing?: UploadTiming;
 }
 
-/** Bytes; of 256 KiB a multiple. In memory, and at most so much is sent again. */
+/** Bytes, a multiple of 256 KiB. A chunk is held in memory, and at most one is sent again. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;
 const TIMING: UploadTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
-/** Sessions that the store forgot in their midst, which no store does. */
+/** Sessions that the store may forget midway before it is given up; no store is known to do so. */
 const MAX_SESSIONS = 3;
 
 type Progress = 'more' | 'uploaded' | 'exists' | 'lost' | 'unknown';
 
 /**
- * Sends a source by Cloud Storage's resumable protocol (cloud.google.com/storage/docs/performing-resumable-uploads, 2026-11). After
- * a cut the store is asked what it has, and the rest of that chunk is sent; each byte is read once. Google's own client is not
- * used: it counts repeats over the whole upload, ends them at a total time, and has no timeout for a request (7.22;
- * docs/adr/0030-uploads-in-chunks.md).
- * @throws SourceChanged; errors with `status` where the store refused, without where it did not answer
+ * Sends a source by Cloud Storage's resumable protocol (cloud.google.com/storage/docs/performing-resumable-uploads, 2026-11).
+ * After a cut it asks the store for the stored range and sends the rest of that chunk; each byte of the source is read once.
+ * Google's client is not used: it counts repeats over the whole upload, ends them at a total time, and has no timeout for a
+ * request (7.22; docs/adr/0030-uploads-in-chunks.md).
+ * @throws SourceChanged; errors with `status` if the store refused, without if it did not answer
  */
 export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'exists'> {
   for (let sessions = 1; ; sessions++) {
@@ -60,18 +60,18 @@ export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'ex
   }
 }
 
-/** An upload that somebody else began: its address is the right to go on with it. */
+/** An upload that another party began: its address is the right to continue it. */
 export interface BegunUpload extends Pick<UploadWish, 'source' | 'send' | 'timing'> {
   readonly session: string;
 }
 
-/** Sends a source into an upload that was begun before. @throws as `uploadInChunks`; also where the store has forgotten the upload */
+/** Sends a source into an upload that was begun before. @throws like `uploadInChunks`; also if the store has forgotten it */
 export async function uploadInto({ session, ...wish }: BegunUpload): Promise<void> {
   const ended = await new UploadSession({ ...wish, url: session }, session).run();
   if (ended === 'lost') throw new Error('the store has forgotten the upload');
 }
 
-/** Begins an upload for somebody else, where there is no such object. @returns its address @throws where the store refuses it */
+/** Begins an upload for another party unless the object exists. @returns its address @throws if the store refuses it */
 export async function beginUpload({ url, size, send }: Pick<UploadWish, 'url' | 'send'> & { readonly size: number }) {
   const headers = { 'x-upload-content-length': String(size), 'content-length': '0' };
   const { location, status, text } = await send({ method: 'POST', url, headers }, BEGIN_MS);
@@ -86,10 +86,10 @@ class UploadSession {
   #url: string;
   #movedAt = Date.now();
   #repeats = 0;
-  /** Why nothing more is stored. */
+  /** The reason why no more bytes are stored. */
   #failure: unknown;
 
-  /** @param begun the address of one that was begun; absent: it begins one */
+  /** @param begun the address of an upload that was begun; absent: it begins one */
   constructor(wish: UploadWish, begun = '') {
     this.#wish = wish;
     this.#url = begun;
@@ -105,7 +105,7 @@ class UploadSession {
       }
       throw new Error('all bytes were sent, and the store waits for more');
     } catch (error) {
-      // What it has is of no use; a session that is left lapses in a week.
+      // The stored bytes are useless; a session that is not deleted expires in a week.
       await this.#request({ method: 'DELETE', headers: {} }).catch(() => undefined);
       throw error;
     }
@@ -127,7 +127,7 @@ class UploadSession {
 
   async #sendChunk({ start, bytes, md5 }: Chunk): Promise<Progress> {
     const end = start + bytes.length;
-    // The time that reading it took is not the store's.
+    // The time of reading the chunk does not count against the store.
     this.#moved();
     for (let at = start; at < end;) {
       const rest = bytes.subarray(at - start);
@@ -136,7 +136,7 @@ class UploadSession {
       const progress = progressOf(answer);
       if (progress !== 'more') return progress;
       const stored = storedBytes(answer);
-      // It keeps less than it had confirmed, and those bytes are not here any more.
+      // The store has less than it had confirmed, and the missing bytes are no longer in memory.
       if (stored < start) return 'lost';
       if (stored > at) this.#moved();
       else await this.#pause(answer);
@@ -145,7 +145,7 @@ class UploadSession {
     return 'more';
   }
 
-  /** @param range `*` asks what is stored. Undefined, after a pause: that is not known. */
+  /** @param range `*` asks for the stored range. Undefined, after a pause, if the answer is unknown. */
   async #put(range: string, body: Buffer, md5: string | undefined): Promise<UploadAnswer | undefined> {
     const content = { 'content-range': `bytes ${range}/${this.#wish.source.size}` };
     const headers = { ...content, ...(md5 && { 'x-goog-hash': `md5=${md5}` }) };
@@ -161,7 +161,7 @@ class UploadSession {
     this.#failure = undefined;
   }
 
-  /** Undefined: no answer. */
+  /** Undefined if there is no answer. */
   async #request(
     request: Pick<UploadRequest, 'method' | 'headers' | 'body'> & { readonly url?: string },
   ): Promise<UploadAnswer | undefined> {
@@ -169,13 +169,13 @@ class UploadSession {
     try {
       return await this.#wish.send({ url: this.#url, ...request }, Math.min(this.#timing.requestMs, left));
     } catch (error) {
-      // The last request is cut short by the end of all time: what the store said before tells more.
+      // The total limit cuts the last request short, so an earlier answer of the store tells more.
       this.#failure ??= error;
       return undefined;
     }
   }
 
-  /** Before a repeat. @throws where repeating does not help, or has not helped for too long */
+  /** Pauses before a repeat. @throws if repeating does not help, or has not helped for too long */
   async #pause(answer: UploadAnswer | undefined): Promise<void> {
     if (answer !== undefined && answer.status !== 308) {
       const { status, text } = answer;

@@ -12,12 +12,12 @@ export interface S3Credentials {
   readonly sessionToken?: string;
 }
 
-/** Where a store is and who asks. */
+/** The address of a store and the credentials for it. */
 export interface S3Settings {
-  /** Absent: Amazon's own, of the region. */
+  /** Absent: Amazon's own endpoint of the region. */
   readonly endpoint?: string;
   readonly region: string;
-  /** As they are now: some last for an hour. @throws StoreRefused where there are none */
+  /** Returns the present credentials, some of which last for an hour. @throws StoreRefused if there are none */
   credentials(): Promise<S3Credentials>;
 }
 
@@ -25,23 +25,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Section = Readonly<Record<string, string>>;
 
 const DEFAULT_REGION = 'us-east-1';
-/** Of `credential_process`. */
+/** Limit of `credential_process`. */
 const PROCESS_MS = 30_000;
 const MOST_PROCESS_BYTES = 64 * 1024;
-/** Before their end they are asked for anew. */
+/** Credentials are renewed this long before they expire. */
 const EARLY_MS = 5 * 60_000;
-/** What names no end may be another soon: the files are read again. */
+/** Credentials without an expiry may change, so the files are read again after this time. */
 const READ_AGAIN_MS = 60_000;
 
 const REMEDY =
   'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with a profile of ~/.aws/credentials that has keys or a credential_process';
 
 /**
- * As Amazon's own tools find them: the variables AWS_*, then the profile of ~/.aws/credentials and ~/.aws/config with its keys or its
- * `credential_process` (docs.aws.amazon.com/sdkref, "Standardized credential providers", 2026-11). Other kinds, such as the identity
- * of a computer or a pod, come through `credential_process`.
- * @param endpoint beats AWS_ENDPOINT_URL_S3
- * @throws StoreRefused for a profile that is named and not there
+ * Finds settings as Amazon's own tools do: the variables AWS_*, then the profile of ~/.aws/credentials and ~/.aws/config with its
+ * keys or its `credential_process` (docs.aws.amazon.com/sdkref, "Standardized credential providers", 2026-11). Other kinds, such
+ * as the identity of a computer or a pod, come through `credential_process`.
+ * @param endpoint overrides AWS_ENDPOINT_URL_S3
+ * @throws StoreRefused if a named profile does not exist
  */
 export async function s3Settings(endpoint: string | undefined, env: Environment = process.env): Promise<S3Settings> {
   const profile = await profileOf(env);
@@ -98,7 +98,7 @@ function keysOf(id: string | undefined, secret: string | undefined, token: strin
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
 
-/** A person's own program, as Amazon's tools run it: its JSON on stdout. Nothing of what it prints is shown, since it has keys. */
+/** Runs a person's own program like Amazon's tools do; it prints JSON on stdout. Its output contains keys and is never shown. */
 async function fromProcess(command: string): Promise<Found> {
   const options = { timeout: PROCESS_MS, maxBuffer: MOST_PROCESS_BYTES };
   const wrong = (why: string): StoreRefused =>
@@ -135,7 +135,7 @@ async function profileOf(env: Environment): Promise<Section> {
   return { ...found[0], ...found[1] };
 }
 
-/** Sections of a file as Amazon's tools write it. A file that is not there has none. */
+/** Sections of a file in the format of Amazon's tools. A missing file has none. */
 async function sectionsOf(path: string): Promise<ReadonlyMap<string, Section>> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return '';
@@ -147,7 +147,7 @@ async function sectionsOf(path: string): Promise<ReadonlyMap<string, Section>> {
     const [, title] = /^\[([^\]]+)\]/.exec(line) ?? [];
     if (title !== undefined) sections.set(title.trim().replace(/\s+/, ' '), (current = {}));
     const equals = line.indexOf('=');
-    // A setting of a setting is indented.
+    // Nested settings are indented.
     if (equals > 0 && /^[\w-]/.test(line) && current !== undefined)
       current[line.slice(0, equals).trim().toLowerCase()] = line.slice(equals + 1).trim();
   }

@@ -5,10 +5,10 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Of an error's body: more of it says nothing. */
+/** The part of an error's body that is searched. */
 const MOST_ERROR_BYTES = 16_384;
 
-/** `Code` and `Message` of S3's XML; a HEAD has none. */
+/** `Code` and `Message` of S3's XML; the answer to a HEAD has neither. */
 export function s3Refusal({ body }: Pick<Answer, 'body'>): { readonly code?: string; readonly message?: string } {
   const text = body.subarray(0, MOST_ERROR_BYTES).toString('utf8');
   const [, code] = /<Code>([\w.-]{1,100})<\/Code>/.exec(text) ?? [];
@@ -32,18 +32,18 @@ const REMEDIES: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: 'set the clock of this computer',
   SignatureDoesNotMatch: LOGIN,
 };
-/** Of HEAD, which has no body. */
+/** For answers to HEAD, which have no body. */
 const BY_STATUS: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',
   401: 'InvalidAccessKeyId',
   403: 'AccessDenied',
 };
 
-/** Of 400, of which all others are refusals. */
+/** Codes of answers with status 400 that may pass; all other codes are refusals. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'InternalError']);
 const PASSING: ReadonlySet<number> = new Set([408, 409, 412, 429]);
 
-/** What an answer means that is no success: only what says "no" is `StoreRefused`. @param what was tried, on which object */
+/** Explains an answer that is not a success: `StoreRefused` only if the store says "no". @param what the action and its object */
 export function s3Failure(answer: Answer, what: string): StoreRefused | StoreUnavailable {
   const { status } = answer;
   const { code, message } = s3Refusal(answer);

@@ -2,7 +2,7 @@ import { StoreRefused, type StoredObject } from './port.js';
 
 export interface S3Page {
   readonly objects: readonly StoredObject[];
-  /** Absent: it was the last. */
+  /** Absent on the last page. */
   readonly next?: string;
 }
 
@@ -15,7 +15,7 @@ interface Parsed {
   };
 }
 
-/** A page of ListObjectsV2. @param prefix of the store, which names do not have @throws StoreRefused for anything else */
+/** Reads a page of ListObjectsV2. @param prefix the store's, which names do not have @throws StoreRefused for anything else */
 export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   const { XMLParser } = await import('fast-xml-parser');
   const parser = new XMLParser({
@@ -44,10 +44,10 @@ export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   return { objects, ...(next !== undefined && { next }) };
 }
 
-/** Without its quotes, as headers and the XML of various servers have them. */
+/** The ETag without its quotes, in the forms of headers and of the XML of various servers. */
 export const bareEtag = (etag: string): string => etag.replaceAll(/^W\/|"|&quot;|&#34;|&#x22;/gi, '');
 
-/** A look at one object says no more of its time. */
+/** Whole seconds, because a look at one object gives no more. */
 const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
 function unescaped(text: string): string | undefined {
@@ -58,18 +58,15 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/**
- * The last name before `name` that anybody may have given: S3 lists what comes after a name, and `name` itself is wanted.
- * Undefined: from the start.
- */
+/** The last possible name before `name`: S3 lists names after a given one, and `name` itself is wanted. Undefined: the start. */
 export function nameBefore(name: string): string | undefined {
   const [last] = /.$/su.exec(name) ?? [];
   if (last === undefined) return undefined;
   const rest = name.slice(0, -last.length);
   const code = last.codePointAt(0) ?? 0;
   if (code === 0) return rest;
-  // Between the surrogates there is no character.
+  // There are no characters in the range of surrogates.
   const before = code === 0xe000 ? 0xd7ff : code - 1;
-  // Zero is in no XML, and a name that ends with the one before it comes after all that begin so.
+  // XML cannot contain U+0000. A name that ends with the previous character sorts after all names that begin like it.
   return before === 0 ? rest : `${rest}${String.fromCodePoint(before)}\u{10FFFD}`;
 }

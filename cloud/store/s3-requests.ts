@@ -10,7 +10,7 @@ import { connectionWords } from './store-error.js';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Of the object, with the store's prefix. Absent: the bucket itself. */
+  /** The object's key, with the store's prefix. Absent: the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,23 +24,23 @@ export interface S3Answer {
 }
 
 export interface S3Timing {
-  /** Of one request: an answer that takes longer is given up. */
+  /** Limit of one request; an answer that takes longer is given up. */
   readonly requestMs: number;
-  /** Of a call with its repeats. */
+  /** Limit of a call with its repeats. */
   readonly totalMs: number;
-  /** Before the first repeat; it doubles. */
+  /** Pause before the first repeat; it doubles. */
   readonly pauseMs: number;
 }
 
 const TIMING: S3Timing = { requestMs: 30_000, totalMs: 60_000, pauseMs: 250 };
 const TRIES = 3;
-/** 409: of two writes at once S3 refuses one so, which then finds out by repeating (docs.aws.amazon.com, "Conditional writes"). */
+/** 409: S3 refuses one of two simultaneous writes so; repeating shows its result (docs.aws.amazon.com, "Conditional writes"). */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 429]);
-/** Of one answer to anything but a read: listings of 1,000 names of 1,024 bytes, each of which may be escaped. */
+/** Limit of one answer except to a read: listings of 1,000 names of 1,024 bytes, each of which may be escaped. */
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 const SOCKETS = 64;
 
-/** Signed requests for one bucket, in time, and repeated while that may help. Repeating is safe: every write has a condition. */
+/** Signed requests for one bucket, with time limits and repeats. Repeating is safe: every write has a condition. */
 export class S3Requests {
   readonly #bucket: string;
   readonly #timing: S3Timing;
@@ -52,15 +52,15 @@ export class S3Requests {
   readonly #keys = new Map<string, ArrayBuffer>();
   #settings: Promise<S3Settings> | undefined;
 
-  /** @param endpoint absent: as Amazon's tools find it */
+  /** @param endpoint absent: found as Amazon's tools do */
   constructor(bucket: string, endpoint: string | undefined, timing = TIMING) {
     [this.#bucket, this.#endpoint, this.#timing] = [bucket, endpoint, timing];
   }
 
   /**
-   * The first answer that is none of trouble that may pass; whatever its status.
-   * @param what is tried, on which object
-   * @param mostBytes of the answer's body; more is refused
+   * Returns the first answer that is not a passing failure, whatever its status.
+   * @param what the action and its object
+   * @param mostBytes limit of the answer's body; more is refused
    * @throws StoreUnavailable after some tries, StoreRefused without credentials
    */
   async ask(
@@ -79,7 +79,7 @@ export class S3Requests {
       const mayPass = tried instanceof Error || tried.status >= 500 || PASSING.has(tried.status);
       if (!mayPass) return tried;
       const pauseMs = this.#timing.pauseMs * 2 ** (tries - 1) * (0.5 + Math.random());
-      // Of writes at once each round ends for one of them.
+      // In each round of simultaneous writes one of them succeeds.
       const most = !(tried instanceof Error) && tried.status === 409 ? 4 * TRIES : TRIES;
       if (tries >= most || Date.now() + pauseMs >= until) {
         if (tried instanceof Error) throw new StoreUnavailable(`store: ${what}: ${tried.message}`, { cause: tried });
@@ -89,7 +89,7 @@ export class S3Requests {
     }
   }
 
-  /** Rejects without an answer in time. */
+  /** Rejects if there is no answer in time. */
   async once(request: S3Request, timeoutMs: number, mostBytes = MOST_ANSWER_BYTES): Promise<S3Answer> {
     const { method, headers, body = Buffer.alloc(0) } = request;
     const settings = await this.#open();
@@ -115,7 +115,7 @@ export class S3Requests {
     return (await signer.sign()).url.href;
   }
 
-  /** What a bucket that is made in another region than the first has to say. */
+  /** The body with which a bucket is made outside of the first region. */
   async bucketConstraint(): Promise<Pick<S3Request, 'body'>> {
     const { region } = await this.#open();
     if (region === 'us-east-1') return {};
@@ -131,7 +131,7 @@ export class S3Requests {
     });
   }
 
-  /** In the path, unless it is Amazon's own: there a bucket has a name of its own, unless a dot in it spoils the certificate. */
+  /** The bucket is in the path, except at Amazon, where it is in the host's name unless a dot in it breaks the certificate. */
   #url({ endpoint, region }: S3Settings, { key, query = {} }: S3Request): string {
     const isHost = endpoint === undefined && !this.#bucket.includes('.');
     const base =
@@ -143,7 +143,7 @@ export class S3Requests {
     return `${base}/${path}${words.length === 0 ? '' : `?${words.join('&')}`}`;
   }
 
-  /** Not by `fetch`, as in reader.ts. */
+  /** Does not use `fetch`, for the reason in reader.ts. */
   #send(
     url: URL,
     {
@@ -170,7 +170,8 @@ export class S3Requests {
         response.once('end', () => {
           clearTimeout(timer);
           if (!asked.writableFinished) {
-            // It has answered before it read all, and may close: what cannot be sent any more is nobody's error (Node ends a process for it).
+            // The server answered before it read everything and may close. Without a listener the failed send would end the
+            // process.
             asked.socket?.on('error', () => undefined);
             asked.destroy();
           }
@@ -195,6 +196,6 @@ export class S3Requests {
 
 const domainOf = (region: string): string => `amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 
-/** As signatures have it: all but letters, digits, - _ . and ~ */
+/** Escapes as signatures do: all but letters, digits, - _ . and ~ */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);

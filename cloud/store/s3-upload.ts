@@ -7,15 +7,15 @@ import type { S3Answer, S3Request, S3Requests } from './s3-requests.js';
 import { StoreUnavailable } from './port.js';
 
 export interface PartTiming {
-  /** Of one request, with its part. */
+  /** Limit of one request with its part. */
   readonly requestMs: number;
-  /** The upload is given up when no more parts were stored for so long. */
+  /** The upload is given up if no more parts were stored for this long. */
   readonly stallMs: number;
   readonly pauseMs: number;
 }
 
 const TIMING: PartTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
-/** 5 MiB is S3's least, but for the last one. In memory, and sent again after a cut. */
+/** S3 requires at least 5 MiB except for the last part. A part is held in memory, and sent again after a cut. */
 export const PART_BYTES = 8 * 1024 * 1024;
 const MOST_PARTS = 10_000;
 const PASSING: ReadonlySet<number> = new Set([408, 429]);
@@ -24,14 +24,14 @@ export interface S3Upload {
   readonly requests: Pick<S3Requests, 'ask' | 'once'>;
   readonly key: string;
   readonly source: FileSource;
-  /** What is tried, on which object. */
+  /** The action and its object. */
   readonly what: string;
   readonly timing?: PartTiming;
 }
 
 /**
- * Sends a source in parts, of which each is sent until it is stored, so that a cut costs one part. The object is made by the last
- * request alone, and only where there is none of its name.
+ * Sends a source in parts. Each part is repeated until it is stored, so that a cut costs one part. Only the last request makes
+ * the object, and only if no object has its name.
  * @throws SourceChanged; the store's errors
  */
 export async function uploadInParts(upload: S3Upload): Promise<'uploaded' | 'exists'> {
@@ -52,7 +52,7 @@ export async function uploadInParts(upload: S3Upload): Promise<'uploaded' | 'exi
     isMade = true;
     return ended;
   } finally {
-    // What was stored of it is billed until somebody takes it away.
+    // Stored parts are billed until the upload is deleted.
     if (!isMade) await requests.once({ method: 'DELETE', key, query }, timing.requestMs).catch(() => undefined);
   }
 }
@@ -89,17 +89,17 @@ async function complete(
   const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`);
   const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
   const headers = { 'if-none-match': '*', 'content-type': 'application/xml' };
-  // Of many parts Amazon takes minutes (docs.aws.amazon.com, CompleteMultipartUpload, 2026-11).
+  // For many parts Amazon takes minutes (docs.aws.amazon.com, CompleteMultipartUpload, 2026-11).
   const timing = { requestMs, totalMs: stallMs };
   const answer = await requests.ask({ method: 'POST', key, query, headers, body }, what, undefined, timing);
   const { code } = s3Refusal(answer);
-  // S3 begins its answer before it knows how it ends: an error comes with status 200 too.
+  // S3 begins its answer before it knows the result: an error may come with status 200.
   if (answer.status === 200 && code === undefined) return 'uploaded';
   if (answer.status === 412 || code === 'PreconditionFailed') {
     await requests.once({ method: 'DELETE', key, query }, TIMING.requestMs).catch(() => undefined);
     return 'exists';
   }
-  // A repeat finds no upload any more where the first answer was lost.
+  // If the first answer was lost, a repeat does not find the upload any more.
   if (code === 'NoSuchUpload' && (await requests.ask({ method: 'HEAD', key }, what)).status === 200) return 'exists';
   if (answer.status === 200) throw new StoreUnavailable(`store: ${what}: ${code ?? 'it was not made'}`);
   throw s3Failure(answer, what);

@@ -24,20 +24,20 @@ export interface S3Options {
   readonly bucket: string;
   /** Empty, or ends with a slash. */
   readonly prefix: string;
-  /** Absent: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's, Amazon's own. */
+  /** Absent: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's endpoint, Amazon's own, in this order. */
   readonly endpoint?: string;
   readonly timing?: S3Timing;
 }
 
-/** Up to here in one request, whose time a slow line has to keep; parts have more. */
+/** Contents up to this size are sent in one request, which must be done in time even on a slow line. Parts have longer. */
 const SINGLE_BYTES = 1024 * 1024;
-/** S3's own page. */
+/** The page size of S3. */
 const PAGE = 1_000;
-/** How long a bucket that was there is believed to be, of which an object is not. */
+/** A bucket that was seen is assumed to exist for this long when an object in it is missing. */
 const BUCKET_MS = 60_000;
 const WEEK_MS = 7 * 86_400_000;
 
-/** Makes the bucket if it is not there. Repeating is safe. */
+/** Makes the bucket if it does not exist. Repeating is safe. */
 export async function ensureS3Bucket({ bucket, endpoint }: S3Options): Promise<'created' | 'exists'> {
   const requests = new S3Requests(bucket, endpoint);
   const what = `make bucket s3://${bucket}`;
@@ -52,7 +52,7 @@ export async function ensureS3Bucket({ bucket, endpoint }: S3Options): Promise<'
 }
 
 /**
- * One bucket, or what has a prefix in it, of a store that speaks S3 and keeps to `If-None-Match: *` and `If-Match: ETAG` as Amazon's
+ * One bucket, or one prefix of it, of a store that speaks S3 and honours `If-None-Match: *` and `If-Match: ETAG`, as Amazon's
  * does since 2024-11 (docs/adr/0131). The generation of an object is its ETag: the same content has the same one again.
  */
 export class S3Store implements StorePort {
@@ -87,7 +87,7 @@ export class S3Store implements StorePort {
     const answer = await this.#requests.ask({ method: 'PUT', key: this.#key(name), headers, body }, what);
     if (answer.status === 200) return { kind: 'written', generation: bareEtag(answer.headers.etag ?? '') };
     if (answer.status === 412) return { kind: 'conflict' };
-    // What is to be replaced is not there any more.
+    // The object to be replaced does not exist any more.
     if (answer.status === 404 && s3Refusal(answer).code === 'NoSuchKey') return { kind: 'conflict' };
     throw s3Failure(answer, what);
   }
@@ -121,7 +121,7 @@ export class S3Store implements StorePort {
     const most = range?.end === undefined ? Infinity : Math.max(range.end - range.start, 1024 * 1024);
     const answer = await this.#requests.ask({ method: 'GET', key: this.#key(name), headers }, what, most);
     if (answer.status === 206) return answer.body;
-    // A server may pass over the range.
+    // A server may ignore the range.
     if (answer.status === 200) return answer.body.subarray(range?.start ?? 0, range?.end);
     if (answer.status === 416) return Buffer.alloc(0);
     return this.#absentOr(answer, what);
@@ -203,7 +203,7 @@ export class S3Store implements StorePort {
     } while (token !== undefined);
   }
 
-  /** One object is written three times, of which two must be refused. */
+  /** Writes one object three times; two of the writes must be refused. */
   async #probe(): Promise<void> {
     const name = `system/probe-${randomUUID()}`;
     const what = `probe ${this.#place(name)}`;
@@ -223,7 +223,7 @@ export class S3Store implements StorePort {
   async #absentOr(answer: S3Answer, what: string): Promise<undefined> {
     if (answer.status !== 404 || s3Refusal(answer).code === 'NoSuchBucket') throw s3Failure(answer, what);
     if (Date.now() - this.#bucketSeen < BUCKET_MS) return undefined;
-    // A HEAD does not say which of the two is not there.
+    // The answer to a HEAD does not say whether the object or the bucket is missing.
     const bucket = await this.#requests.ask({ method: 'HEAD' }, what);
     if (bucket.status === 404)
       throw s3Failure(
@@ -235,7 +235,7 @@ export class S3Store implements StorePort {
     return undefined;
   }
 
-  /** @throws StoreRefused for a name that no URL keeps */
+  /** @throws StoreRefused if a URL cannot keep the name */
   #key(name: string): string {
     const problem = nameProblem(name);
     if (problem === undefined) return `${this.#prefix}${name}`;

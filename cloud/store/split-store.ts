@@ -9,9 +9,9 @@ import {
 } from './port.js';
 
 /**
- * One store over two buckets (docs/adr/0082): what decides lies in `system`, which workers and the server alone write, and all else
- * in `jobs`, which hosts write too. An object of the job bucket under a name of the system bucket is not read, listed or
- * overwritten, whatever is in it.
+ * One store over two buckets (docs/adr/0082): `system` holds the objects that decide, and only workers and servers write it.
+ * `jobs` holds all others, and hosts write it too. An object of the job bucket with a name of the system bucket is never read,
+ * listed or overwritten.
  */
 export function splitStore(jobs: StorePort, system: StorePort): StorePort {
   const of = (name: string): StorePort => (isSystemObject(name) ? system : jobs);
@@ -22,7 +22,7 @@ export function splitStore(jobs: StorePort, system: StorePort): StorePort {
     upload: (name, source) => of(name).upload(name, source),
     uploadSession: (name, size) => of(name).uploadSession(name, size),
     replace: (name, ...rest) => of(name).replace(name, ...rest),
-    // Each glob that anybody asks by names a folder of one bucket.
+    // Every glob in use names a folder of one bucket.
     find: (glob, most) => of(glob).find(glob, most),
     remove: (name) => of(name).remove(name),
     downloadUrl: (name) => of(name).downloadUrl(name),
@@ -32,7 +32,7 @@ export function splitStore(jobs: StorePort, system: StorePort): StorePort {
   };
 }
 
-/** The reading half. */
+/** The reading methods. */
 export function splitReader(jobs: StoreReader, system: StoreReader): StoreReader {
   const of = (name: string): StoreReader => (isSystemObject(name) ? system : jobs);
   return {
@@ -51,7 +51,7 @@ interface Listing {
 
 async function listBoth(jobs: StoreReader, system: StoreReader, listing: Listing): Promise<readonly StoredObject[]> {
   const { prefix, startOffset, most } = listing;
-  // Every name behind such a prefix is of one bucket, so it is one request, as before.
+  // Every name with such a prefix is in one bucket, so one request is enough.
   if (isSystemObject(`${prefix}x`)) return system.list(prefix, startOffset, most);
   if (prefix.split('/').length > JOB_DEPTH) return jobs.list(prefix, startOffset, most);
   const [ofJobs, ofSystem] = await Promise.all([listOwn(jobs, listing), system.list(prefix, startOffset, most)]);
@@ -59,10 +59,10 @@ async function listBoth(jobs: StoreReader, system: StoreReader, listing: Listing
   return all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
 }
 
-/** Names of one request. */
+/** Names per request. */
 const PAGE = 1_000;
 
-/** Names of the job bucket that are not its own are left out, so `most` cannot be asked of it: it is asked page by page. */
+/** Leaves out names that belong to the system bucket. So `most` cannot be passed on; the job bucket is listed page by page. */
 async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly StoredObject[]> {
   const { prefix, startOffset, most = Infinity } = listing;
   const isOwn = ({ name }: StoredObject): boolean => !isSystemObject(name);
@@ -73,30 +73,30 @@ async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly St
     own.push(...page.filter(isOwn));
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE || own.length >= most) return own;
-    // '0' is the character behind '/': a folder of the system bucket is passed, however much somebody put there.
+    // '0' is the character after '/': this skips a folder of the system bucket, however many objects were put there.
     const [, folder] = /^(jobs\/[^/]+\/job-keys)\//.exec(last.name) ?? [];
     from = folder === undefined ? `${last.name}\u0000` : `${folder}0`;
   }
   throw endlessListing(objectPlace(jobs, prefix));
 }
 
-/** `jobs/ID/` has three parts; a prefix with more is below a folder of the job, where no system object is. */
+/** `jobs/ID/` has three parts. A prefix with more is below a folder of the job, which contains no system objects. */
 const JOB_DEPTH = 3;
 
-/** What `isSystemObject` says, as globs of Cloud Storage. */
+/** The rule of `isSystemObject` as globs of Cloud Storage. */
 const SYSTEM_FOLDERS = ['system/', 'quota/', 'audit/'];
 const SYSTEM_GLOBS = SYSTEM_FOLDERS.map((folder) => `${folder}**`);
 const JOB_GLOBS = ['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'];
-/** The first three of those in one search: each looks through the names of all jobs. */
+/** The first three job globs in one search, because each search goes through the names of all jobs. */
 const JOB_SEARCHES = ['jobs/*/{run,owner.json,outcome.json}', 'jobs/*/job-keys/**'];
 
-/** Names of the job bucket that belong into the system bucket, and whether these are all. */
+/** Names in the job bucket that belong into the system bucket, and whether the list is complete. */
 export interface Strays {
   readonly names: readonly string[];
   readonly isWhole: boolean;
 }
 
-/** What was left behind by a move, or put there by somebody. @param most of each search, so that many of one kind hide no other */
+/** Finds objects that a move left behind or that someone put there. @param most per search, so that no kind hides another */
 export async function strayObjects(jobs: Pick<StorePort, 'find'>, most = 10): Promise<Strays> {
   const found = await Promise.all([...SYSTEM_GLOBS, ...JOB_SEARCHES].map((glob) => jobs.find(glob, most)));
   return {
@@ -105,7 +105,7 @@ export async function strayObjects(jobs: Pick<StorePort, 'find'>, most = 10): Pr
   };
 }
 
-/** Globs of which the job bucket holds such objects, or may. */
+/** Returns the globs for which the job bucket contains such objects, or may. */
 export async function strayGlobs(jobs: Pick<StorePort, 'find'>): Promise<readonly string[]> {
   const globs = [...SYSTEM_GLOBS, ...JOB_GLOBS];
   const found = await Promise.all(globs.map((glob) => jobs.find(glob, 1)));
@@ -115,9 +115,9 @@ export async function strayGlobs(jobs: Pick<StorePort, 'find'>): Promise<readonl
 const COPIES_AT_ONCE = 16;
 
 /**
- * Brings what decides from a job bucket that was alone into the system bucket. What is there already stays, so repeating is safe, and
- * nothing of the job bucket is removed. No worker may run meanwhile: it would go on writing into the one or the other.
- * @returns objects that were copied
+ * Copies the deciding objects from a job bucket that was used alone into the system bucket. Existing objects stay, so repeating
+ * is safe, and nothing in the job bucket is removed. No worker may run meanwhile, since it would write into one of the two.
+ * @returns the number of objects copied
  */
 export async function copySystemObjects(jobs: StoreReader, system: StorePort): Promise<number> {
   const listed = await Promise.all([...SYSTEM_FOLDERS, 'jobs/'].map((prefix) => jobs.list(prefix)));

@@ -1,7 +1,7 @@
 import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { StoreRefused, StoreUnavailable } from './port.js';
 
-/** The HTTP status of a failed request: the client puts it into `code` or, for some uploads, into `status` alone. */
+/** The HTTP status of a failed request. The client puts it into `code` or, for some uploads, only into `status`. */
 export function httpStatusOf(error: unknown): number | undefined {
   const { code, status } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   const found = [code, status].map(Number).find((value) => value >= 100 && value < 600);
@@ -13,21 +13,21 @@ export function isMissingBucket(error: unknown): boolean {
 }
 
 /**
- * What a failed request means: only an answer that says "no" is `StoreRefused`; no answer, a busy or broken server and
- * all that is not known is `StoreUnavailable`, which is repeated.
- * @param what was tried, on which object.
+ * Explains a failed request. Only an answer that says "no" is `StoreRefused`. No answer, a busy or broken server and unknown
+ * errors are `StoreUnavailable`, which is repeated.
+ * @param what the action and its object
  */
 export function storeError(error: unknown, what: string): StoreRefused | StoreUnavailable {
   const status = httpStatusOf(error);
   const isRefused = status !== undefined && status >= 400 && status < 500 && !PASSING.has(status);
   const refusal = isRefused || status === undefined ? refusalOf(error, status, what) : undefined;
-  // Of the login or of rights: then this is the whole news.
+  // If the login or rights are the cause, this text says everything.
   if (refusal !== undefined) return new StoreRefused(`store: ${what}: ${inOneLine(refusal)}`, { cause: error });
   const message = `store: ${what}: ${textOf(error)}${status === undefined ? '' : ` (HTTP ${status})`}`;
   return isRefused ? new StoreRefused(message, { cause: error }) : new StoreUnavailable(message, { cause: error });
 }
 
-/** GCS answers JSON, and bare text to requests for content. */
+/** GCS answers with JSON, and with bare text to requests for content. */
 export function messageIn(body: string): string {
   if (/^\s*<(!doctype )?html/i.test(body)) return 'the answer is a web page, so a proxy or another server gave it';
   try {
@@ -37,7 +37,7 @@ export function messageIn(body: string): string {
   }
 }
 
-/** Why a request came to no answer. @param origin of the server, such as http://127.0.0.1:4443 */
+/** Explains why a request got no answer. @param origin the server's, such as http://127.0.0.1:4443 */
 export function connectionWords({ code = '', message }: Error & { readonly code?: string }, origin: string): string {
   if (code.startsWith('HPE_')) return `what listens at ${origin} does not speak HTTP`;
   return WORDS[code]?.(origin) ?? `${origin}: ${message}`;
@@ -53,13 +53,13 @@ const WORDS: Readonly<Record<string, (origin: string) => string>> = {
   ETIMEDOUT: (origin) => `${origin} does not answer`,
 };
 
-/** There is no login, or it is not accepted. */
+/** Returns whether there is no login, or it is not accepted. */
 export function isLoginRefused(error: unknown): boolean {
   const kind = refusalOf(error, httpStatusOf(error), '')?.kind;
   return kind === 'no-credentials' || kind === 'expired-credentials';
 }
 
-/** Google names a bucket in no refusal; `what` does. */
+/** Google's refusals do not name the bucket, so it is taken from `what`. */
 function refusalOf(error: unknown, httpStatus: number | undefined, what: string) {
   const bucket = /(?:gs:\/\/|bucket )([^/\s]+)/.exec(what)?.[1];
   return googleRefusal({
@@ -76,6 +76,6 @@ function textOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   // An AggregateError of connection attempts has an empty message; fetch puts the reason into the cause.
   const own = error.message || String(code ?? error.name);
-  // Of a connection the words are made already (`connectionWords`).
+  // `connectionWords` has already explained a failed connection.
   return cause instanceof Error && own === 'fetch failed' ? textOf(cause) : own;
 }

@@ -6,20 +6,20 @@ interface Requester {
   request(options: gaxios.GaxiosOptions): Promise<gaxios.GaxiosResponse<unknown>>;
 }
 
-/** By the HTTP client of Google's libraries, which knows proxies. @param login absent: none is sent */
+/** Sends by the HTTP client of Google's libraries, which supports proxies. @param login absent: no token is sent */
 export function uploadSender(login: Requester | undefined): SendUpload {
   return async ({ method, url, headers, body }, timeoutMs) => {
     const options: gaxios.GaxiosOptions = {
       ...{ method, url, headers: { ...headers } },
       ...(body && { data: body }),
       responseType: 'text',
-      // Where a login has run out, the error of a 401 makes the library get a new one and send again.
+      // If a login has expired, the error of a 401 makes the library get a new token and send again.
       validateStatus: (status) => status !== 401,
       retry: false,
     };
     try {
       const requester = login ?? (await import('google-auth-library')).gaxios;
-      // The whole call: the library does not pass the signal on to what gets a token.
+      // Limits the whole call: the library does not pass the signal on to the request for a token.
       return answerOf(await answerWithin(timeoutMs, (signal) => requester.request({ ...options, signal })));
     } catch (error) {
       const { response } = error as gaxios.GaxiosError<unknown>;

@@ -3,16 +3,16 @@ import { endOfApiKey } from './api-keys.js';
 
 const DAY_MS = 86_400_000;
 const LOOK_MS = 10_000;
-/** From here on a person is told, once a day. */
+/** An API key that ends within this time causes one warning a day. */
 const WARNED_MS = 14 * DAY_MS;
 
 export interface ApiKeyFileOptions {
-  /** What the file holds has changed. */
+  /** Called with the new key if the file's content has changed. */
   readonly onChange?: (apiKey: string) => void;
   readonly warn: (text: string) => void;
 }
 
-/** An API key in a file that is read again while the process runs, so that a renewed key counts without a restart. */
+/** An API key in a file that is read again while the process runs, so that a renewed key takes effect without a restart. */
 export class ApiKeyFile {
   readonly #path: string;
   readonly #options: ApiKeyFileOptions;
@@ -28,7 +28,7 @@ export class ApiKeyFile {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** @throws Error of the file system */
+  /** @throws Error from the file system */
   static follow(path: string, options: ApiKeyFileOptions): ApiKeyFile {
     return new ApiKeyFile(path, options);
   }
@@ -41,7 +41,7 @@ export class ApiKeyFile {
     clearInterval(this.#timer);
   }
 
-  /** A file that cannot be read for a moment leaves the key that is known. */
+  /** If the file cannot be read for a moment, the known key stays in use. */
   #look(): void {
     try {
       const found = read(this.#path);

@@ -7,12 +7,12 @@ import {
   randomUUID,
 } from 'node:crypto';
 
-/** The public halves, as a Temporal server reads them (RFC 7517). */
+/** The public keys in the form that a Temporal server reads (RFC 7517). */
 export interface KeySet {
   readonly keys: readonly object[];
 }
 
-/** Signs API keys. The server's claim mapper finds its public half by `id`. */
+/** Signs API keys. The server's claim mapper finds the public key by `id`. */
 export interface SigningKey {
   readonly id: string;
   readonly key: KeyObject;
@@ -40,7 +40,7 @@ export const keySetOf = (keys: readonly SigningKey[]): KeySet => ({
   }),
 });
 
-/** A JWT as the server's default claim mapper reads it (docs.temporal.io, "Authorization plugin", 2026-11). */
+/** A JWT in the form that the server's default claim mapper reads (docs.temporal.io, "Authorization plugin", 2026-11). */
 export function signApiKey({ id, key }: SigningKey, { subject, permissions, expiresAt }: ApiKeyClaims): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const head = part({ alg: 'ES256', typ: 'JWT', kid: id });
@@ -49,7 +49,7 @@ export function signApiKey({ id, key }: SigningKey, { subject, permissions, expi
   return `${head}.${body}.${signed.sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
 }
 
-/** When an API key that is a JWT ends, epoch ms; nobody has verified it. Undefined for others. */
+/** The end of an API key that is a JWT, in epoch ms; its signature is not verified. Undefined for other API keys. */
 export function endOfApiKey(apiKey: string): number | undefined {
   try {
     const body = Buffer.from(apiKey.split('.')[1] ?? '', 'base64url').toString('utf8');
@@ -60,11 +60,11 @@ export function endOfApiKey(apiKey: string): number | undefined {
   }
 }
 
-/** Private keys as text. */
+/** The private keys as text. */
 export const formatSigningKeys = (keys: readonly SigningKey[]): string =>
   `${JSON.stringify({ keys: keys.map(({ id, key }) => ({ ...key.export({ format: 'jwk' }), kid: id })) }, null, 2)}\n`;
 
-/** @throws Error for text that `formatSigningKeys` did not make */
+/** @throws Error if `formatSigningKeys` did not make the text */
 export function parseSigningKeys(text: string): readonly SigningKey[] {
   const { keys } = JSON.parse(text) as { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] };
   return keys.map(({ kid, ...jwk }) => ({ id: kid, key: createPrivateKey({ format: 'jwk', key: jwk }) }));

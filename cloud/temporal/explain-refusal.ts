@@ -1,6 +1,6 @@
 import type { Unreachable } from './why-unreachable.js';
 
-/** gRPC's codes, as a Temporal server answers with them. */
+/** The gRPC codes that a Temporal server answers with. */
 const Code = {
   InvalidArgument: 3,
   DeadlineExceeded: 4,
@@ -10,15 +10,16 @@ const Code = {
   Unauthenticated: 16,
 } as const;
 
-/** What a Temporal server refused, from an SDK's error or a bare gRPC one; undefined where it is about the call itself. */
+/** The reason why a Temporal server refused, from an SDK's error or a bare gRPC error. */
 export type Refusal =
   | ({ readonly kind: 'unreachable' | 'refused' } & Unreachable)
-  /** The namespace has not the search attributes that the call names; which, only another call tells. */
+  /** The namespace lacks search attributes that the call names. Only another call tells which. */
   | { readonly kind: 'search-attributes'; readonly why: string };
 
 /**
- * Puts a failed call into the words of a person who must mend it. By names and codes, so that no heavy module is loaded.
- * @param namespace of the call
+ * Explains a failed call to the person who must fix it; undefined if the error is about the call itself. It compares names and
+ * codes, so that no heavy module is loaded.
+ * @param namespace the call's namespace
  */
 export function explainRefusal(error: unknown, namespace: string): Refusal | undefined {
   const { code, text, name } = grpcFacts(error);
@@ -54,7 +55,7 @@ interface GrpcFacts {
   readonly name: string;
 }
 
-/** The SDK wraps what gRPC threw; the cause has the code. A worker's connection has it in words alone. */
+/** The SDK wraps the gRPC error, and the cause has the code. A worker's connection has the code only in its text. */
 function grpcFacts(error: unknown): GrpcFacts {
   const outer = (error ?? {}) as { name?: string; code?: unknown; message?: string; details?: string; cause?: unknown };
   const inner = outer.cause as typeof outer | undefined;
@@ -67,7 +68,7 @@ function grpcFacts(error: unknown): GrpcFacts {
   };
 }
 
-/** `code: 'The caller does not have permission ..', message: ".."`: how the SDK's core (tonic) writes a status. */
+/** `code: 'The caller does not have permission ..', message: ".."` is how the SDK's core (tonic) writes a status. */
 function codeInWords(text: string): number | undefined {
   if (/code: 'The caller does not have permission/.test(text)) return Code.PermissionDenied;
   if (/code: 'The request does not have valid authentication/.test(text)) return Code.Unauthenticated;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Connection } from '@temporalio/client';
 
-/** Where the workers of one installation take their tasks from. */
+/** The task queue from which the workers of one installation take their tasks. */
 export interface QueuePlace {
   readonly connection: Pick<Connection, 'workflowService'>;
   readonly namespace: string;
@@ -9,12 +9,13 @@ export interface QueuePlace {
 }
 
 /**
- * Whose a task queue is (docs/adr/0103): a Temporal Schedule that is paused and has no times, so that it starts nothing. Its memo names
- * the owner id of the installation. To create one is atomic, a worker's rights are enough, and the server keeps it until it is deleted.
+ * Holds the owner of a task queue (docs/adr/0103): a Temporal Schedule that is paused and has no times, so that it starts
+ * nothing. Its memo names the owner id of the installation. Creating one is atomic and needs only a worker's rights, and the
+ * server keeps it until it is deleted.
  */
 export const claimScheduleId = (taskQueue: string): string => `jobctl-installation-${taskQueue}`;
 
-/** The owner id that holds the queue; undefined: nobody has claimed it, or the server has forgotten who. */
+/** The owner id that holds the queue; empty if the claim names none. Undefined if it is unclaimed, or the server forgot the claim. */
 export async function ownerOfQueue({ connection, namespace, taskQueue }: QueuePlace): Promise<string | undefined> {
   const scheduleId = claimScheduleId(taskQueue);
   try {
@@ -27,7 +28,7 @@ export async function ownerOfQueue({ connection, namespace, taskQueue }: QueuePl
   }
 }
 
-/** Claims a queue that is nobody's. May be repeated. @returns whose it is then */
+/** Claims a queue that has no owner. May be repeated. @returns the owner id after the call */
 export async function claimQueue(place: QueuePlace, owner: string): Promise<string> {
   const before = await ownerOfQueue(place);
   if (before !== undefined) return before;
@@ -40,7 +41,7 @@ export async function claimQueue(place: QueuePlace, owner: string): Promise<stri
   }
 }
 
-/** Takes the queue from whoever has it: an operator says that the other installation is gone. */
+/** Takes the queue from its holder, for an operator who says that the other installation is gone. */
 export async function takeQueueOver(place: QueuePlace, owner: string): Promise<void> {
   const { connection, namespace, taskQueue } = place;
   await connection.workflowService
@@ -51,7 +52,7 @@ export async function takeQueueOver(place: QueuePlace, owner: string): Promise<v
   await connection.workflowService.createSchedule(claimRequest(place, owner));
 }
 
-/** What is wrong where a worker of installation `ours` finds the queue in another's hands. */
+/** The error text for a worker of installation `ours` if another installation holds the queue. */
 export function foreignQueueText(
   { namespace, taskQueue }: Omit<QueuePlace, 'connection'>,
   theirs: string,
@@ -64,7 +65,7 @@ export function foreignQueueText(
   );
 }
 
-/** gRPC. */
+/** Codes of gRPC. */
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
@@ -92,7 +93,7 @@ function claimRequest({ namespace, taskQueue }: QueuePlace, owner: string) {
   };
 }
 
-/** Never encrypted: a worker without the key has to read it too. */
+/** Never encrypted: a worker without the codec key must be able to read it. */
 const payloadOf = (value: unknown) => ({
   metadata: { encoding: Buffer.from('json/plain') },
   data: Buffer.from(JSON.stringify(value)),

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 
-/** As @temporalio/envconfig resolves it. */
+/** The address and TLS settings as @temporalio/envconfig resolves them. */
 export interface TemporalTarget {
   /** host:port */
   readonly address: string;
@@ -14,20 +14,20 @@ export interface TemporalTls {
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array } | undefined;
 }
 
-/** What keeps a client from a server, in words that a person can act on. */
+/** The reason why a client cannot reach a server, and the remedy for a person. */
 export interface Unreachable {
   readonly why: string;
   readonly remedy: string;
-  /** A matter of settings: waiting does not help. */
+  /** The cause is a setting: waiting does not help. */
   readonly isLasting?: boolean;
 }
 
 const PROBE_TIMEOUT_MS = 5_000;
 
 /**
- * Why nothing answers at a Temporal address. The SDKs say 'deadline' or 'transport error' whatever the cause is, so the
- * connection is tried once more by hand: name, port, TLS, certificate.
- * @returns undefined where all of that is well: the server itself does not answer
+ * Finds out why a Temporal address does not answer. The SDKs say 'deadline' or 'transport error' whatever the cause is, so this
+ * tries the steps of a connection itself: name, port, TLS, certificate.
+ * @returns undefined if all steps succeed: then the Temporal server itself does not answer
  */
 export async function whyUnreachable(target: TemporalTarget): Promise<Unreachable | undefined> {
   const { host, port } = placeOf(target.address);
@@ -78,12 +78,12 @@ const OTHERS: Readonly<Record<Exclude<Listener, 'http2'>, Unreachable>> = {
   },
 };
 
-/** What every HTTP/2 client begins with, and an empty SETTINGS frame; the server's own SETTINGS is the answer (RFC 9113, 3.4). */
+/** The first bytes of an HTTP/2 client and an empty SETTINGS frame; the server answers with its SETTINGS (RFC 9113, 3.4). */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const SETTINGS_FRAME = 4;
 const LISTEN_MS = 2_000;
 
-/** What answers there in plain text. */
+/** Finds out which protocol the address answers in plain text. */
 function listenerAt(host: string, port: number): Promise<Listener> {
   return new Promise((resolve) => {
     const socket = connectTcp({ host, port });
@@ -115,7 +115,7 @@ function tlsTo(host: string, port: number, options: TlsOptions): Socket {
   return connectTls({ host, port, ALPNProtocols: ['h2'], ...options, servername });
 }
 
-/** The error of one try, or undefined where it came to `event`. */
+/** The error of one attempt to connect, or undefined if `event` occurred. */
 function failureOf(open: () => Socket, event: 'connect' | 'secureConnect'): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const socket = open();
@@ -151,7 +151,7 @@ const TLS_IS_NEEDED: Unreachable = {
     'set TEMPORAL_TLS=true, and TEMPORAL_TLS_SERVER_CA_CERT_PATH where the certificate is of an authority of your own',
 };
 
-/** No handshake even without looking at the certificate: plain text over there, or a server that wants one of ours. */
+/** The handshake fails even if the certificate is not checked: the server speaks plain text or wants a client certificate. */
 async function explainRefusedTls(host: string, port: number, tls: true | TemporalTls): Promise<Unreachable> {
   const error = await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect');
   const isPlain =

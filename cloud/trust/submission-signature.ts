@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** A mistake in the configuration of such a key: the place and the remedy. It never contains a private key. */
+/** A mistake in the configuration of a signing or verifying key: place and remedy. The message never contains a private key. */
 export class TrustKeyError extends Error {
   override readonly name = 'TrustKeyError';
 }

@@ -10,7 +10,7 @@ export const whoSchema = z
     expiresAt: epochMs,
   })
   .meta({ id: 'WhoAmI' });
-/** What a client needs to log in, without a token. */
+/** Settings that a client needs to log in, without a token. */
 export const loginSchema = z
   .object({
     issuers: z.array(

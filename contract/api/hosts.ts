@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const publicLine = z.string().describe('`ssh-ed25519 AAAA..`, as in a known_hosts file.');
-/** What logs in to the hosts of one job. */
+/** Credentials for the hosts of one job. */
 export const hostAccessSchema = z
   .object({
     user: z.string().describe('Whom every host lets in.'),

@@ -19,7 +19,7 @@ const phase = z.enum(PHASES);
 
 export const jobParams = z.object({ id: jobId });
 
-/** More do not fit into a job's input. */
+/** A job's input has no room for more. */
 const MOST_FILES = 5_000;
 export const filesSchema = fewKeys(z.record(z.string().min(1).max(4096), sha256), MOST_FILES).describe(
   'Local files that the job names, uploaded before (`POST /v1/uploads`): path as written, SHA-256 of the content.',
@@ -97,7 +97,7 @@ export const jobRowSchema = z
   .meta({ id: 'Job' });
 
 export const MOST_LISTED = 1000;
-/** Of a pattern of ids. */
+/** Most `*` in a pattern of ids. */
 export const MOST_STARS = 10;
 export const jobFilterSchema = z.object({
   project: quotaName.optional(),

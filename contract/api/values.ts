@@ -1,7 +1,7 @@
 /**
- * What crosses the HTTP interface of `jobctl serve` (docs/http-api.md): the server checks by these, its OpenAPI document is made
- * of them, and clients take their types from here. Times are milliseconds since 1970. Names of keys are those of
- * `--output json` and of JobClient.
+ * Values that cross the HTTP interface of `jobctl serve` (docs/http-api.md). The server checks requests against them, its
+ * OpenAPI document is made of them, and clients take their types from here. Times are milliseconds since 1970. Keys have the
+ * names of `--output json` and of JobClient.
  */
 import { z } from 'zod';
 import { beyond, type Bounds } from '../../domain/bounds.js';
@@ -12,7 +12,7 @@ export const epochMs = z.int().min(0).describe('Milliseconds since 1970.');
 /** The end of the year 9999: later times have no ISO form that Temporal takes. */
 const LATEST_MS = 253_402_300_799_999;
 export const epochMsQuery = () => z.coerce.number().int().min(0).max(LATEST_MS);
-/** A database stops at a NUL, and Temporal then asks it again and again (seen with 1.29 on SQLite). */
+/** A database cuts a text at a NUL, and Temporal then asks it again and again (seen with 1.29 on SQLite). */
 // oxlint-disable-next-line no-control-regex -- it is what must not be there
 export const noControl = [/^[^\u0000-\u001f\u007f]*$/, 'has control characters'] as const;
 export const jobId = z
@@ -33,13 +33,13 @@ export const json = z.unknown().refine((value) => beyond(value, JSON_BOUNDS) ===
 /** Text of a file that goes with a job. */
 export const fileText = z.string().max(MOST_INPUT_BYTES);
 
-/** Of a section whose keys are names. */
+/** Bounds the number of keys of a section whose keys are names. */
 export const fewKeys = <Section extends z.ZodRecord>(section: Section, most: number): Section =>
   section.refine((value) => Object.keys(value).length <= most, {
     error: `more than ${most} keys`,
     params: { keys: most },
   });
 
-/** As one text with commas between them. */
+/** A list, or one text with commas between the entries. */
 export const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>
   z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).min(1).max(most));

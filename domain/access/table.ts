@@ -1,13 +1,13 @@
 /**
- * Who may do what, in a pool whose users are verified (docs/access.md): one table, and nothing else decides. What somebody is to
- * a job or a project is worked out by quota/access-roles.ts.
+ * The rights in a pool whose users are verified (docs/access.md). This one table decides, and nothing else does.
+ * quota/access-roles.ts finds a subject's roles for a job or a project.
  */
 
-/** What a subject is to the object of a call. `authenticated`: everybody whose token was verified. */
+/** A subject's relation to the object of a call. `authenticated`: every subject whose token was verified. */
 export const ACCESS_ROLES = ['owner', 'service', 'member', 'admin', 'operator', 'authenticated'] as const;
 export type AccessRole = (typeof ACCESS_ROLES)[number];
 
-/** What a call is about: a job, a project of a pool, or a pool. */
+/** The object of a call: a job, a project of a pool, or a pool. */
 export type AccessScope = 'job' | 'project' | 'pool';
 
 interface Rule {
@@ -20,7 +20,7 @@ interface Rule {
 const CHANGE = ['owner', 'service', 'admin', 'operator'] as const;
 const READ = ['owner', 'service', 'member', 'admin', 'operator'] as const;
 
-/** In the order of docs/access.md. `service`: it may submit for the job's user (pool file, `[[access.services]]`). */
+/** In the order of docs/access.md. `service`: one that may submit for the job's user (pool file, `[[access.services]]`). */
 export const ACCESS_TABLE = {
   submit: { scope: 'project', what: 'submit a job', roles: ['owner', 'service'] },
   list: { scope: 'pool', what: 'list the jobs', roles: ['authenticated'] },
@@ -55,11 +55,11 @@ export const ACCESS_TABLE = {
 export type AccessVerb = keyof typeof ACCESS_TABLE;
 export const ACCESS_VERBS = Object.keys(ACCESS_TABLE) as readonly AccessVerb[];
 
-/** Who may read logs and outputs beside those of the table (pool file, `[access] readers`). */
+/** Subjects that may read logs and outputs beside those of the table (pool file, `[access] readers`). */
 export type Readers = 'owner' | 'project' | 'pool';
 const OPEN_TO_READERS: ReadonlySet<AccessVerb> = new Set(['describe', 'logs', 'outputs']);
 
-/** The roles that a verb is allowed to, with the pool's word on who reads. */
+/** The roles that may use a verb, given the pool's setting of its readers. */
 export function rolesFor(verb: AccessVerb, readers: Readers = 'project'): readonly AccessRole[] {
   const { roles } = ACCESS_TABLE[verb];
   if (!OPEN_TO_READERS.has(verb) || readers === 'project') return roles;
@@ -68,12 +68,12 @@ export function rolesFor(verb: AccessVerb, readers: Readers = 'project'): readon
 
 export interface AccessQuestion {
   readonly verb: AccessVerb;
-  /** Verified: of the token. */
+  /** From the token, verified. */
   readonly subject: string;
-  /** All that the subject is to the object. */
+  /** All roles of the subject for the object. */
   readonly roles: readonly AccessRole[];
   readonly readers?: Readers;
-  /** For the refusal: whose it is. */
+  /** Named in a refusal. */
   readonly object: AccessObject;
 }
 
@@ -89,7 +89,7 @@ export type AccessAnswer =
   | { readonly isAllowed: true; /** The role that it was allowed for. */ readonly as: AccessRole }
   | { readonly isAllowed: false; /** One sentence: who may not do what, and who may. */ readonly why: string };
 
-/** Pure, and total: a verb that the table does not allow to one of the roles is refused. */
+/** Pure and total: refuses every verb that the table does not allow to one of the roles. */
 export function decideAccess({ verb, subject, roles, readers = 'project', object }: AccessQuestion): AccessAnswer {
   const allowed = rolesFor(verb, readers);
   const as = ACCESS_ROLES.find((role) => roles.includes(role) && allowed.includes(role));

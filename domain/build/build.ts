@@ -16,11 +16,14 @@ const REPOSITORY =
 const TAG_OR_DIGEST = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
 const PLATFORM = /^[a-z0-9]+\/[a-z0-9_]+(?:\/[a-z0-9]+)?$/;
 export const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** In place of a repository that is missing or wrong, so that it is reported once, at its own key. */
+/** Stands for a repository that is missing or wrong, so that the problem is reported once, at its own key. */
 const NO_IMAGE = 'missing';
 const ARGUMENT = /^[A-Za-z_]\w*$/;
 
-/** @returns undefined if there is no section; every problem goes into the report, and `NO_IMAGE` stands for a repository that is missing or wrong */
+/**
+ * Reports every problem. `NO_IMAGE` stands for a repository that is missing or wrong.
+ * @returns undefined if there is no section
+ */
 export function resolveBuild(form: BuildForm | null | undefined, report: Report): BuildSpec | undefined {
   if (!form) return undefined;
   const image = given(form.image);
@@ -62,12 +65,12 @@ function checkRepository(key: 'image' | 'pull_image', value: string, report: Rep
   report.wrong(['build', key], value, 'no repository', hint);
 }
 
-/** What hosts pull: the digest that was built, or the repository alone as long as there is none. */
+/** The image that hosts pull: by the digest that was built, or the repository alone as long as there is no digest. */
 export const imageOf = ({ pullImage, digest }: BuildSpec): string =>
   digest === undefined ? pullImage : `${pullImage}@${digest}`;
 
 /**
- * A job file with the image of its `build` where its machines read it: in the section of its pods, else in `docker`.
+ * Puts the image of `build` into the job file at the place that its machines read: the section of its pods, else `docker`.
  * @param podSections the names of sections whose machines are pods
  */
 export function withImage(form: JobFile, build: BuildSpec, podSections: readonly string[], report: Report): JobFile {
@@ -80,7 +83,7 @@ export function withImage(form: JobFile, build: BuildSpec, podSections: readonly
   return { ...form, [name]: { ...section, image: imageOf(build) } };
 }
 
-/** In a workflow, and for services that start one: only a commit that a cluster can fetch is built there. */
+/** For workflows, and services that start them: they can build only a commit that a cluster can fetch. */
 export function refuseUnbuilt(build: BuildSpec, report: Report): void {
   if (build.digest !== undefined) return;
   if (build.remote.commit !== undefined) return refuseUnfetched(build, report);
@@ -89,7 +92,7 @@ export function refuseUnbuilt(build: BuildSpec, report: Report): void {
   report.missing(['build', 'digest'], hint);
 }
 
-/** Of VMs, whose command runs in the image only by the module docker. */
+/** For VMs, which run the command in the image only by the module docker. */
 export function refuseUnused({ modules }: { readonly modules: readonly string[] }, report: Report): void {
   if (modules.includes('docker')) return;
   const hint = 'name docker in setup.modules (or job.env_type), or leave build out';
@@ -97,20 +100,22 @@ export function refuseUnused({ modules }: { readonly modules: readonly string[] 
 }
 
 /**
- * The job file of an image that was built: the same in every other word.
+ * Returns the job file with the digest of its built image, otherwise unchanged.
  * @param raw a job file with a section `build`
- * @param commit that it was made of, where that is known and the file does not say it
+ * @param commit the image's commit, if it is known and the file does not name it
  */
 export function withDigest(raw: unknown, digest: string, commit?: string): unknown {
   const file = raw as Mapping;
   return { ...file, build: { ...(file['build'] as Mapping), ...(commit !== undefined && { commit }), digest } };
 }
 
-/** `ghcr.io/team/train@sha256:.. of commit 3f2a9c1d0b7e`: an image as hosts pull it, and what it was made of as far as that is known. */
+/** An image as hosts pull it, and its commit if that is known: `ghcr.io/team/train@sha256:.. of commit 3f2a9c1d0b7e`. */
 export const builtText = (build: BuildSpec): string =>
   `${imageOf(build)}${build.remote.commit === undefined ? '' : ` of commit ${build.remote.commit.slice(0, 12)}`}`;
 
-/** The job file whose image a cluster builds from a commit. @param at `context`: a folder of the repository */
+/**
+ * Returns the job file with the commit from which a cluster builds its image. @param at `context`: a folder of the repository
+ */
 export function withCommit(
   raw: unknown,
   at: { readonly repository: string; readonly commit: string; readonly context: string },
@@ -119,7 +124,9 @@ export function withCommit(
   return { ...file, build: { ...(file['build'] as Mapping), ...at } };
 }
 
-/** The spec of a job whose image was named without a digest, as `withImage` puts it in. @param podSections as there */
+/**
+ * Replaces an image without a digest, as `withImage` left it in the spec, by the built one. @param podSections see `withImage`
+ */
 export function pinned(spec: JobSpec, build: BuildSpec, podSections: readonly string[]): JobSpec {
   const sections = spec as unknown as Mapping;
   const name = podSections.find((each) => sections[each] !== undefined) ?? 'docker';

@@ -6,8 +6,8 @@ import { podsPlace, secretPlace } from '../machine-kinds/kubernetes/choices.js';
 import { podsOf, remoteBuildOf } from './remote.js';
 
 /**
- * What a job chooses of an image that a cluster builds for it: a namespace is one of pods, whoever's they are, and its Secrets log in
- * there. @param spec with its machines as the pool completes them
+ * The choices of a job whose image a cluster builds. The build's namespace is a choice of pods, even if the job has none, and the
+ * build's Secrets log in there. @param spec with its machines as the pool completes them
  */
 export function buildChoices(job: unknown, spec: JobSpec): readonly Choice[] {
   const resolved = resolveJob(job);

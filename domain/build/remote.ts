@@ -4,18 +4,18 @@ import { DNS_LABEL, DNS_LABEL_RULE, OBJECT_NAME, OBJECT_NAME_RULE } from '../mac
 import type { BuildForm } from './section.js';
 import type { BuildSpec, RemoteFields } from './spec.js';
 
-/** Everything that decides what a build in a cluster makes, and where: builds of equal inputs are one build. Plain JSON. */
+/** All inputs of a build in a cluster, and its place. Builds of equal inputs are one build. Plain JSON. */
 export interface RemoteBuild {
   readonly repository: string;
   readonly commit: string;
-  /** A folder of the repository; '' is its top. */
+  /** A folder of the repository. '' is its top. */
   readonly context: string;
-  /** Relative to the context, and in it. */
+  /** Path relative to the context, inside it. */
   readonly dockerfile: string;
   readonly target?: string;
   readonly args: Readonly<Record<string, string>>;
   readonly platform: string;
-  /** The repository of a registry that is pushed to. */
+  /** Repository of a registry, to which the image is pushed. */
   readonly image: string;
   /** Absent: the worker's default cluster. */
   readonly cluster?: string;
@@ -36,11 +36,11 @@ const DEFAULT_NAMESPACE = 'default';
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** `https://host/path`, `ssh://[user@]host/path`, `git://host/path`. */
 const URL_FORM = /^(https?|ssh|git):\/\/(?:([^/@\s]+)@)?[\w.-]+(?::\d+)?\/[^\s#?]+$/;
-/** `user@host:path`, as git and OpenSSH write it. */
+/** `user@host:path`, the form of git and OpenSSH. */
 const SCP_FORM = /^[\w.-]+@[\w.-]+:(?!\/\/)[^\s#?]+$/;
 const FETCHED = 'https://host/path.git, ssh://git@host/path.git or git@host:path.git';
 
-/** Why a cluster cannot fetch from a URL. Undefined: its form is right. */
+/** Returns why a cluster cannot fetch from a URL, or undefined if the URL's form is right. */
 export function whyUnfetchable(url: string): string | undefined {
   const [, scheme, login] = URL_FORM.exec(url) ?? [];
   if (scheme === undefined) return SCP_FORM.test(url) ? undefined : `no URL that a cluster can fetch from: ${FETCHED}`;
@@ -50,7 +50,7 @@ export function whyUnfetchable(url: string): string | undefined {
     : undefined;
 }
 
-/** Whether git logs in with a key there, for which a Secret is needed in any case. */
+/** Returns whether git logs in with a key, which always needs a Secret. */
 export const isByKey = (url: string): boolean => SCP_FORM.test(url) || url.startsWith('ssh://');
 
 export function resolveRemote(form: BuildForm, report: Report): RemoteFields {
@@ -58,7 +58,7 @@ export function resolveRemote(form: BuildForm, report: Report): RemoteFields {
   const repository = given(form.repository);
   const why = repository === undefined ? undefined : whyUnfetchable(repository);
   if (why === undefined && repository !== undefined) fields.repository = repository;
-  // Its value is not shown: it may hold a password.
+  // The value is not shown: it may hold a password.
   if (why !== undefined) report.problem(['build', 'repository'], undefined, `is ${why}`);
   const commit = given(form.commit);
   if (commit !== undefined && !COMMIT.test(commit))
@@ -84,7 +84,7 @@ export function resolveRemote(form: BuildForm, report: Report): RemoteFields {
 
 const INSIDE = "of the repository, without '..' and without / at its beginning";
 
-/** What is wrong with a build whose commit a cluster fetches. */
+/** Reports the problems of a build whose commit a cluster fetches. */
 export function refuseUnfetched({ context, dockerfile, remote }: BuildSpec, report: Report): void {
   if (remote.repository === undefined && !report.wasDropped(['build', 'repository']))
     report.missing(['build', 'repository'], `the URL that build.commit is fetched from: ${FETCHED}`);
@@ -94,15 +94,15 @@ export function refuseUnfetched({ context, dockerfile, remote }: BuildSpec, repo
     report.wrong(['build', 'dockerfile'], dockerfile, 'not in build.context', `a file of the context ${INSIDE}`);
 }
 
-/** Without `.` and doubled slashes; undefined if it leads out. */
+/** Returns the path without `.` and doubled slashes, or undefined if it leads out. */
 function folderOf(path: string): string | undefined {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   return path.startsWith('/') || path.startsWith('~') || parts.includes('..') ? undefined : parts.join('/');
 }
 
 /**
- * What a cluster is to build for a job; undefined if its image is there, or is not to be built there.
- * @param pods where the job's own pods are, if it has some
+ * Returns the build that a cluster must make for a job, or undefined if the image exists or is not built there.
+ * @param pods the place of the job's own pods, if it has some
  */
 export function remoteBuildOf(
   { digest, remote, context, dockerfile, target, args, platform, image }: BuildSpec,
@@ -122,12 +122,12 @@ export function remoteBuildOf(
   };
 }
 
-/** Where a job's own pods are; nothing if it has none. @param podSections the names of sections whose machines are pods */
+/** The place of a job's own pods. Empty if it has none. @param podSections the names of sections whose machines are pods */
 export function podsOf(spec: object, podSections: readonly string[]): JobPods {
   const section = Object.entries(spec).find(([name]) => podSections.includes(name))?.[1] as JobPods | undefined;
   return section ?? {};
 }
 
-/** `ghcr.io/team/train of commit 3f2a9c1d0b7e`: for lists and logs. */
+/** For lists and logs: `ghcr.io/team/train of commit 3f2a9c1d0b7e`. */
 export const buildText = ({ image, commit }: Pick<RemoteBuild, 'image' | 'commit'>): string =>
   `${image} of commit ${commit.slice(0, 12)}`;

@@ -2,7 +2,7 @@
 export interface BuildSpec {
   /** The repository that the image is pushed to, without a tag or a digest. */
   readonly image: string;
-  /** As the job file has it: relative to its folder. */
+  /** Path as in the job file: relative to its folder. */
   readonly context: string;
   /** Relative to the context. */
   readonly dockerfile: string;
@@ -12,9 +12,9 @@ export interface BuildSpec {
   readonly platform: string;
   /** The repository as hosts reach it. */
   readonly pullImage: string;
-  /** `sha256:..` of the image if it was built. */
+  /** `sha256:..` of the image, if it was built. */
   readonly digest?: string;
-  /** Of a build in a cluster: docs/adr/0074. */
+  /** For a build in a cluster: docs/adr/0074. */
   readonly remote: RemoteFields;
 }
 

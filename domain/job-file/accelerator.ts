@@ -2,21 +2,21 @@ import { ACCELERATOR_TYPES, findAccelerator, GENERATION_FACTS, GENERATIONS } fro
 import type { AcceleratorType, Generation } from '../accelerators.js';
 import { nearestWord } from '../nearest-word.js';
 
-/** Names of generations in Google's prose and elsewhere that the API spells otherwise. */
+/** Names of generations that Google's prose and others use, and that the API spells otherwise. */
 const GENERATION_ALIASES: Readonly<Record<string, Generation>> = { v5e: 'v5litepod', v5lite: 'v5litepod' };
 
-/** The API's word for a generation: `v5e` is `v5litepod`; any other word is itself. */
+/** The API's word for a generation: `v5e` is `v5litepod`. Any other word is returned as it is. */
 export function canonicalGeneration(name: string): string {
   const word = name.toLowerCase();
   return Object.hasOwn(GENERATION_ALIASES, word) ? (GENERATION_ALIASES[word] ?? word) : word;
 }
 
-/** The type that a job file means: `v5e-16` and `tpu-v5litepod-16` are `v5litepod-16`. */
+/** The type that a name in a job file means: `v5e-16` and `tpu-v5litepod-16` are `v5litepod-16`. */
 export function acceleratorNamed(name: string): AcceleratorType | undefined {
   return findAccelerator(canonicalName(name));
 }
 
-/** The type of so many chips that a generation and a topology mean, as the API and gcloud's `--type` and `--topology` take them. */
+/** The type that a generation and a topology mean together, as the API and gcloud's `--type` and `--topology` take them. */
 export function acceleratorOfTopology(generation: string, topology: string): AcceleratorType | undefined {
   const name = canonicalGeneration(generation.trim());
   const types = ACCELERATOR_TYPES.filter((accelerator) => accelerator.generation === name);
@@ -25,12 +25,12 @@ export function acceleratorOfTopology(generation: string, topology: string): Acc
 
 /** Generations whose larger slices come in several shapes (cloud.google.com/tpu/docs/types-topologies, v5e, 2026). */
 const SHAPED: readonly Generation[] = ['v4', 'v5p'];
-/** Chips of the cube of which they are made. */
+/** Edge of the cube, in chips, that such slices are made of. */
 const CUBE = 4;
 
 /**
- * Whether slices of `type` can have that topology: the usual one, or for v4 and v5p another AxBxC of cubes of as many chips
- * with A <= B <= C, which may end in _twisted or _untwisted.
+ * Returns whether slices of `type` can have that topology: the usual one, or for v4 and v5p another AxBxC of cubes with the same
+ * number of chips and A <= B <= C, which may end in _twisted or _untwisted.
  */
 export function hasTopology(type: AcceleratorType, topology: string): boolean {
   const [shape = '', variant] = topology.split('_');
@@ -53,7 +53,7 @@ export function topologiesOf(generation: string): string {
   return `usual: ${shown.join(', ')}${types.length > MOST_SHOWN ? ' ..' : ''}`;
 }
 
-/** What to write instead of a topology that slices of `type` do not have. */
+/** Hint for a topology that slices of `type` do not have. */
 export function topologyHint({ type, generation, chips, topology }: AcceleratorType): string {
   const usual = `${type} has ${chips} chips: ${topology} is the usual one`;
   if (!SHAPED.includes(generation) || chips < CUBE ** 3) return `${usual}, and the only one`;
@@ -70,11 +70,11 @@ function canonicalName(name: string): string {
 const BY_GKE =
   'Google sells tpu7x (Ironwood) by GKE alone: write section kubernetes in place of tpu, see docs/kubernetes.md';
 
-/** There are some ninety (domain/accelerators.ts). */
+/** The generation has some ninety sizes (domain/accelerators.ts). */
 const V5P_SIZES =
   'v5p-8, v5p-16, v5p-32, v5p-64, multiples of 128 (v5p-128, v5p-256 ..) up to v5p-12288, v5p-13824, v5p-17920';
 
-/** What to write instead of a name that is no type: the nearest with their hosts, and all of the generation. */
+/** Hint for a name that is not a type: the nearest types with their hosts, and all of the generation. */
 export function acceleratorHint(name: string): string {
   const word = canonicalName(name);
   const generation = nearestGeneration(word);

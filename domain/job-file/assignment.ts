@@ -2,27 +2,27 @@ import { ALL_MODULES } from '../modules/registry.js';
 import type { Path } from '../problem.js';
 import { isMapping, mapTree, valueAt } from './plain-tree.js';
 
-/** One value that replaces the job file's, or adds a key that the file does not have. Plain JSON. */
+/** A value that replaces one of the job file, or adds a key that the file does not have. Plain JSON. */
 export interface Assignment {
   readonly path: Path;
   readonly value: unknown;
 }
 
-/** Sections for which a plain text may stand, and the key that it then means: `bundle: DIR` is `bundle: {dir: DIR}`. */
+/** Sections that may be a plain text, and the key that the text then means: `bundle: DIR` is `bundle: {dir: DIR}`. */
 const SHORT_FOR: ReadonlyMap<string, string> = new Map([
   ['keep', 'when'],
   ...ALL_MODULES.flatMap(({ name, shortFor }) => (shortFor === undefined ? [] : [[name, shortFor] as const])),
 ]);
 
-/** `blocked`: the first part of the way that is neither section nor list nor absent, and what stands there. */
+/** `blocked`: the first part of the path at which something other than a section or list stands, and its value. */
 export type Assigned =
   | { readonly tree: unknown }
   | { readonly blocked: Path; readonly value: unknown; readonly by: Assignment };
 
-/** `tree` with the value put in; sections on the way are made, and short forms on the way become sections. */
+/** Returns `tree` with the value put in. Makes missing sections on the path, and turns short forms on it into sections. */
 export const assign = (tree: unknown, assignment: Assignment): Assigned => assignAll(tree, [assignment]);
 
-/** One after the other. The tree is copied once and written in place: a section of thousands of keys is not copied for each. */
+/** Assigns in order. Copies the tree once and writes in place, because a section may have thousands of keys. */
 export function assignAll(tree: unknown, assignments: readonly Assignment[]): Assigned {
   let own = copyOf(tree);
   for (const by of assignments) {
@@ -36,7 +36,7 @@ export function assignAll(tree: unknown, assignments: readonly Assignment[]): As
 
 const copyOf = (tree: unknown): unknown => mapTree(tree, (value) => value);
 
-/** @param tree of this file's own, which is written to */
+/** @param tree a copy made in this file; it is written to */
 function withLongForm(tree: unknown, [key, below]: Path): unknown {
   const name = SHORT_FOR.get(String(key));
   if (name === undefined || below === undefined || !isMapping(tree)) return tree;
@@ -45,7 +45,7 @@ function withLongForm(tree: unknown, [key, below]: Path): unknown {
   return typeof short === 'string' ? put(tree, [String(key)], { [name]: short }) : tree;
 }
 
-/** @param tree of this file's own, which is written to: the key that is put comes last in its section */
+/** @param tree a copy made in this file; it is written to, and the new key comes last in its section */
 function put(tree: unknown, path: Path, value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -57,7 +57,7 @@ function put(tree: unknown, path: Path, value: unknown): unknown {
   const section: Record<string, unknown> = isMapping(tree) ? tree : {};
   const child = put(valueAt(section, [key]), rest, value);
   delete section[String(key)];
-  // A key may be `__proto__`, which an assignment would take for something else.
+  // The key may be `__proto__`, which a plain assignment would treat as the prototype.
   Object.defineProperty(section, key, { value: child, writable: true, enumerable: true, configurable: true });
   return section;
 }

@@ -5,13 +5,13 @@ import { assignAll, type Assignment } from './assignment.js';
 import { valueAt } from './plain-tree.js';
 import { bindJobName, resolveJob } from './resolve.js';
 
-/** What a person changes of an open job: the whole file, or single values of the one in force. */
+/** A person's edit of an open job: a whole file, or single values that change in the file in force. */
 export interface EditRequest {
   readonly job?: unknown;
   readonly set?: readonly Assignment[];
 }
 
-/** The job as it is: its id, the file in force as plain JSON, and what that came to when it was accepted. */
+/** The present job: its id, the file in force as plain JSON, and the spec that it had when it was accepted. */
 export interface JobInForce {
   readonly id: string;
   readonly job: unknown;
@@ -20,13 +20,13 @@ export interface JobInForce {
 
 export type CheckedEdit =
   | { readonly ok: true; readonly job: unknown; readonly spec: JobSpec }
-  /** `isWrong`: the file is no good one. Absent: it is, and another than these slices were made from. */
+  /** `isWrong`: the file itself is wrong. Absent: it is right, but does not fit the job's present slices. */
   | { readonly ok: false; readonly message: string; readonly isWrong?: true };
 
 /**
- * The job by another file on the slices that it has. The whole file is checked as at submit; what its slices, its lease and its
- * place in line were made from may not change. `name` and `priority` of the file are not looked at: a job keeps its name, and
- * `jobctl quota set-priority` changes its priority. Pure; runs in a workflow.
+ * Applies another job file to the slices that the job has. The whole file is checked as at submit. Values that determined the
+ * slices, the lease or the place in line may not change. `name` and `priority` of the file are ignored: a job keeps its name,
+ * and `jobctl quota set-priority` changes its priority. Pure; runs in a workflow.
  */
 export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): CheckedEdit {
   const assigned = set.length === 0 ? { tree: job ?? present.job } : assignAll(job ?? present.job, set);
@@ -57,7 +57,7 @@ const notASection = (path: Path, value: unknown): Problem => ({
   message: `${showValue(value)} stands where this key would need a section`,
 });
 
-/** What is compared: the whole section of machines, and these. */
+/** Fixed paths: these, and the whole section of machines. */
 const FIXED: readonly Path[] = [
   ['slices'],
   ['atomic'],
@@ -78,7 +78,7 @@ function changesOfSlices(before: JobSpec, after: JobSpec): Problem[] {
   });
 }
 
-/** `tpu.accelerator` and so on. */
+/** Paths such as `tpu.accelerator`. */
 const machinePaths = (spec: JobSpec): Path[] =>
   Object.entries<object>({ ...machineRequestOf(spec) }).flatMap(([section, request]) =>
     Object.keys(request).map((key): Path => [section, key]),
@@ -95,7 +95,7 @@ function changed(path: Path, was: unknown, is: unknown): Problem {
   };
 }
 
-/** Keys whose names in a spec are not those of the file. */
+/** Names in the file of keys that a spec names otherwise. */
 const IN_FILE: Readonly<Record<string, string>> = {
   remoteUser: 'job.remote_user',
   privateKey: 'private_key',

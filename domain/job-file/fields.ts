@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { inLargestUnit } from '../units.js';
 
 /**
- * The kinds of value in a job file. The `error` of each completes the sentence "X is not ..", which schema-problems.ts builds.
+ * The kinds of value in a job file. Each `error` completes the sentence "X is not ..", which schema-problems.ts builds.
  * `null` counts as absent for every key (`ssh: null`), so optional means nullish. All are functions, because no module that
  * workflows share may export a schema (docs/adr/0012).
  */
@@ -31,7 +31,7 @@ const DURATION_ERROR = 'a number of seconds or a duration such as 90s, 5m or 1h'
 
 const HOURS_PER: Readonly<Record<string, number>> = { d: 24, w: 168 };
 
-/** @param written what is no duration; of days and weeks their hours are said */
+/** @param written a text that is not a duration; if it counts days or weeks, the message gives their hours */
 function durationError(written: unknown, bound: string | undefined): string {
   const [, count, unit] = /^\s*(\d+(?:\.\d+)?)\s*([dw])(?:ays?|eeks?)?\s*$/i.exec(String(written)) ?? [];
   const hours = Number(count) * (HOURS_PER[unit?.toLowerCase() ?? ''] ?? NaN);
@@ -41,7 +41,7 @@ function durationError(written: unknown, bound: string | undefined): string {
 
 /**
  * A duration: a number of seconds, or `90s`, `5m`, `1h`.
- * @param bound a clause about the longest one, for whoever writes what is no duration
+ * @param bound a clause about the longest duration, for messages about a text that is not one
  */
 export const duration = (bound?: string): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
   z.union(
@@ -62,7 +62,7 @@ export function secondsOf(value: number | string): number {
   return Number(value.slice(0, -1)) * (SECONDS_PER[value.slice(-1)] ?? NaN);
 }
 
-/** `2h`, `90m` or `45s`, as a file says it. @param seconds whole */
+/** `2h`, `90m` or `45s`, as in a job file. @param seconds a whole number */
 export function durationValue(seconds: number): string {
   const { count, unit } = inLargestUnit(seconds);
   return `${count}${unit}`;
@@ -74,12 +74,12 @@ export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape): z.Zo
 
 // Values -------------------------------------------------------------------------------------------------------------
 
-/** The value of a key; undefined for `null`, which a job file may write for "absent". */
+/** The value of a key, or undefined for `null`, by which a job file may say "absent". */
 export function given<Value>(value: Value | null | undefined): Value | undefined {
   return value ?? undefined;
 }
 
-/** A map whose values are all text, although people wrote some without quotes. */
+/** Returns the map with all values as text: people write some without quotes. */
 export function textValues(
   map: Readonly<Record<string, string | number | boolean>> | null | undefined,
 ): Record<string, string> {

@@ -1,27 +1,27 @@
 /**
- * Lines of a shell text whose failure its exit code hides: that is the code of the last command alone, unless `set -e` is on.
- * A reader of shell that knows quotes, comments, here-documents and blocks; what stands in a block is not judged.
+ * Finds lines of a shell text whose failure the exit code hides: the code is that of the last command, unless `set -e` is on.
+ * The reader of shell knows quotes, comments, here-documents and blocks. It does not judge the content of a block.
  */
 
 /** One command, or several in a pipe or joined by && and ||, at the top level of the text. */
 interface TopCommand {
   readonly text: string;
   readonly line: number;
-  /** What stands behind it: `;`, a newline or `&`. */
+  /** The text that ends it: `;`, a newline or `&`. */
   readonly end: string;
-  /** It is a block (if, for, {}, (), a function), or is joined by ||. */
+  /** The command is a block (if, for, {}, (), a function), or is joined by ||. */
   readonly isOpaque: boolean;
 }
 
-/** Their failure is nobody's news. */
+/** Commands whose failure does not matter. */
 const HARMLESS =
   /^(?:[A-Za-z_]\w*\+?=\S*\s*$|(?::|alias|date|declare|df|echo|env\s*$|export|free|hostname|id|ls|nvidia-smi|printf|ps|pwd|readonly|set|shopt|sleep|sync|time\s*$|touch|trap|true|ulimit|umask|uname|unset|wait|whoami)(?:\s|$))/;
 const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
 const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
-/** Options by which grep ends before its input does. */
+/** Options with which grep ends before its input does. */
 const GREP_ENDS_EARLY = /^(?:-[a-zA-Z]*[qm]|--quiet|--max-count)/;
 
-/** A program at the end of a pipe that may end first: the one before it is ended by SIGPIPE, code 141. */
+/** Returns whether the last program of a pipe may end first: SIGPIPE then ends the one before it, code 141. */
 function endsEarly(text: string): boolean {
   const [program, ...words] = text
     .slice(text.lastIndexOf('|') + 1)
@@ -30,10 +30,13 @@ function endsEarly(text: string): boolean {
   return program === 'head' || (program === 'grep' && words.some((word) => GREP_ENDS_EARLY.test(word)));
 }
 
-/** A longer text is a program, and a warning is not worth its time. */
+/** A longer text is a program, and would take more time than a warning is worth. */
 const MOST_JUDGED = 20_000;
 
-/** @param isPlain the pipeline's code is that of its last program. @returns a sentence for each sort of hidden failure, with its line */
+/**
+ * Returns one sentence, with its line, for each sort of hidden failure.
+ * @param isPlain the exit code of a pipe is that of its last program
+ */
 export function hiddenFailures(text: string, isPlain: boolean): readonly string[] {
   if (text.length > MOST_JUDGED) return [];
   const commands = topCommands(text);
@@ -74,7 +77,7 @@ const withoutQuoted = (text: string): string =>
 
 const OPENS = /^(?:if|for|while|until|case|select|\{)$/;
 const CLOSES = /^(?:fi|done|esac|\})$/;
-/** Behind these stands a command again. */
+/** Words that are followed by another command. */
 const LEADS = /^(?:if|then|elif|else|while|until|do|\{|!|time)$/;
 
 /** Reads each character once. */
@@ -121,7 +124,7 @@ class Reader {
     this.#word = '';
   }
 
-  /** Of `a)` in a case none was open. */
+  /** A `)` without an open parenthesis is that of `a)` in a case. */
   #parenthesis(token: string): void {
     if (token === ')') this.#parentheses = Math.max(0, this.#parentheses - 1);
     else this.#parentheses += 1;
@@ -174,7 +177,7 @@ function* tokens(source: string): Generator<Token> {
   }
 }
 
-/** With the line of its mark. */
+/** Returns the here-document, including the line of its end mark. */
 function heredocAt(source: string, from: number, mark: string): string {
   let at = from;
   while (at < source.length) {

@@ -4,11 +4,11 @@ import type { Path, Problem } from '../problem.js';
 import { dottedPaths, mapStrings, valueAt } from './plain-tree.js';
 
 /**
- * `${section.key}` refers to another value of the file; only with a dot, since no shell variable has one: `$X`, `${VAR}`,
- * `${VAR:-x}` and `$(..)` are the shell's and stay as they are, and so does `\${a.b}`. `${oc.env:X}` and
- * `${oc.env:X,default}` are the submitter's environment. A reference that another program resolves has two: `$${a.b}` is `${a.b}`, in
- * every quoting of the shell. So of the dollars before a brace an even number means text, of which one is taken away; of an odd number
- * the last is the reference's.
+ * `${section.key}` refers to another value of the file. Only text with a dot is a reference, since no shell variable has a dot:
+ * `$X`, `${VAR}`, `${VAR:-x}` and `$(..)` belong to the shell and stay as they are, and so does `\${a.b}`. `${oc.env:X}` and
+ * `${oc.env:X,default}` read the submitter's environment. Two dollars leave a reference to another program: `$${a.b}` becomes
+ * `${a.b}`, in every quoting of the shell. So an even number of dollars before a brace means text, and one of them is removed.
+ * If the number is odd, the last belongs to the reference.
  */
 const REFERENCE =
   /(?<!\\|(?<!\\)\$)(?<dollars>\$+)\{(?:oc\.env:(?<variable>\w+)(?:,(?<fallback>[^}]*))?|(?<dotted>[A-Za-z_][\w-]*(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)+))\}/g;
@@ -25,8 +25,8 @@ type Replacement = (
 ) => string;
 
 /**
- * Behind the last brace no reference ends, so each that begins there would be looked for up to the end of the text.
- * @param literal of text that only looks like a reference, with its dollars
+ * Stops at the last brace: no reference ends behind it, and each that begins there would be searched to the end of the text.
+ * @param literal replaces text that only looks like a reference, with its dollars
  */
 function replaceReferences(text: string, replace: Replacement, literal: (written: string) => string): string {
   const end = text.lastIndexOf('}') + 1;
@@ -44,11 +44,11 @@ function replaceReferences(text: string, replace: Replacement, literal: (written
 
 const asWritten = (written: string): string => written;
 
-/** Kept as it is by `interpolate` and bound to a job by `bindJobName`: two jobs of one file have two names. */
+/** `interpolate` keeps it and `bindJobName` replaces it by a job's name: two jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
 const TPU_NAME = /(?<!\\|(?<!\\)\$)(\$+)\{tpu\.name\}/g;
 
-/** Fields from which the job's own name is made: there `${tpu.name}` can only be the prefix that the file gives. */
+/** Fields that determine the job's own name. In them `${tpu.name}` can only be the prefix that the file gives. */
 const NAMING_FIELDS = new Set(['name', 'job.name', 'tpu.name']);
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,7 +57,7 @@ export interface Interpolated {
   readonly problems: readonly Problem[];
 }
 
-/** Replaces `${oc.env:X}` everywhere. Only the submitter can: without `env` each such reference is a problem. */
+/** Replaces `${oc.env:X}` everywhere. Only the submitter can: without `env` every such reference is a problem. */
 export function substituteEnvironment(
   tree: unknown,
   env: Environment | undefined,
@@ -75,7 +75,7 @@ export function substituteEnvironment(
           warnings.push(`${formatPath(path)}: the value of ${variable} ${SECRET_WARNING}`);
         return value ?? reference;
       },
-      // `interpolate` reads what this leaves, here and once more in the workflow.
+      // `interpolate` reads the result, here and once more in the workflow.
       asWritten,
     ),
   );
@@ -96,13 +96,13 @@ function environmentProblem(path: Path, reference: string, variable: string, env
   return { path, value: reference, message: `'${reference}': no variable ${variable} in the environment`, hint };
 }
 
-/** Replaces the dotted references of all strings. A string that is one reference takes on the value's type. */
+/** Replaces the dotted references in all strings. A string that is a single reference becomes the value, with its type. */
 export function interpolate(tree: unknown): Interpolated {
   const resolver = new ReferenceResolver(tree);
   return { tree: mapStrings(tree, (text, path) => resolver.resolve(text, path, [])), problems: resolver.problems };
 }
 
-/** Bounds what references to references can cost: a file that doubles a text thirty times is refused. */
+/** Bounds the cost of references to references: a file that doubles a text thirty times is refused. */
 const MAX_LOOKUPS = 10_000;
 
 class ReferenceResolver {
@@ -115,7 +115,7 @@ class ReferenceResolver {
     this.#tree = tree;
   }
 
-  /** `chain`: the references that are being resolved, so that a cycle is seen. */
+  /** `chain`: the references being resolved, which show a cycle. */
   resolve(text: string, path: Path, chain: readonly string[]): unknown {
     const whole = WHOLE.exec(text)?.groups;
     if (whole?.['dollars'] === '$') return this.#lookUp(text, whole['dotted'], path, chain);
@@ -125,7 +125,7 @@ class ReferenceResolver {
       this.#report(path, reference, `'${reference}' is a section or list, which cannot stand inside a text`);
       return reference;
     };
-    // `replaceTpuName` would take the text for a reference.
+    // `replaceTpuName` would take that text for a reference.
     return replaceReferences(text, replace, (written) =>
       written.endsWith(`$${TPU_NAME_REFERENCE}`) ? written : written.slice(1),
     );
@@ -143,7 +143,7 @@ class ReferenceResolver {
     if (value !== undefined && value !== null) {
       return mapStrings(value, (text) => this.resolve(text, path, [...chain, name]));
     }
-    // What another value fails to resolve is reported there.
+    // A reference that another value cannot resolve is reported at that value.
     if (chain.length === 0) this.#reportUnresolved(path, reference, dotted);
     return reference;
   }
@@ -184,7 +184,7 @@ function pathOf(dotted: string): Path {
   return dotted.split(/[.[\]]/).filter((segment) => segment !== '');
 }
 
-/** Replaces what `interpolate` kept of `${tpu.name}`, and of `$${tpu.name}`, which is text. */
+/** Replaces the `${tpu.name}` that `interpolate` kept. A kept `$${tpu.name}` is text and loses one dollar. */
 export function replaceTpuName(text: string, name: string): string {
   return text.replace(TPU_NAME, (written, dollars: string) =>
     isEscaped(dollars) ? written.slice(1) : `${dollars.slice(1)}${name}`,

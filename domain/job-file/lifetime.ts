@@ -3,21 +3,21 @@ import type { JobSpec } from '../job-spec.js';
 import type { Report } from './report.js';
 import { type JobFile, KEEP_WORDS } from './sections.js';
 
-/** How long the slices stay at most where `keep` names no time: a working day. */
+/** The longest time that slices are kept if `keep` names no time: a working day. */
 const DEFAULT_KEEP_SECONDS = 8 * 3600;
-/** How long a stopped job keeps its slices where `timeouts.stop` says nothing. */
+/** Time for which a stopped job keeps its slices if `timeouts.stop` is absent. */
 export const DEFAULT_STOP_SECONDS = 8 * 3600;
-/** The shortest `timeouts.no_output`: within less a host may not have been asked. */
+/** The shortest `timeouts.no_output`: in less time the worker may not have asked every host. */
 export const LEAST_NO_OUTPUT_SECONDS = 5;
 
-/** How long a command runs on with no worker speaking to its host, where `max_unattended` says nothing: a long weekend. */
+/** Time for which a command runs on while no worker reaches its host, if `max_unattended` is absent: a long weekend. */
 export const DEFAULT_UNATTENDED_SECONDS = 72 * 3600;
-/** Shorter than this a worker that is restarted would cost commands. */
+/** With less, the restart of a worker would cost commands. */
 export const LEAST_UNATTENDED_SECONDS = 60;
 
 type Lifetime = Pick<JobSpec, 'keep' | 'loop' | 'timeouts' | 'maxUnattended'>;
 
-/** What of a job goes on beyond one end of its command: `keep`, `loop` (JobMan's `job.loop` too) and `timeouts`. */
+/** The parts of a job that outlast one end of its command: `keep`, `loop` (also JobMan's `job.loop`) and `timeouts`. */
 export function resolveLifetime(form: JobFile, report: Report): Lifetime {
   const keep = resolveKeep(form, report);
   const timeouts = resolveTimeouts(form, report);
@@ -57,7 +57,7 @@ function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
     const seconds = secondsOf(value);
-    // No wait for a device is a look less; the others would end what they bound.
+    // A device timeout of 0 skips the look. A zero in the others would end what they bound.
     if (!(seconds > 0 || (key === 'device' && seconds === 0)))
       report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');
     return [[key, seconds] as const];

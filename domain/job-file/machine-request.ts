@@ -9,7 +9,7 @@ type AnySection = RequestSection<MachineRequest>;
 /** The sections by which a job asks for machines, one of each kind. */
 export const REQUEST_SECTIONS = Object.values(KINDS).map((kind): AnySection => kind.section);
 
-/** Those whose machines are pods, which take an image. */
+/** Sections whose machines are pods, which take an image. */
 export const POD_SECTIONS = Object.values(KINDS).flatMap(({ reach, section }) =>
   reach === 'pod' ? [section.name] : [],
 );
@@ -21,8 +21,8 @@ export const requestForms = (): RequestForms =>
   Object.fromEntries(REQUEST_SECTIONS.map(({ name, form }) => [name, form().nullish()])) as unknown as RequestForms;
 
 /**
- * What a job file asks for: it has the section of one kind.
- * @returns undefined if it has none, or its section names no machines, which is reported
+ * Resolves the request for machines: a job file has the section of one kind.
+ * @returns undefined if it has no such section, or if its section names no machines; both are reported
  */
 export function resolveRequest(
   file: Readonly<Record<string, unknown>>,
@@ -47,7 +47,7 @@ export function resolveRequest(
 }
 
 function reportMissing(sections: readonly AnySection[], report: Report): void {
-  // A section that is wrong is reported already.
+  // A wrong section is already reported.
   const [first] = sections;
   if (first === undefined || sections.some(({ name }) => report.wasDropped([name]))) return;
   const choice = sections.map(({ name, least }) => `${name}, with ${least}`).join(', or ');

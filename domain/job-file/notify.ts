@@ -6,8 +6,8 @@ import { Report } from './report.js';
 import { type JobFile, jobFileSchema } from './sections.js';
 
 /**
- * Characters of an id or a signal's name that Temporal's server stores on PostgreSQL. A longer one would fail the job's workflow
- * task again and again.
+ * Longest id or signal name that Temporal's server stores on PostgreSQL, in characters. A longer one would fail the job's
+ * workflow task again and again.
  */
 const MAX_ID = 255;
 /** Each target is an event in the job's history. */
@@ -18,7 +18,7 @@ const RESERVED_SIGNAL = /^__temporal/;
 type NotifySection = NonNullable<JobFile['notify']>;
 type TargetSection = Exclude<NotifySection, readonly unknown[]>;
 
-/** The workflows that are told when the job has ended, each once. */
+/** The workflows that get a notice when the job has ended, each once. */
 export function resolveNotify(section: JobFile['notify'], report: Report): readonly NotifyTarget[] {
   if (!section) return [];
   if (!Array.isArray(section)) return resolveTarget(section, ['notify'], report);
@@ -53,8 +53,8 @@ const isSame = (a: NotifyTarget, b: NotifyTarget): boolean =>
   a.workflow.id === b.workflow.id && a.workflow.signal === b.workflow.signal;
 
 /**
- * The targets of a job that is refused. Empty if `notify` itself is wrong or refers to another value (`${..}`), because that value
- * may be the wrong one.
+ * The targets for a job that is refused. Empty if `notify` itself is wrong or refers to another value (`${..}`), because that
+ * value may be the wrong one.
  */
 export function readableNotify(job: unknown): readonly NotifyTarget[] {
   if (!isMapping(job)) return [];

@@ -10,17 +10,17 @@ import type { JobOverrides, Overridden } from './set-option.js';
 import { YamlSource } from './yaml-source.js';
 
 export interface ParseOptions {
-  /** The file's name as the user gave it, for messages; without a file the command. */
+  /** The file's name as the user gave it, for messages. Without a file: the command. */
   readonly file: string;
   readonly env: Environment;
   /** `key=value` of each `--set`. */
   readonly set?: readonly string[];
   readonly overrides?: JobOverrides;
-  /** Of a job without a file: what it says before `set` and `overrides`. */
+  /** The content of a job without a file, before `set` and `overrides`. */
   readonly tree?: Mapping;
-  /** The defaults of the job's pool, where they are known. */
+  /** The defaults of the job's pool, if they are known. */
   readonly pool?: PoolDefaults;
-  /** As `RequestContext`. */
+  /** See `RequestContext`. */
   readonly isZoneStrict?: true;
 }
 
@@ -57,7 +57,7 @@ function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | 
   return refused([{ file, path: [], message, hint: other.instead.join('\n') }]);
 }
 
-/** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
+/** Reads a job without a file, from flags only. Problems name the flag, or the command if no flag is wrong. */
 export function parseJobFlags({
   file,
   env,
@@ -94,7 +94,7 @@ function refused(problems: readonly Problem[]): ResolvedJob {
   return { ok: false, problems: problems.toSorted(byPosition) };
 }
 
-/** What a flag gave comes after what stands in the file. */
+/** Puts problems of flags after those of the file. */
 function byPosition(a: Problem, b: Problem): number {
   const [lineA, lineB] = [a.line ?? Infinity, b.line ?? Infinity];
   if (lineA !== lineB) return lineA - lineB;
@@ -102,7 +102,7 @@ function byPosition(a: Problem, b: Problem): number {
 }
 
 function locate(problem: Problem, source: YamlSource, file: string, overridden: Overridden | undefined): Problem {
-  // A pool file's: it has no place in this one.
+  // A problem of a pool file has no place in this file.
   if (problem.file !== undefined) return problem;
   const flag = overridden?.flagAt(problem.path);
   return flag === undefined ? { file, ...source.locate(problem) } : { file: flag, ...problem };

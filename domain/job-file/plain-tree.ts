@@ -7,7 +7,7 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Where the first section or list is that lies in more than `depth` others; undefined if none does. */
+/** The path of the first section or list that lies in more than `depth` others, or undefined if there is none. */
 export function deeperThan(tree: unknown, depth: number): Path | undefined {
   if (typeof tree !== 'object' || tree === null) return undefined;
   if (depth === 0) return [];
@@ -18,7 +18,7 @@ export function deeperThan(tree: unknown, depth: number): Path | undefined {
   return undefined;
 }
 
-/** Whether the tree has more than `most` values, sections and lists among them. The tree is not deep. */
+/** Returns whether the tree has more than `most` values, counting sections and lists. The tree must not be deep. */
 export function hasMoreThan(tree: unknown, most: number): boolean {
   let left = most;
   const count = (value: unknown): boolean => {
@@ -28,7 +28,7 @@ export function hasMoreThan(tree: unknown, most: number): boolean {
   return count(tree);
 }
 
-/** The value at a path; undefined where any part of the way is missing. */
+/** The value at a path, or undefined if any part of the path is missing. */
 export function valueAt(tree: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, segment) => childOf(value, segment), tree);
 }
@@ -38,21 +38,21 @@ function childOf(value: unknown, segment: string | number): unknown {
   return isMapping(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
 }
 
-/** `tree` with every value that is no section or list replaced by what `replace` makes of it. */
+/** Returns `tree` with every value that is not a section or list replaced by the result of `replace`. */
 export function mapTree(tree: unknown, replace: (value: unknown, path: Path) => unknown, path: Path = []): unknown {
   if (Array.isArray(tree)) return tree.map((item: unknown, index) => mapTree(item, replace, [...path, index]));
   if (!isMapping(tree)) return replace(tree, path);
   return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, mapTree(value, replace, [...path, key])]));
 }
 
-/** `tree` with every string replaced by what `replace` makes of it; everything else is kept. */
+/** Returns `tree` with every string replaced by the result of `replace`. Everything else stays. */
 export function mapStrings(tree: unknown, replace: (text: string, path: Path) => unknown): unknown {
   return mapTree(tree, (value, path) => (typeof value === 'string' ? replace(value, path) : value));
 }
 
 /**
- * `tree` without the keys at `paths`; where one is an element of a list, without the list, whose indexes would shift. Each section
- * is written once, however many of its keys go.
+ * Returns `tree` without the keys at `paths`. If a path leads to an element of a list, the whole list is dropped, because its
+ * indexes would shift. Each section is written once, however many of its keys are dropped.
  */
 export function withoutAll(tree: unknown, paths: readonly Path[]): unknown {
   if (!isMapping(tree) || paths.length === 0) return tree;
@@ -81,7 +81,7 @@ export function dottedPaths(tree: unknown, prefix = ''): string[] {
   });
 }
 
-/** Compares two paths by where they stand in `tree`; what is not in it comes last. */
+/** Compares two paths by their position in `tree`. Paths that are not in it come last. */
 export function inFileOrder(tree: unknown): (a: Path, b: Path) => number {
   const rankIn = rankOf();
   const ranks = (path: Path): number[] =>
@@ -96,7 +96,7 @@ export function inFileOrder(tree: unknown): (a: Path, b: Path) => number {
   };
 }
 
-/** Each section is counted once: a file of thousands of wrong keys is sorted by them. */
+/** Numbers the keys of each section once, because a file of thousands of wrong keys is sorted by them. */
 function rankOf(): (parent: unknown, segment: string | number) => number {
   const known = new Map<Mapping, ReadonlyMap<string, number>>();
   return (parent, segment) => {

@@ -3,7 +3,7 @@ import { given } from './fields.js';
 import type { Report } from './report.js';
 import type { JobFile } from './sections.js';
 
-/** Refuses what a job file asks of its hosts that pods cannot give: some modules, and a login user. */
+/** Refuses the parts of a job file that pods cannot provide: some modules, and a login user. */
 export function refuseForPods(form: JobFile, report: Report): void {
   const named = form.setup?.modules ?? [];
   for (const { name, notInPods } of ALL_MODULES) {
@@ -22,7 +22,7 @@ export function refuseForPods(form: JobFile, report: Report): void {
   report.problem(['job', 'remote_user'], user, 'is for VMs: nobody logs in to a pod', hint);
 }
 
-/** KubeRay starts Ray, and the module would start another. */
+/** Refuses the module ray beside ray_cluster: KubeRay starts Ray, and the module would start another. */
 function refuseSecondRay(form: JobFile, report: Report): void {
   const module = given(form.ray);
   if (given(form.ray_cluster) === undefined || module === undefined) return;

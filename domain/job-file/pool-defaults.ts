@@ -9,7 +9,7 @@ import type { Report } from './report.js';
 import { tpuSection } from '../machine-kinds/cloud-tpu/section-form.js';
 import type { TpuForm } from '../machine-kinds/cloud-tpu/section-form.js';
 
-/** `v5e` is Google's other word for v5litepod, here as everywhere. */
+/** `v5e` is Google's other word for v5litepod, as everywhere. */
 const VERSION_KEYS = [...GENERATIONS, 'v5e'] as const;
 type VersionKey = (typeof VERSION_KEYS)[number];
 const versions = section(
@@ -42,20 +42,20 @@ const schema = tpuSection()
     version: z.union([text(), versions], { error: 'a runtime version, or a table of them by generation' }).nullish(),
   });
 
-/** The keys of `tpu` for which a pool can have defaults: those that are no job's own, as accelerator and topology are. */
+/** The keys of `tpu` for which a pool can have defaults: all but those of one job only, such as accelerator and topology. */
 export const poolTpuSection = (): typeof schema => schema;
 
-/** What a pool's file gives to jobs that leave it out. Plain JSON. */
+/** Defaults from a pool's file, for jobs that leave the keys out. Plain JSON. */
 export interface PoolDefaults {
   readonly pool: string;
-  /** The pool file, for messages; absent: the pool has none. */
+  /** The pool file, for messages. Absent: the pool has none. */
   readonly file?: string;
   readonly googleProject?: string;
   /** In order of preference. */
   readonly zones?: readonly string[];
-  /** All that the file names: they exist, whatever jobctl knows of Google's. */
+  /** All zones that the file names. They exist even if jobctl does not know them. */
   readonly listedZones?: readonly string[];
-  /** Units of the largest slice by zone and type, as the file says; a zone or type that is not named has no bound. */
+  /** Units of the largest slice by zone and type, from the file. A zone or type that it does not name has no bound. */
   readonly largestSlice?: Readonly<Record<string, QuotaUnits>>;
   readonly tpu?: z.infer<typeof schema>;
 }
@@ -64,9 +64,9 @@ export interface PoolDefaults {
 export const POOL_KEYS: readonly string[] = ['zone', 'project', ...Object.keys(schema.shape)];
 
 /**
- * A job's `tpu` with the pool's defaults below it. The job's own value wins; labels and metadata are joined key by key, the
- * tags of both are taken. `report` learns what the pool gave, so that a problem names its file.
- * @param type of which generation the default runtime is; undefined where the job's is not known
+ * Adds the pool's defaults to a job's `tpu`. The job's own value wins. Labels and metadata are merged key by key, and the tags
+ * of both are taken. `report` learns which values the pool gave, so that a problem in them names its file.
+ * @param type its generation selects the default runtime; undefined if the job's type is not known
  */
 export function withPoolDefaults(
   own: TpuForm,
@@ -92,7 +92,7 @@ export function withPoolDefaults(
   };
 }
 
-/** The pool's defaults without those that belong to a choice which the job has made otherwise. */
+/** The pool's defaults, except those that belong to a choice that the job has made differently. */
 function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | undefined): TpuForm {
   const { version, ...tpu } = pool.tpu ?? {};
   const defaults: TpuForm = {
@@ -101,11 +101,11 @@ function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | u
     ...(own.zone === undefined && own.zones === undefined && pool.zones && { zones: [...pool.zones] }),
     ...(pool.googleProject !== undefined && { project: pool.googleProject }),
   };
-  // What a reservation needs comes with its name; a subnetwork is a part of its network.
+  // A reservation determines these keys. A subnetwork is a part of its network.
   if (own.reservation !== undefined) Object.assign(defaults, { pricing: null, allocation_mode: null });
   if (own.network !== undefined) Object.assign(defaults, { subnetwork: null });
   if (own.run_duration !== undefined) Object.assign(defaults, { pricing: null });
-  // A pool's reservation and run duration are for its jobs of that pricing, its deadline for those that wait in Google's queue.
+  // A pool's reservation and run duration are for jobs of that pricing, its deadline for jobs that wait in Google's queue.
   const word = pricingWord(own) ?? pricingWord(tpu) ?? ANY_PRICING;
   const pricing = pricingNamed(word);
   if (pricing !== 'reserved') Object.assign(defaults, { reservation: null });

@@ -3,7 +3,7 @@ import type { Path, Problem } from '../problem.js';
 import { notAllowed } from './schema-problems.js';
 import { showValue } from '../problem.js';
 
-/** Collects what is wrong with one file, so that everything is shown together. */
+/** Collects the problems of one file, so that the user sees all of them together. */
 export class Report {
   readonly problems: Problem[] = [];
   readonly warnings: string[] = [];
@@ -11,12 +11,12 @@ export class Report {
   /** Other files that gave a value, by its path. */
   readonly #givers = new Map<string, string>();
 
-  /** @param dropped paths that are reported already and were left out of the form */
+  /** @param dropped paths that are already reported and were left out of the form */
   constructor(dropped: readonly Path[]) {
     this.#dropped = new Set(dropped.map(formatPath));
   }
 
-  /** `message` completes "VALUE is ..", the value shown first. */
+  /** `message` completes "VALUE is .."; the value is shown first. */
   wrong(path: Path, value: unknown, message: string, hint?: string): void {
     this.problem(path, value, `${showValue(value)} is ${message}`, hint);
   }
@@ -32,7 +32,7 @@ export class Report {
     });
   }
 
-  /** What is wrong at or below these paths is a problem of `file`, whoever's file is checked. */
+  /** Makes problems at or below these paths problems of `file`, whichever file is being checked. */
   givenBy(file: string, paths: readonly Path[]): void {
     for (const path of paths) this.#givers.set(formatPath(path), file);
   }
@@ -42,7 +42,7 @@ export class Report {
     return at === -1 ? undefined : this.#givers.get(formatPath(path.slice(0, at + 1)));
   }
 
-  /** A word that is none of `allowed`. */
+  /** Reports a word that is not one of `allowed`. */
   notAllowed(path: Path, value: string, allowed: readonly string[]): void {
     const { message, hint } = notAllowed(path, value, allowed);
     this.problem(path, value, message, hint);
@@ -53,7 +53,7 @@ export class Report {
     this.problems.push({ path, message: 'is missing', hint });
   }
 
-  /** Whether `path` is absent only because what stood there is wrong. */
+  /** Returns whether `path` is absent only because its value was wrong and left out. */
   wasDropped(path: Path): boolean {
     return path.some((_, depth) => this.#dropped.has(formatPath(path.slice(0, depth + 1))));
   }

@@ -34,14 +34,14 @@ import { resolveEnv, resolveSecrets } from './variables.js';
 export type ResolvedJob =
   | {
       readonly ok: true;
-      /** The job file as plain JSON, the submitter's environment put in: what a workflow is started with. */
+      /** The job file as plain JSON with the submitter's environment put in: the input of a workflow. */
       readonly raw: unknown;
       readonly spec: JobSpec;
-      /** What the user should know; nothing is wrong. */
+      /** Warnings for the user. The file is right. */
       readonly warnings: readonly string[];
-      /** Keys of the section of its machines that the file does not give and a pool file may; none where the pool's defaults are in. */
+      /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
       readonly leftToPool: readonly string[];
-      /** The image that the job is to run, if its file has a section `build`. */
+      /** The job's image, if its file has a section `build`. */
       readonly build?: BuildSpec;
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
@@ -49,32 +49,32 @@ export type ResolvedJob =
 export interface ResolveOptions {
   /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
   readonly env?: Environment;
-  /** The defaults of the job's pool: then the spec is complete. Absent: what the file leaves out may be the pool's to say. */
+  /** The defaults of the job's pool: the spec is then complete. Absent: the pool may give values that the file leaves out. */
   readonly pool?: PoolDefaults;
-  /** Whoever asks builds images: `build` needs no digest yet. */
+  /** The caller builds images, so `build` needs no digest yet. */
   readonly mayBuild?: true;
-  /** As `RequestContext`. */
+  /** See `RequestContext`. */
   readonly isZoneStrict?: true;
 }
 
 /** Retry budgets of a file that names none. */
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
-/** Seconds between SIGTERM and SIGKILL where the file has no `grace`. */
+/** Seconds between SIGTERM and SIGKILL if the file has no `grace`. */
 export const DEFAULT_GRACE_SECONDS = 30;
-/** The middle, so that a job can be said to matter less than others (docs/adr/0057). */
+/** The middle, so that a job can also be less important than others (docs/adr/0057). */
 export const DEFAULT_PRIORITY = 3;
 export const DEFAULT_POOL = 'default';
 
 /**
- * What a job file means: interpolation, defaults and checks. Pure, and needs nothing of Node: it runs in a workflow too,
- * so a service that starts one with plain JSON gets the same result and the same messages as `jobctl submit`.
+ * Resolves a job file: interpolation, defaults and checks. Pure, without Node's modules: it also runs in a workflow, so a
+ * service that starts one with plain JSON gets the same result and the same messages as `jobctl submit`.
  */
 export function resolveJob(raw: unknown, options: ResolveOptions = {}): ResolvedJob {
   if (!isMapping(raw)) return { ok: false, problems: [notAMapping(raw)] };
   const tooDeep = deeperThan(raw, MOST_LEVELS);
   if (tooDeep !== undefined) return { ok: false, problems: [tooDeepProblem(raw, tooDeep)] };
   if (hasMoreThan(raw, MOST_VALUES)) return { ok: false, problems: [TOO_MANY] };
-  // Before anything is looked up, compared or replaced in it.
+  // Checked before any look-up, comparison or replacement in the file.
   const bytes = jsonBytes(raw);
   if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const environment = substituteEnvironment(raw, options.env);
@@ -83,7 +83,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const report = new Report(dropped);
   const build = resolveBuild(written.build, report);
   const form = build === undefined ? written : withImage(written, build, POD_SECTIONS, report);
-  // What names its commit is built in a cluster, whoever asks.
+  // A build that names its commit is built in a cluster, whoever the caller is.
   const mayBeUnbuilt = options.mayBuild === true && build?.remote.commit === undefined;
   if (build !== undefined && !mayBeUnbuilt) refuseUnbuilt(build, report);
   const size = resolveSize(form, report);
@@ -97,7 +97,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (given(form.job?.worker_num) !== undefined)
     report.warn(['job', 'worker_num'], "is JobMan's own and does nothing here: slices are named by their job");
   const references = [...environment.problems, ...interpolated.problems];
-  // What a value is whose reference leads nowhere is no news.
+  // A value whose reference leads nowhere needs no second problem.
   const named = new Set(references.map(({ path }) => formatPath(path)));
   const others = [...problems, ...report.problems].filter(({ path }) => !named.has(formatPath(path)));
   const all = [...references, ...others];
@@ -107,13 +107,13 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
 }
 
-/** Without the keys `x-..` of the file: nobody reads them but YAML, whose anchors stand there, as in compose files. */
+/** Drops the file's keys `x-..`: only YAML reads them, for the anchors that they hold, as in compose files. */
 const withoutNotes = (tree: unknown): unknown =>
   isMapping(tree) ? Object.fromEntries(Object.entries(tree).filter(([key]) => !key.startsWith('x-'))) : tree;
 
 const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
 
-/** More than any job file has. A workflow task has 5 s for all that is wrong with them. */
+/** More than any job file has. A workflow task has 5 s to find all problems in them. */
 const MOST_VALUES = 5_000;
 const TOO_MANY: Problem = {
   path: [],
@@ -127,7 +127,7 @@ const tooLargeProblem = (bytes: number): Problem => ({
   hint: TOO_LARGE_HINT,
 });
 
-/** Named by its first keys: 31 of them would say no more. */
+/** Named by its first three keys: 31 of them would say no more. */
 function tooDeepProblem(raw: unknown, path: Path): Problem {
   const shown = formatPath(path.slice(0, 3));
   const message = `sections and lists below ${shown} lie more than ${MOST_LEVELS} levels deep in one another`;
@@ -146,7 +146,7 @@ function notAMapping(raw: unknown): Problem {
 
 const MACHINES = REQUEST_SECTIONS.map(({ name }) => `${name}:`).join(' or ');
 
-/** In file order, one problem for each place: an unresolved reference is not a bad name as well. */
+/** In file order, one problem for each place: an unresolved reference is not reported as a bad name too. */
 function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
   const compare = inFileOrder(raw);
   const seen = new Set<string>();
@@ -225,7 +225,7 @@ function asPriority(priority: number | null | undefined): Priority {
   return ([1, 2, 3, 4, 5] as const).find((known) => known === priority) ?? DEFAULT_PRIORITY;
 }
 
-/** `name` is ours and strict; `job.name` is JobMan's, whose names may hold anything: it is made to fit. */
+/** `name` is ours and strict. `job.name` is JobMan's and may hold anything, so it is made to fit. */
 function resolveName(form: JobFile, report: Report): string | undefined {
   if (form.name && !isValidJobName(form.name)) {
     report.wrong(['name'], form.name, `not ${JOB_NAME_RULE}`, `such as ${jobNameFrom(form.name)}`);
@@ -233,7 +233,7 @@ function resolveName(form: JobFile, report: Report): string | undefined {
   return form.name ?? (form.job?.name ? jobNameFrom(form.job.name) : undefined);
 }
 
-/** As Debian's and Ubuntu's useradd take it, which gcloud's names need: `first.last`. */
+/** Names that useradd of Debian and Ubuntu accepts. gcloud's names need the dot: `first.last`. */
 const LOGIN = /^[a-z_][a-z0-9_.-]{0,31}$/;
 
 function resolveRemoteUser(form: JobFile, report: Report): string | undefined {
@@ -258,7 +258,7 @@ function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project'
 }
 
 /**
- * Warns users of JobMan, which kept the slice until `delete`, so that they do not look for files on it later. Their job files have
+ * Warns users of JobMan, which kept the slice until `delete`, so that they do not expect files on it later. Their job files have
  * a section `job` or `ssh`.
  */
 function warnOfKeep(form: JobFile, report: Report): void {
@@ -269,8 +269,8 @@ function warnOfKeep(form: JobFile, report: Report): void {
 }
 
 /**
- * Puts a job's own name in for `${tpu.name}`: the same for the whole job, whichever slice runs (people build checkpoint
- * paths from it).
+ * Replaces `${tpu.name}` by the job's own name. The name is the same for the whole job, whichever slice runs, because people
+ * build checkpoint paths from it.
  * @param job the job's id
  */
 export function bindJobName(spec: JobSpec, job: string): JobSpec {

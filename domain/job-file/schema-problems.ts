@@ -5,18 +5,18 @@ import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { isMapping, valueAt, withoutAll } from './plain-tree.js';
 
-/** A kind of file: its form, and how messages speak of it. */
+/** A kind of file: its form, and its name in messages. */
 export interface FileKind<Schema extends z.ZodType> {
   readonly schema: Schema;
   /** Such as `a job file`. */
   readonly title: string;
-  /** What to write for a key of another tool; undefined for any other. */
+  /** Hint for a key of another tool, or undefined for any other key. */
   readonly foreignHint?: (path: Path, value: unknown) => string | undefined;
 }
 
 /**
- * Checks the form of a file. What is wrong is reported and left out, so that the rest can be checked for sense: `dropped`
- * names what was left out, since a key that is wrong is not a key that is missing.
+ * Checks the form of a file. Wrong parts are reported and left out, so that the meaning of the rest can be checked. `dropped`
+ * names the parts left out, because a wrong key is not a missing key.
  */
 export function checkForm<Schema extends z.ZodType>(
   kind: FileKind<Schema>,
@@ -53,7 +53,7 @@ function problemsOf(issue: Issue, tree: unknown, kind: FileKind<z.ZodType>): Pro
   ];
 }
 
-/** For what YAML takes for something else, and for the words of a line. */
+/** Hint for values that YAML does not read as text, and for a line given as a list of words. */
 function textHint(value: unknown): string | undefined {
   if (typeof value === 'boolean' || typeof value === 'number')
     return `in quotes it is text: "${value}" (with --set: 'KEY="${value}"')`;
@@ -62,7 +62,7 @@ function textHint(value: unknown): string | undefined {
   return isWords ? `a line is wanted: ${shellWords(value.map(String))}` : undefined;
 }
 
-/** Where a value may be of several kinds, what is wrong with it as the only kind that it is; undefined where it is none. */
+/** For a union: the problems of the only variant that fits the value's kind. Undefined if no variant fits, or several do. */
 function branchMeant({ path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | undefined {
   const ofItsKind = errors.filter((issues) => issues.every((issue) => issue.path.length > 0 || !isWrongKind(issue)));
   const [branch] = ofItsKind;
@@ -72,7 +72,7 @@ function branchMeant({ path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | 
 
 const isWrongKind = ({ code }: Issue): boolean => code === 'invalid_type' || code === 'invalid_value';
 
-/** A word that is none of the allowed ones. */
+/** The problem of a word that is not one of the allowed ones. */
 export function notAllowed(path: Path, value: unknown, allowed: readonly string[]): Problem {
   const nearest = typeof value === 'string' ? nearestWord(value, allowed) : undefined;
   const lines = [`allowed: ${allowed.join(', ')}`];
@@ -97,14 +97,14 @@ function unknownKeyHint(kind: FileKind<z.ZodType>, path: Path, value: unknown): 
     ...(elsewhere.length > 0 ? [`${key} belongs to: ${elsewhere.join(', ')}`] : []),
     ...(nearest === undefined ? [] : [`did you mean ${nearest}?`]),
   ];
-  // A long list hides the word that is meant.
+  // A long list would hide the intended word.
   return [...meant, ...(meant.length > 0 && known.length > MOST_LISTED ? [] : listed(known))].join('\n');
 }
 
 const MOST_LISTED = 12;
 const LINE_WIDTH = 102;
 
-/** `known here: a, b, c`, on lines that a terminal holds. */
+/** `known here: a, b, c`, on lines that fit a terminal. */
 function listed(known: readonly string[]): readonly string[] {
   const lines = ['known here:'];
   known.forEach((word, at) => {
@@ -129,10 +129,10 @@ function shapeKeys(top: z.ZodType, path: Path): string[] {
 interface SchemaParts {
   readonly shape?: Record<string, unknown>;
   readonly element?: unknown;
-  /** Of a section whose keys are names. */
+  /** Form of the values, in a section whose keys are names. */
   readonly valueType?: unknown;
   readonly unwrap?: () => unknown;
-  /** Of a union. */
+  /** Variants of a union. */
   readonly options?: readonly unknown[];
 }
 
@@ -142,7 +142,7 @@ function childSchema(schema: SchemaParts | undefined, segment: string | number):
   return optionWith('shape', schema)?.shape?.[segment];
 }
 
-/** Of a union the option that is a section or a list; any other schema is itself. */
+/** For a union: the variant that is a section or a list. Any other schema is returned as it is. */
 function optionWith(part: 'shape' | 'element', schema: SchemaParts | undefined): SchemaParts | undefined {
   return schema?.options?.map(bare).find((option) => option?.[part] !== undefined) ?? schema;
 }

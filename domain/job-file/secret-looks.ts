@@ -1,7 +1,7 @@
 import type { Path } from '../problem.js';
 import type { Report } from './report.js';
 
-/** Beginnings by which people's secrets are known, and what each of them is. */
+/** Prefixes by which secrets are recognized, and the sort of each. */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/\bhf_[A-Za-z0-9]{10}/, 'a token of Hugging Face'],
   [/\bgh[pousr]_[A-Za-z0-9]{20}|\bgithub_pat_\w{20}/, 'a token of GitHub'],
@@ -21,7 +21,7 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
 ];
 
 const SECRET_NAME = /(^|_)(TOKEN|(API)?KEY|SECRET|CREDENTIALS?|PAT|PASS)$|PASSWORD|PASSWD|PASSPHRASE/i;
-/** Shorter ones are words (PAD_TOKEN: <pad>), and what has blanks or a slash at its front is a text or a path. */
+/** Shorter values are words (PAD_TOKEN: <pad>). A value with blanks, or a slash in front, is a text or a path. */
 const SECRET_VALUE = /^(?![/~.])(?!\d+$)\S{8,}$/;
 const ANY_VALUE = /PASSWORD|PASSWD|PASSPHRASE/i;
 
@@ -31,7 +31,7 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
 /** Whether a variable's value looks like a secret. */
 export const isSecret = (name: string, value: string): boolean => secretIn(name, value) !== undefined;
 
-/** What a value looks like; undefined: no secret. */
+/** The sort of secret that a value looks like, or undefined if it does not. */
 function secretIn(name: string | undefined, value: string): string | undefined {
   const known = KNOWN.find(([mark]) => mark.test(value))?.[1];
   if (known !== undefined) return known;
@@ -40,8 +40,8 @@ function secretIn(name: string | undefined, value: string): string | undefined {
 }
 
 /**
- * Warns of a variable whose value looks like a secret: it would be kept with the job, in the clear (F17). It may be none, so this
- * refuses nothing, and it never repeats the value.
+ * Warns of a variable whose value looks like a secret, because it would be kept with the job in the clear (F17). The value may
+ * not be a secret, so this refuses nothing. It never repeats the value.
  */
 export function warnOfSecret(path: Path, name: string, value: string, report: Report): void {
   const what = secretIn(name, value);
@@ -55,8 +55,8 @@ export function warnOfSecret(path: Path, name: string, value: string, report: Re
 }
 
 /**
- * How a script hands a value on under a name: `export NAME=value`, `NAME=value python3 ..`, `-e NAME=value`, and options of
- * programs, such as `--api-key value`. The value is one word of the shell.
+ * Ways in which a script passes a value under a name: `export NAME=value`, `NAME=value python3 ..`, `-e NAME=value`, and options
+ * of programs, such as `--api-key value`. The value is one word of the shell.
  */
 const VALUE = String.raw`(?<value>'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"\`;&|()<>]+)`;
 const HANDED_ON: readonly RegExp[] = [
@@ -64,10 +64,10 @@ const HANDED_ON: readonly RegExp[] = [
   new RegExp(String.raw`(?<![\w-])--?(?<name>[A-Za-z][\w-]{0,99})(?:=|[ \t]+)(?!-)${VALUE}`, 'g'),
   new RegExp(String.raw`(?<![\w-])(?:setenv|set -gx|set -x)[ \t]+(?<name>[A-Za-z_]\w{0,99})[ \t]+${VALUE}`, 'g'),
 ];
-/** Of programs that take it as a bare word. */
+/** Programs that take the key as a bare word. */
 const LOGS_IN = new RegExp(String.raw`(?<![\w-])(?<name>wandb)[ \t]+login[ \t]+(?:--relogin[ \t]+)?(?!-)${VALUE}`, 'g');
 
-/** The same of a script that people wrote: one warning for each name, and what bears no name once. */
+/** Checks a script likewise: one warning for each name, and one for all values without a name. */
 export function warnOfSecretIn(path: Path, text: string, report: Report): void {
   for (const { name, what } of secretsIn(text)) {
     const holds = name === undefined ? `holds what looks like ${what}` : `gives ${name} what looks like ${what}`;
@@ -95,7 +95,7 @@ const IN_THE_CLEAR =
   'and is kept in the clear with the job. `jobctl secret put NAME --from-file FILE` keeps it, ' +
   'and secrets: {VARIABLE: NAME} gives it to the command';
 
-/** A word of the shell that is computed on the host holds none. */
+/** A word that the shell computes on the host is not a secret in the file. */
 function secretInWord(name: string, word: string): string | undefined {
   const value = /^'.*'$|^".*"$/.test(word) ? word.slice(1, -1) : word;
   const isComputed = !word.startsWith("'") && /[$`]/.test(value);

@@ -9,8 +9,8 @@ import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber 
 import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
 
 /**
- * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). It checks types only; the code that resolves a value
- * checks its meaning. Every key is optional, so that one missing key hides no other problem.
+ * The form of a job file, with JobMan v2's keys first (docs/facts.md, "Predecessors"). It checks types only; the code that
+ * resolves a value checks its meaning. Every key is optional, so that one missing key hides no other problem.
  */
 const job = section({
   name: text().nullish().describe("The job's name; ids are made from it."),
@@ -114,10 +114,10 @@ const schema = section({
   secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),
 });
 
-/** Behind a function: docs/adr/0012. */
+/** A function: docs/adr/0012. */
 export const jobFileSchema = (): typeof schema => schema;
 
-/** A job file whose form is right. Nothing in it has been checked for sense. */
+/** A job file whose form is right. The meaning of its values is not checked yet. */
 export type JobFile = z.infer<typeof schema>;
 
 /** The form as JSON Schema (draft 2020-12), for editors and services. */

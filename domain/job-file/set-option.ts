@@ -9,7 +9,7 @@ import type { Mapping } from './plain-tree.js';
 import { tooDeepAt } from './yaml-depth.js';
 import { MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
 
-/** What the command line says about a job beside its file. A flag wins over `--set`, `--set` over the file. */
+/** Command-line values of a job beside its file. A flag wins over `--set`, `--set` over the file. */
 export interface JobOverrides {
   readonly name?: string | undefined;
   readonly project?: string | undefined;
@@ -20,22 +20,22 @@ export interface JobOverrides {
   readonly accelerator?: string | undefined;
   readonly zone?: string | undefined;
   readonly pricing?: string | undefined;
-  /** Takes the place of the file's `bundle.dir`; absolute, unless there is no file whose folder it could start at. */
+  /** Replaces the file's `bundle.dir`. Absolute, unless there is no file whose folder a relative path could start at. */
   readonly bundle?: string | undefined;
-  /** Words after `--`: several are quoted one by one, a single one is a shell line. */
+  /** Words after `--`. Several words are quoted one by one, a single word is a shell line. */
   readonly command?: readonly string[] | undefined;
-  /** `${section.key}` in several words is the program's, too. */
+  /** `${section.key}` in several words belongs to the program too. */
   readonly isLiteral?: boolean | undefined;
 }
 
-/** Where each flag's value goes, and the flag; the others are keys of the file's top. */
+/** Paths and names of these flags. The others are keys at the top of the file. */
 const IN_TPU = {
   accelerator: { path: ['tpu', 'accelerator'], flag: '--tpu' },
   zone: { path: ['tpu', 'zone'], flag: '--zone' },
   pricing: { path: ['tpu', 'pricing'], flag: '--pricing' },
 } as const;
 
-/** One value from outside the file, and the flag to name where it is wrong. */
+/** One value from outside the file, and the flag to name if the value is wrong. */
 interface Assignment extends PlainAssignment {
   readonly flag: string;
 }
@@ -75,7 +75,7 @@ function notASection({ flag }: Assignment, path: Path, value: unknown): Problem 
   return { file: flag, path, value, message: `${showValue(value)} is not a section, so no key can be set below it` };
 }
 
-/** Characters of an option that messages repeat. */
+/** Characters of an option that messages repeat at most. */
 const MOST_SHOWN = 200;
 
 /** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
@@ -112,7 +112,7 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
   const ofMachines = Object.entries({ accelerator, zone, pricing }).flatMap(([key, value]) =>
     value === undefined ? [] : [{ ...IN_TPU[key as keyof typeof IN_TPU], value }],
   );
-  // It takes the place of a file's list, too.
+  // `--zone` replaces a list in the file too.
   const inTpu = ofMachines.flatMap((each): Assignment[] => {
     if (each.flag !== '--zone') return [each];
     const zones = { ...each, path: ['tpu', 'zones'] };
@@ -135,10 +135,10 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
   return assignments;
 }
 
-/** Words whose `${a.b}` is no reference of a job file. Such text stands in single quotes, which are closed and opened in it. */
+/** Words whose `${a.b}` is not a reference of a job file. Such text is in single quotes, which are closed and reopened in it. */
 const literalWords = (words: readonly string[]): string => shellWords(words).replace(/\$\{(?=[^}]*\.)/g, () => "$''{");
 
-/** What the file says about the command beside its text. */
+/** Keys of the file's `command` except its text. */
 function commandOptions(tree: Mapping): Mapping {
   const command = tree['command'];
   if (!isMapping(command)) return {};

@@ -7,7 +7,7 @@ import type { Report } from './report.js';
 import { warnOfSecret } from './secret-looks.js';
 import type { JobFile } from './sections.js';
 
-/** Variables of the command by value: the section `env`. */
+/** Variables of the command by value, from the section `env`. */
 export function resolveEnv({ env }: JobFile, report: Report): Record<string, string> {
   for (const [name, value] of Object.entries(env ?? {})) checkVariableName(['env', name], name, report, value);
   const values = textValues(env);
@@ -18,7 +18,7 @@ export function resolveEnv({ env }: JobFile, report: Report): Record<string, str
   return values;
 }
 
-/** Linux gives a program no longer `NAME=value` (MAX_ARG_STRLEN, 32 pages with the closing NUL): the command could start nothing. */
+/** Linux starts no program with a longer `NAME=value` (MAX_ARG_STRLEN, 32 pages with the closing NUL). */
 const MOST_VARIABLE_BYTES = 131_071;
 
 function checkLength(name: string, value: string, report: Report): void {
@@ -31,7 +31,7 @@ function checkLength(name: string, value: string, report: Report): void {
 const TOO_LONG_HINT = 'put it into a file of the job (files:, bundle:), and its path into the variable';
 
 /**
- * Variables of the command by the name of a secret: `secrets: {WANDB_API_KEY: wandb}`. The job holds only names; a worker reads
+ * Variables of the command by the name of a secret: `secrets: {WANDB_API_KEY: wandb}`. The job holds only names. A worker reads
  * the values from the installation's secret store when it starts the command.
  */
 export function resolveSecrets({ secrets, env }: JobFile, report: Report): JobSpec['secrets'] {
@@ -45,10 +45,10 @@ export function resolveSecrets({ secrets, env }: JobFile, report: Report): JobSp
   return named.length === 0 ? undefined : Object.fromEntries(named);
 }
 
-/** Takes a plain name, or `secret:NAME` as elsewhere in a job file. @returns the plain name */
+/** Accepts a plain name, or `secret:NAME` as elsewhere in a job file. @returns the plain name */
 function checkSecretName(path: Path, reference: string, report: Report): string {
   const name = secretNamed(reference) ?? reference;
-  // The problem does not repeat the value, because somebody may have written the secret itself.
+  // The problem does not repeat the value, because a user may have written the secret itself.
   if (!SECRET_NAME.test(name))
     report.problem(
       path,

@@ -1,19 +1,19 @@
 import { type CST, Parser } from 'yaml';
 import { MOST_LEVELS } from './yaml-words.js';
 
-/** Far more than any job file has, and far less than what composing can follow. */
+/** Far more levels than any job file has, and far fewer than composing can follow. */
 const MOST_COMPOSED = 200;
 
 interface Open {
   readonly token: CST.Token;
   readonly level: number;
-  /** Of the first one on the way here that lies too deep. */
+  /** Offset of the first token on the path to this one that is too deep. */
   readonly tooDeepAt?: number;
 }
 
 /**
- * Where a text is nested so deeply that composing it could exhaust the stack. `yaml` catches that, but V8 does not always let it:
- * an expression that is compiled there for the first time ends the whole process. Reading its tokens takes no stack.
+ * Returns the offset at which a text is nested so deeply that composing it could exhaust the stack. `yaml` catches that error,
+ * but V8 does not always let it: an expression first compiled there ends the whole process. Reading tokens takes no stack.
  */
 export function tooDeepAt(text: string): number | undefined {
   const open: Open[] = [...new Parser().parse(text)].map((token) => ({ token, level: 0 }));

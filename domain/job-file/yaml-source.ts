@@ -6,7 +6,7 @@ import { mapTree } from './plain-tree.js';
 import { tooDeepAt } from './yaml-depth.js';
 import { INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
 
-/** Values here keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
+/** Values that keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
   ...ALL_MODULES.flatMap(({ name, keptAsWritten = [] }) => keptAsWritten.map((key) => [name, key])),
   ['env', '*'],
@@ -14,7 +14,7 @@ const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
   ['tpu', 'metadata', '*'],
 ];
 
-/** A job file's text as YAML 1.2 (with merge keys), and where its values stand. */
+/** A job file's text as YAML 1.2 (with merge keys), and the positions of its values. */
 export class YamlSource {
   readonly problems: readonly Problem[];
   readonly #document: Document.Parsed;
@@ -58,13 +58,13 @@ export class YamlSource {
     }
   }
 
-  /** @throws ReferenceError where aliases multiply beyond measure. */
+  /** @throws ReferenceError if aliases multiply beyond measure */
   tree(): unknown {
     const tree: unknown = this.#document.toJS();
     return mapTree(tree, (value, path) => this.#asWritten(value, path));
   }
 
-  /** The problem with the line and column of its value, or key. */
+  /** Adds the line and column of the problem's value, or key. */
   locate(problem: Problem): Problem {
     const found = this.#find(problem.path);
     const offset = problem.at === 'key' ? found.key : this.#inside(found, problem.value);
@@ -76,7 +76,7 @@ export class YamlSource {
     return { line, column: col };
   }
 
-  /** Inside a long text the reference itself is the place. */
+  /** Inside a long text, the position of the reference itself. */
   #inside(found: Found, value: unknown): number | undefined {
     const [start, end] = found.node?.range ?? [];
     if (typeof value === 'string' && value.startsWith('${') && start !== undefined && end !== undefined) {
@@ -86,7 +86,7 @@ export class YamlSource {
     return start ?? found.key;
   }
 
-  /** The node at `path` and its key's offset; where the way ends early, the last key on it. */
+  /** The node at `path` and its key's offset. If the path ends early: the last key on it. */
   #find(path: Path): Found {
     let found: Found = { node: this.#resolve(this.#document.contents), key: this.#document.contents?.range?.[0] };
     for (const segment of path) {

@@ -1,8 +1,8 @@
 import type { ErrorCode, YAMLError } from 'yaml';
 
-/** Deeper than any job file, and shallow enough for what walks through it. */
+/** More levels than any job file has, and few enough for all code that walks through them. */
 export const MOST_LEVELS = 30;
-/** What is too deep to be read at all is far too deep for a job file. */
+/** A text too deep to be read at all is also too deep for a job file. */
 export const TOO_DEEP = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;
 
 const QUOTES = "put the text in quotes if it is meant as text: 'a: b'";
@@ -33,11 +33,11 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: `this does not belong here: is the line indented as it should be? ${QUOTES}`,
 };
 
-/** What is wrong with a text that is not YAML, in words for people who write job files: the parser's own are for programmers. */
+/** The problem of a text that is not YAML, in words for people who write job files: the parser's words are for programmers. */
 export function yamlWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {
   const bracket = code === 'BAD_INDENT' ? /^Flow .* end with an? ([\]}])/.exec(message)?.[1] : undefined;
   return bracket === undefined ? WORDS[code] : `a bracket is not closed before this line: ${bracket} is missing`;
 }
 
-/** Problems that stand for themselves. Any other is often the cause of those behind it, so only the first is shown. */
+/** Problems without a common cause. Any other often causes those behind it, so only the first is shown. */
 export const INDEPENDENT: ReadonlySet<ErrorCode> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);

@@ -1,13 +1,13 @@
 import type { AttemptSlices } from './kind.js';
 
-/** As torchrun has it; another than JAX's, so that a program may use both. */
+/** torchrun's usual port. It differs from JAX's, so that a program may use both. */
 const TORCH_PORT = 29_400;
 
 /**
- * What `torch.distributed` (`env://`, one process a host) and torchrun (PET_*) read where no provider tells them, and what a program hands to
- * `jax.distributed.initialize`: of these JAX reads the address itself, and takes the other two as arguments alone (0.10.2, 0.11.2).
- * Nothing of it on a host that does not run the command.
- * @param hasGpus torchrun then starts a process for each GPU of a host: without the word it starts one (torch 2.11)
+ * Variables of a host that runs the command: those that `torch.distributed` (`env://`, one process a host) and torchrun (PET_*)
+ * read if no provider sets them, and those that a program passes to `jax.distributed.initialize`. JAX itself reads only the
+ * address from them, and takes the other two as arguments (0.10.2, 0.11.2). Other hosts get no variable.
+ * @param hasGpus torchrun then starts a process for each GPU of a host, otherwise one (torch 2.11)
  */
 export function distributedEnvironment(
   { coordinator, jaxPort, rank, tasks }: AttemptSlices,

@@ -11,7 +11,7 @@ import { rayCluster } from './ray-cluster/index.js';
 import type { RayClusterPlan, RayClusterRef, RayClusterSection } from './ray-cluster/words.js';
 
 /**
- * The kinds of machines that a slice can be made of (docs/adr/0036). A new kind is a line here and a line in `KINDS`; the
+ * The kinds of machines that a slice can be made of (docs/adr/0036). A new kind is a line here and a line in `KINDS`. The
  * compiler then names every other place that the kind must fill (docs/machines.md).
  */
 export interface MachineTypes {
@@ -48,5 +48,5 @@ export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]
   'compute-engine': computeEngine,
 };
 
-/** The machines that a job asks for, under the section of the job file of their kind. */
+/** A job's request for machines, under the job file section of their kind. */
 export type MachineRequest = MachineTypes[keyof MachineTypes]['request'];

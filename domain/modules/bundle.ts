@@ -15,14 +15,14 @@ import {
   type SubmittedFile,
 } from './module.js';
 
-/** A folder of the submitter's, packed when the job is submitted: docs/bundles.md. The command starts in it. */
+/** A folder of the submitter, packed when the job is submitted: docs/bundles.md. The command starts in it. */
 export interface BundleSpec extends Packing {
   readonly dir: string;
   /** Runs in the bundle on every host, in the job's venv or conda environment, whenever either is new there. */
   readonly install?: string;
 }
 
-/** Where the bundle is on a host and in a container. Fixed, so that editable installs and the command's own files stay valid. */
+/** The bundle's place on a host and in a container. Fixed, so that editable installs and the command's own files stay valid. */
 export const BUNDLE_PLACE = '~/bundle';
 export const BUNDLE_PLACE_IN_CONTAINER = '/jobctl/bundle';
 
@@ -41,7 +41,7 @@ const form = () =>
     { error: 'a folder, or a section {dir, exclude, gitignore, install}' },
   );
 
-/** Raised if the scripts change so that bundles unpacked by older ones no longer fit. */
+/** Raised when the scripts change so that bundles unpacked by older ones no longer fit. */
 const FORMAT = 1;
 
 /**
@@ -117,7 +117,7 @@ function plan({ dir, install }: BundleSpec, sources: PlanSources): ModulePlan {
 
 /**
  * Lines in front of a user's script: they set `$JOBCTL_BUNDLE_DIR`, and enter the bundle if `isEntered`.
- * @param place of the bundle, as that script sees it
+ * @param place the bundle's path, as that script sees it
  */
 export function enterBundle(place: string, isEntered: boolean): string {
   const enter = isEntered ? 'cd "$JOBCTL_BUNDLE_DIR" || exit 126\n' : '';
@@ -135,8 +135,8 @@ xargs -0 -r -a "$m/bundle.links" readlink -z -- | cmp -s - "$m/bundle.targets"
 `;
 
 /**
- * Names in the lists end with NUL, so that they may hold any character; lines of `sums` are `SUM  NAME`. Files get the current
- * time, because the archive carries none.
+ * Names in the lists end with NUL, because they may hold any other character. Lines of `sums` are `SUM  NAME`. Files get the
+ * current time, because the archive carries no times.
  */
 const UNPACK = `${ANOTHER_SECOND}export LC_ALL=C
 m=${WORK}
@@ -206,7 +206,7 @@ rm -rf "$new" "$HOME/${ARCHIVE}"
 
 function unpackStep({ content, sha256 }: SubmittedFile): ModuleStep {
   const files = [{ path: ARCHIVE, content, mode: 0o600 }];
-  // A large archive was copied there for this step; the next bundle has another one.
+  // A large archive was copied there for this step. The next bundle has another one.
   const removeCopy = `rm -f "$HOME"/${shellQuote(`.jobctl/files/${sha256}`)}\n`;
   return { name: 'unpack', files, script: `${UNPACK}${removeCopy}` };
 }

@@ -14,27 +14,27 @@ import { ENTER_RAY, rayScript } from './ray-run.js';
 import { environmentOf, type ModuleSpecs } from './registry.js';
 
 export interface CommandSpec {
-  /** For `bash -lc`; dotted references are replaced, every other `$..` is the shell's. */
+  /** Text for `bash -lc`. Dotted references are replaced, every other `$..` is the shell's. */
   readonly run: string;
   readonly hosts: 'all' | readonly number[];
-  /** Exit codes with which the command asks to be started again, 1 to 255. Absent: none. */
+  /** Exit codes by which the command asks to be restarted, 1 to 255. Absent: none. */
   readonly restartOn?: readonly number[];
-  /** Whose success ends it: that of the first host, or of any one. Absent: all have to succeed. */
+  /** The hosts whose success ends the command: the first host, or any one. Absent: all must succeed. */
   readonly success?: Exclude<Success, 'all'>;
-  /** It ends with code 0 only once everything has ended that it has started (docs/adr/0122). Absent: with its shell. */
+  /** The command ends with code 0 only once everything that it started has ended (docs/adr/0122). Absent: with its shell. */
   readonly waitFor?: 'all';
   /** Bash without pipefail. Absent: a pipe fails if any of its programs does (docs/adr/0123). */
   readonly shell?: 'plain';
 }
 
-/** As the operators of JobSet's successPolicy, with `first` for a program whose first host leads the others. */
+/** The operators of JobSet's successPolicy, and `first` for a program whose first host leads the others. */
 const SUCCESS = ['all', 'first', 'any'] as const;
 type Success = (typeof SUCCESS)[number];
 
 const WAIT_FOR = ['shell', 'all'] as const;
 const SHELLS = ['bash', 'plain'] as const;
 
-/** Which host's success the job waits for, and undefined if it waits for all. Hosts are numbered as in the job's logs. */
+/** The host whose success the job waits for, or undefined if it waits for all. Hosts are numbered as in the job's logs. */
 export function awaitedHost({ hosts, success }: Pick<CommandSpec, 'hosts' | 'success'>): string | undefined {
   switch (success) {
     case undefined:
@@ -142,13 +142,13 @@ function hostsHint({ type, hosts }: SliceType): string {
   return `${type} has ${hosts} hosts: 0 to ${hosts - 1}; workers is an index, not a count`;
 }
 
-// What the on-host runner starts -------------------------------------------------------------------------------------
+// The on-host runner's script ----------------------------------------------------------------------------------------
 
 type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly command?: CommandSpec };
 
 /**
- * What the on-host runner starts: the lines that enter the bundle and the environment, then the user's text, byte for byte. If one
- * of them cannot be entered, the command does not start and the exit code is 126, the shells' "cannot be run".
+ * The script that the on-host runner starts: lines that enter the bundle and the environment, then the user's text, byte for
+ * byte. If one of them cannot be entered, the command does not start and the exit code is 126, the shells' "cannot be run".
  * @returns undefined for a job without a command
  */
 export function commandScript(job: Runnable): string | undefined {
@@ -158,15 +158,15 @@ export function commandScript(job: Runnable): string | undefined {
   return `${bundleLines(job)}${environmentLines(job)}${spec === undefined ? run : rayScript(spec, run)}`;
 }
 
-/** A script that runs where and as the command does. */
+/** A script that runs in the command's folder and environment. */
 export const besideCommand = (job: Runnable, run: string): string =>
   `${bundleLines(job)}${environmentLines(job)}${rayOf(job) === undefined ? '' : ENTER_RAY}${inShell(job, run)}`;
 
-/** On the first line of the text, so that the shell counts its lines as its author does. */
+/** Adds to the first line of the text, so that the shell counts lines as the author does. */
 const inShell = ({ command }: Runnable, run: string): string =>
   command?.shell === 'plain' ? run : `${PIPEFAIL}${run}`;
 
-/** Ray over all hosts, if the job has it: then the command runs on the first of them. */
+/** Ray over all hosts, if the job has it. The command then runs on the first host. */
 export const rayOf = ({ modules, ray }: Pick<Runnable, 'modules' | 'ray'>): RaySpec | undefined =>
   modules.includes('ray') ? ray : undefined;
 
@@ -183,10 +183,10 @@ function environmentLines(job: Runnable): string {
   return environment?.kind === 'shell' ? `${environment.enter} || exit 126\n` : '';
 }
 
-/** The folder on the host that the command starts in; of a container without a bundle, the login user's home. */
+/** The folder on the host in which the command starts. For a container without a bundle: the login user's home. */
 export const commandFolder = (job: Runnable): string => (hasBundle(job) ? BUNDLE_PLACE : '~');
 
-/** The container that the command runs in; undefined if it runs in the login user's shell. */
+/** The container of the command, or undefined if it runs in the login user's shell. */
 export function commandContainer(job: Runnable): RunContainer | undefined {
   const environment = environmentOf(job);
   if (environment?.kind !== 'container') return undefined;

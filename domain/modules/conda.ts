@@ -15,7 +15,7 @@ import {
 
 export interface CondaSpec {
   readonly name: string;
-  /** A file of the submitter's: environment.yml. */
+  /** A file of the submitter: environment.yml. */
   readonly configFile?: string;
   /** Such as `3.10`. */
   readonly python?: string;
@@ -35,17 +35,17 @@ const form = () =>
   });
 type CondaSection = z.infer<ReturnType<typeof form>>;
 
-/** Where conda itself is, and where the environment is: files on the host. */
+/** Files on the host that hold the places of conda itself and of the environment. */
 const BASE = '"$HOME/.jobctl/modules/conda.base"';
 const PREFIX = '"$HOME/.jobctl/modules/conda.prefix"';
-/** A file that exists if the environment has a Python, as most have. */
+/** A file that exists if the environment has a Python, which most do. */
 const HAS_PYTHON = '"$HOME/.jobctl/modules/conda.has-python"';
 
 const FORMAT = 1;
 
 /**
- * A conda environment, made from a file of the submitter's, a version of Python, or both, with further packages by pip. An
- * environment that this module made is made anew if anything that it depends on changed; one that existed before is updated.
+ * A conda environment, made from a file of the submitter, a version of Python, or both, with further packages by pip. If anything
+ * that it depends on changed, an environment made by this module is made anew. One that existed before is updated.
  */
 export const conda = setUpModule({
   name: 'conda',
@@ -56,7 +56,7 @@ export const conda = setUpModule({
   resolve: (section, { report }) => resolveConda(section, report),
   localFiles,
   plan,
-  // In the command's own shell, so that signals and output are direct.
+  // Entered in the command's own shell, so that signals and output are direct.
   environment: {
     kind: 'shell',
     enter: ({ name }) => `. "$(cat ${BASE})/bin/activate" ${shellQuote(name)}`,
@@ -89,7 +89,7 @@ function resolveConda(section: CondaSection, report: Report): CondaSpec {
   };
 }
 
-/** The version alone, as conda's `python=3.10` wants it. */
+/** The bare version, for conda's `python=3.10`. */
 function condaPython({ python }: CondaSection, report: Report): string | undefined {
   if (python === null || python === undefined) return undefined;
   const version = String(python).replace(/^python/, '');
@@ -98,7 +98,7 @@ function condaPython({ python }: CondaSection, report: Report): string | undefin
   return version;
 }
 
-/** One text that ends in .txt is a file of the submitter's; other texts are packages. */
+/** A single text that ends in .txt or .in is a file of the submitter. Other texts are packages. */
 function condaRequirements({ requirements }: CondaSection): CondaSpec['requirements'] {
   if (requirements === null || requirements === undefined) return undefined;
   if (typeof requirements === 'string' && /\.(txt|in)$/.test(requirements)) return { file: requirements };
@@ -138,7 +138,7 @@ function plan(spec: CondaSpec, sources: PlanSources): ModulePlan {
   };
 }
 
-/** A file of the submitter's, for the login user's home under its base name. */
+/** A file of the submitter, for the login user's home under its base name. */
 function homeFile(path: string, key: string, sources: PlanSources): { file: ModuleFile; sha256: string } {
   const { content, sha256 } = submittedFile(sources, path, `conda: the content of ${key} '${path}'`);
   return { file: { path: baseName(path), content, mode: 0o644 }, sha256 };
@@ -161,7 +161,7 @@ fi
 base=$("$conda" info --base) && printf '%s\\n' "$base" > ${BASE}
 `;
 
-/** `owned` lists the environments that this module made, written before each is made. Only these are ever deleted. */
+/** `owned` lists the environments that this module made. Each is listed before it is made, and only these are ever deleted. */
 function environmentScript({ name, python }: CondaSpec, config: ModuleFile | undefined): string {
   const environment = shellQuote(name);
   const version = python === undefined ? '' : ` ${shellQuote(`python=${python}`)}`;

@@ -20,8 +20,8 @@ const form = () =>
 const FORMAT = 1;
 
 /**
- * The image on every host, and the login user's right to start it. A tag is pulled once per host, and the id of that image is
- * kept: the check wants the same image, so a tag that moves later changes nothing for a job that has begun with it.
+ * The image on every host, and the login user's right to start it. A tag is pulled once per host, and the pulled image's id is
+ * kept. The check requires that image, so a tag that moves later changes nothing for a job that has begun with it.
  */
 export const docker = setUpModule({
   name: 'docker',
@@ -111,12 +111,12 @@ function variable(text: string, path: Path, report: Report): readonly [string, s
 
 // Plan ---------------------------------------------------------------------------------------------------------------
 
-/** Holds the id of the image that was pulled. */
+/** Holds the id of the pulled image. */
 const RECORD = '"$HOME/.jobctl/modules/docker.image"';
 
 const idOf = (image: string): string => `id=$(dk image inspect --format '{{.Id}}' ${shellQuote(image)} 2> /dev/null)\n`;
 
-/** A session has the groups of its login: a user who joined group docker later needs sudo or sg. */
+/** A session has the groups of its login, so a user who joined group docker later needs sudo or sg. */
 const FIND_DOCKER = `dk() {
   if docker version > /dev/null 2>&1; then docker "$@"
   elif sudo -n true 2> /dev/null; then sudo -n docker "$@"
@@ -155,7 +155,7 @@ printf '%s\\n' "$id" > ${RECORD}
 `;
 }
 
-/** In the pull's own step, because the token is valid for an hour. By stdin: everybody on the host can read arguments. */
+/** Runs in the pull's own step, because the token is valid for an hour. Uses stdin: all users of a host can read arguments. */
 function loginScript(host: string): string {
   return `token=$(curl -fsS --max-time 10 -H 'Metadata-Flavor: Google' \\
   http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token 2> /dev/null |

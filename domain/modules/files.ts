@@ -16,7 +16,7 @@ import {
   submittedFile,
 } from './module.js';
 
-/** A file or folder of the submitter's. */
+/** A file or folder of the submitter. */
 export interface FileCopy {
   readonly from: string;
   /** On the host: absolute, `~/..` or relative to the home folder. */
@@ -32,8 +32,8 @@ type FileSections = z.infer<ReturnType<typeof fileList>>;
 const FORMAT = 1;
 
 /**
- * Files and folders of the submitter's on every host. Files of a folder are written over those on the host; other files there
- * stay. The check reads all of them, so a file that was changed or lost on the host is written again.
+ * Files and folders of the submitter on every host. Files of a folder overwrite those on the host; other files there stay. The
+ * check reads all of them, so a file that was changed or lost on the host is written again.
  */
 export const files = setUpModule({
   name: 'files',
@@ -46,7 +46,7 @@ export const files = setUpModule({
   plan: (copies, sources) => filesPlan('files', copies, sources),
 });
 
-/** In the file's order. Without `to` a file goes to the home folder, under its own name. */
+/** Files in the job file's order. Without `to` a file goes to the home folder, under its own name. */
 export function resolveFiles(
   sections: FileSections | null | undefined,
   path: Path,
@@ -71,7 +71,7 @@ export function copiedFiles(copies: readonly FileCopy[]): readonly LocalFile[] {
 
 // Plan ---------------------------------------------------------------------------------------------------------------
 
-/** @param name of the module; names its working files on the host */
+/** @param name the module's name, which also names its working files on the host */
 export function filesPlan(name: string, copies: readonly FileCopy[], sources: PlanSources): ModulePlan {
   const hashes = copies.map((copy) => {
     const { sha256, isFolder } = copyOf(copy, sources);
@@ -85,7 +85,7 @@ export function filesPlan(name: string, copies: readonly FileCopy[], sources: Pl
   };
 }
 
-/** One step that copies all, or no step if there is nothing to copy. */
+/** One step that copies all files, or no step if there are none. */
 export function copySteps(name: string, copies: readonly FileCopy[], sources: PlanSources): readonly ModuleStep[] {
   if (copies.length === 0) return [];
   const placed = copies.map((copy, index) => {
@@ -114,7 +114,7 @@ function copyOf({ from }: FileCopy, sources: PlanSources): SubmittedFile & { rea
 }
 
 /**
- * Root writes where the login user may not. A file appears whole or not at all, with the current time as its modification time,
+ * Writes as root if the login user may not. A file appears whole or not at all, with the current time as its modification time,
  * because archives carry none.
  */
 const FUNCTIONS = `cd "$HOME" || exit 1

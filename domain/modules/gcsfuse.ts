@@ -6,9 +6,9 @@ import { shellPath, shellQuote } from '../shell-quote.js';
 import { APT_FUNCTIONS } from './host-scripts.js';
 import { fingerprintOf, type ModuleStep, setUpModule } from './module.js';
 
-/** Options of gcsfuse; absent = its own default. */
+/** Options of gcsfuse. Absent: gcsfuse's own default. */
 interface GcsfuseCache {
-  /** On the host. */
+  /** Path on the host. */
   readonly dir?: string;
   readonly metadataTtlSecs?: number;
   readonly statCacheMaxSizeMb?: number;
@@ -20,14 +20,14 @@ interface GcsfuseCache {
 
 export interface GcsfuseMount {
   readonly bucket: string;
-  /** On the host: absolute, or `~/..`. */
+  /** Path on the host: absolute, or `~/..`. */
   readonly path: string;
   readonly cache?: GcsfuseCache;
   /** A script that runs before the mount, such as one that makes a RAM disk for the cache. */
   readonly prefix?: string;
 }
 
-/** gcsfuse takes -1 for no limit. */
+/** -1 means no limit to gcsfuse. */
 const limit = (what: string): z.ZodOptional<z.ZodNullable<z.ZodNumber>> => {
   const error = `a whole number of ${what}, or -1`;
   return z.int({ error }).min(-1, { error }).nullish();
@@ -61,8 +61,8 @@ type GcsfuseSection = z.infer<ReturnType<typeof form>>;
 const FORMAT = 1;
 
 /**
- * Buckets as folders. Root mounts each for everybody, as JobMan did: root in a container and the login user can both read and
- * write. A mount of another bucket, or one that no longer answers, is replaced.
+ * Buckets as folders. Root mounts each one for all users, as JobMan did: root in a container and the login user can both read
+ * and write. A mount of another bucket, or one that no longer answers, is replaced.
  */
 export const gcsfuse = setUpModule({
   name: 'gcsfuse',
@@ -167,7 +167,7 @@ is_mounted() {
 }
 `;
 
-/** As Google documents it: docs.cloud.google.com/storage/docs/cloud-storage-fuse/install, "Ubuntu or Debian (latest releases)". */
+/** From docs.cloud.google.com/storage/docs/cloud-storage-fuse/install, "Ubuntu or Debian (latest releases)". */
 const INSTALL = `command -v gcsfuse > /dev/null && { gcsfuse --version; exit 0; }
 ${APT_FUNCTIONS}
 key=/usr/share/keyrings/cloud.google.asc
@@ -181,7 +181,7 @@ echo "deb [signed-by=$key] https://packages.cloud.google.com/apt gcsfuse-$codena
 apt update && apt install -y fuse gcsfuse && command -v gcsfuse
 `;
 
-/** Unmounts only a FUSE mount; any other mount at that place belongs to somebody else. */
+/** Unmounts only a FUSE mount. Any other mount at that place is not jobctl's. */
 function mountScript(mount: GcsfuseMount): string {
   const dir = mount.cache?.dir;
   const makeCache = dir === undefined ? '' : `$as_root mkdir -p -- ${shellPath(dir)} || exit 1\n`;
@@ -212,8 +212,8 @@ ${WARN_OF_REGION}`;
 }
 
 /**
- * Traffic between regions is slow and is billed. Says nothing if the VM's service account may not see the bucket. Uses the JSON
- * API, because gcloud takes seconds to start, at STORAGE_EMULATOR_HOST if that is set, as Google's own clients do.
+ * Warns of traffic between regions, which is slow and is billed. Silent if the VM's service account may not see the bucket. Uses
+ * the JSON API, because gcloud takes seconds to start, at STORAGE_EMULATOR_HOST if that is set, as Google's own clients do.
  */
 const WARN_OF_REGION = `metadata() { curl -fsS --max-time 5 -H 'Metadata-Flavor: Google' "http://metadata.google.internal/computeMetadata/v1/instance/$1" 2> /dev/null; }
 zone=$(metadata zone)
@@ -231,7 +231,7 @@ exit 0
 
 const MOUNT_FLAGS = ['--implicit-dirs', '--dir-mode=777', '--file-mode=777', '-o allow_other'];
 
-/** gcsfuse's names for JobMan's (gcsfuse 3.8.4, --help). */
+/** gcsfuse's names for JobMan's options (gcsfuse 3.8.4, --help). */
 function flagsOf(cache: GcsfuseCache = {}): readonly string[] {
   const named: readonly (readonly [string, string | number | boolean | undefined])[] = [
     ['metadata-cache-ttl-secs', cache.metadataTtlSecs],

@@ -1,8 +1,8 @@
-/** Functions of shell scripts that run on hosts, for the plans of several modules. */
+/** Shell functions that several modules' scripts use on hosts. */
 
 /**
- * `apt_install PACKAGE..` installs Debian packages; `apt` is apt-get with `$as_root` in front. Waits for dpkg's lock, because a
- * fresh TPU VM updates itself first, and never kills its holder (facts/predecessors.md 1.3).
+ * `apt_install PACKAGE..` installs Debian packages. `apt` is apt-get with `$as_root` in front. Waits for dpkg's lock, because a
+ * fresh TPU VM updates itself first, and never kills the lock's holder (docs/facts.md, "Predecessors").
  */
 export const APT_FUNCTIONS = `as_root=
 [ "$(id -u)" = 0 ] || as_root='sudo -n'
@@ -17,9 +17,9 @@ apt_install() {
 `;
 
 /**
- * `another_second MARK UNDER_WAY` waits, one second at most, until new files get another modification second than MARK, which
- * the last run of the script touched at its end. If UNDER_WAY exists, that run was cut off, and it always waits. Without this,
- * Python takes a changed module of the same size and second for the one it has compiled (docs/adr/0028).
+ * `another_second MARK UNDER_WAY` waits, at most one second, until new files get another modification second than MARK, which
+ * the script's last run touched at its end. If UNDER_WAY exists, that run was cut off, and the function always waits. Without
+ * this, Python takes a changed module of the same size and second for the one that it compiled (docs/adr/0028).
  */
 export const ANOTHER_SECOND = `another_second() {
   touch -- "$1.now" || return 1
@@ -29,10 +29,10 @@ export const ANOTHER_SECOND = `another_second() {
 }
 `;
 
-/** Before a text of the user's: `python3 train.py | tee log` fails if train.py does (docs/adr/0123). */
+/** Precedes a user's text: `python3 train.py | tee log` fails if train.py does (docs/adr/0123). */
 export const PIPEFAIL = 'set -o pipefail; ';
 
-/** `vm_token` prints the token of the VM's service account, or nothing if it has none. Of the on-host runner too. */
+/** `vm_token` prints the token of the VM's service account, or nothing if it has none. The on-host runner uses it too. */
 export const VM_TOKEN = `
 vm_token() {
   curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
@@ -42,8 +42,8 @@ vm_token() {
 `;
 
 /**
- * `$curlrc`: the login user's own configuration of curl (a proxy, an authority), for each request of a configuration: curl itself would
- * read it for the first one alone. Of the on-host runner too.
+ * `$curlrc`: the login user's own configuration of curl (a proxy, an authority), repeated for each request: curl itself would use
+ * it for the first request only. The on-host runner uses it too.
  */
 export const CURLRC = `curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
   [ ! -r "$file" ] || { cat "$file"; break; }

@@ -4,17 +4,17 @@ import type { Report } from '../job-file/report.js';
 import type { LocalFile } from '../local-files.js';
 
 /**
- * Kinds of modules, in the order in which they run if the job file gives none: `inputs` (keys, mounts and files that later modules
- * may read), the one `environment` that the command runs in, `code` (which may be installed into that environment), `custom` work.
+ * Kinds of modules, in the order in which they run if the job file gives none: `inputs` (keys, mounts and files that later
+ * modules may read), the one `environment` of the command, `code` (which may be installed into that environment), `custom` work.
  */
 export const MODULE_KINDS = ['inputs', 'environment', 'code', 'custom'] as const;
 export type ModuleKind = (typeof MODULE_KINDS)[number];
 
 /**
- * A set-up module of jobctl: everything that jobctl knows about one section of the job file. Pure; the job file's side runs in
- * workflows too. docs/modules.md shows how to add one; docs/adr/0032 says why it is one descriptor.
+ * A set-up module of jobctl: everything that jobctl knows about one section of the job file. Pure, and workflows too run the
+ * part that reads the job file. docs/modules.md shows how to add a module, docs/adr/0032 says why it is one descriptor.
  * @typeParam Section the section as the job file has it
- * @typeParam Spec what the section resolves to; plain JSON, kept in `JobSpec` under `specKey`
+ * @typeParam Spec the section's result; plain JSON, kept in `JobSpec` under `specKey`
  */
 export type SetUpModule<
   Name extends string,
@@ -22,24 +22,24 @@ export type SetUpModule<
   Spec,
   SpecKey extends string = Name,
 > = Place<Spec> & {
-  /** Its name in `setup.modules`, and the key of its section in the job file. */
+  /** Name in `setup.modules`, and key of the section in the job file. */
   readonly name: Name;
-  /** The field of `JobSpec`; absent = `name`. */
+  /** Field of `JobSpec`. Absent: `name`. */
   readonly specKey?: SpecKey;
-  /** The form of the section. A function, because no module that workflows share may export a schema (docs/adr/0012). */
+  /** Form of the section. A function, because no module that workflows share may export a schema (docs/adr/0012). */
   form(): Form;
-  /** What the section is for, in the JSON Schema. */
+  /** Purpose of the section, for the JSON Schema. */
   readonly description?: string;
-  /** Why it cannot be on hosts that are pods, and what to do instead. Absent: it can. */
+  /** The reason why hosts that are pods cannot have the module, and the alternative. Absent: they can. */
   readonly notInPods?: { readonly message: string; readonly hint: string };
   /** Shown to a user who names the module without its section: `such as NAME: {..}`. */
   readonly example: string;
   /** The key that a plain text stands for: `dir` if `NAME: TEXT` is short for `NAME: {dir: TEXT}`. */
   readonly shortFor?: string;
-  /** Keys whose values keep their text although YAML reads them as numbers: 3.10 is not 3.1. */
+  /** Keys that keep their text although YAML reads it as a number: 3.10 is not 3.1. */
   readonly keptAsWritten?: readonly string[];
   /**
-   * Checks the section and applies its defaults. Every problem goes into the report; the result is used only if there is none.
+   * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if there is nothing to set up; the module is then left out of the job
    */
   resolve(section: z.output<Form>, context: ResolveContext): Spec | undefined;
@@ -49,46 +49,46 @@ export type SetUpModule<
   plan(spec: Spec, sources: PlanSources): ModulePlan;
 };
 
-/** Where the module stands in the order, and for an environment: how the command gets in. */
+/** The module's place in the order, and for an environment: how the command enters it. */
 type Place<Spec> =
   | { readonly kind: 'environment'; readonly environment: Environment<Spec> }
   | { readonly kind: Exclude<ModuleKind, 'environment'>; readonly environment?: never };
 
-/** What a command runs in: an environment that its shell enters, or a container. */
+/** The command's environment: one that its shell enters, or a container. */
 export type Environment<Spec> =
   | {
       readonly kind: 'shell';
       /** The shell line that enters it. */
       enter(spec: Spec): string;
-      /** A word of the shell for its folder. */
+      /** The environment's folder, as a word of the shell. */
       folder(spec: Spec): string;
     }
   | { readonly kind: 'container'; container(spec: Spec): RunContainer };
 
 /** The container of the command. */
 export interface RunContainer {
-  /** By tag or by digest. */
+  /** Image by tag or by digest. */
   readonly image: string;
-  /** Further words of `docker run`. Its flags for name, removal, detaching and terminal are overruled by jobctl's own. */
+  /** Further words of `docker run`. jobctl's own flags for name, removal, detaching and terminal override them. */
   readonly flags: readonly string[];
   /** `PATH` (the same path inside) or `SOURCE:TARGET[:OPTIONS]`; `~` is the login user's home on the host. */
   readonly mounts: readonly string[];
-  /** In the container. */
+  /** Path in the container. */
   readonly workdir?: string;
-  /** Added to the job's own `env`, and overrides it. */
+  /** Added to the job's own `env`, which it overrides. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What `resolve` may know beside its own section. */
+/** Inputs of `resolve` beside its own section. */
 export interface ResolveContext {
   readonly report: Report;
   /** Names of the job's modules in the order in which they run. */
   readonly modules: readonly string[];
-  /** Those of `modules` that are environments, in the same order. More than one is a problem that is already reported. */
+  /** Those of `modules` that are environments, in the same order. More than one is a problem already reported. */
   readonly environments: readonly { readonly name: string; readonly kind: 'shell' | 'container' }[];
 }
 
-/** Types one descriptor; adds nothing. */
+/** Infers the type of one descriptor. Adds nothing. */
 export function setUpModule<
   const Name extends string,
   Form extends z.ZodType,
@@ -100,10 +100,10 @@ export function setUpModule<
 
 // Plans --------------------------------------------------------------------------------------------------------------
 
-/** What one module does on a host. All scripts run under `bash -l`. */
+/** The work of one module on a host. All scripts run under `bash -l`. */
 export interface ModulePlan {
   readonly name: string;
-  /** Hash of everything that the module depends on. Written on the host after the last step; a different hash = redone. */
+  /** Hash of everything that the module depends on. Written on the host after the last step. A different hash: redone. */
   readonly fingerprint: string;
   /** Exits with 0, within two minutes, if the module's work is still in place. Runs only if the fingerprint matches. */
   readonly check: string;
@@ -135,10 +135,10 @@ export interface KeyPair {
   readonly publicKey: string;
 }
 
-/** What plans are made of, beside the job's spec. */
+/** Inputs of plans, beside the job's spec. */
 export interface PlanSources {
   readonly files: ModuleFiles;
-  /** Of the job's identities, in their order. */
+  /** Keys of the job's identities, in their order. */
   readonly keys: readonly KeyPair[];
   /** SHA-256 in lower case hex. Given by the caller, because pure code has no crypto module (docs/adr/0032). */
   readonly sha256: (content: string | Buffer) => string;
@@ -146,13 +146,13 @@ export interface PlanSources {
   readonly environment?: ShellEnvironment;
 }
 
-/** An environment that a shell enters, for what is installed into it. */
+/** An environment that a shell enters, for modules that install into it. */
 export interface ShellEnvironment {
   /** The shell line that enters it. */
   readonly enter: string;
-  /** A word of the shell for its folder: a mark in it disappears if the environment is made anew. */
+  /** The environment's folder, as a word of the shell. A mark in it disappears when the environment is made anew. */
   readonly folder: string;
-  /** Of the plan that makes it. */
+  /** Fingerprint of the plan that makes the environment. */
   readonly fingerprint: string;
 }
 
@@ -161,15 +161,15 @@ export function fingerprintOf({ sha256 }: Pick<PlanSources, 'sha256'>, ...values
   return sha256(JSON.stringify(values));
 }
 
-/** A file of the submitter's with the SHA-256 of its content. */
+/** A file of the submitter with the SHA-256 of its content. */
 export interface SubmittedFile {
   readonly content: Buffer | FileSource;
   readonly sha256: string;
 }
 
 /**
- * @param what names the file in the message: `venv: the content of requirements_file 'x'`
- * @throws RangeError if its content was not given
+ * @param what the file's name in the message: `venv: the content of requirements_file 'x'`
+ * @throws RangeError if the file's content was not given
  */
 export function submittedFile(sources: PlanSources, name: string, what: string): SubmittedFile {
   const file = findSubmittedFile(sources, name);

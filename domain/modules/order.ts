@@ -21,7 +21,7 @@ export function resolveModules(file: JobFile, report: Report): readonly string[]
   return chosen;
 }
 
-/** Code that has a section and is not listed: JobMan's lists have no word for it. */
+/** Adds code that has a section but is not listed: JobMan's lists have no word for it. */
 function withCode(listed: readonly string[], file: JobFile): readonly string[] {
   const unlisted = ofKind('code', file).filter(({ name }) => !listed.includes(name));
   const isEarlier = (name: string): boolean => ['inputs', 'environment'].includes(moduleNamed(name)?.kind ?? '');
@@ -31,7 +31,7 @@ function withCode(listed: readonly string[], file: JobFile): readonly string[] {
 const ofKind = (kind: ModuleKind, file: JobFile): readonly AnyModule[] =>
   ALL_MODULES.filter((module) => module.kind === kind && hasSection(file, module.name));
 
-/** `false` says that the module is not wanted. */
+/** `false` means that the module is not wanted. */
 const hasSection = (file: JobFile, module: ModuleName): boolean => given(file[module] || undefined) !== undefined;
 
 const isBuiltIn = (name: string): name is ModuleName => MODULE_NAMES.some((known) => known === name);
@@ -50,7 +50,7 @@ const exampleOf = (module: ModuleName): string =>
   moduleNamed(module)?.example ?? 'such as command: {run: python3 train.py}';
 
 /**
- * Without `setup.modules`: every module that has a section, kind by kind, and of several environments the one that
+ * Without `setup.modules`: every module that has a section, kind by kind. If several environments have one, the one that
  * `job.env_type` names. Then the file's own modules, then the command. This is JobMan's order.
  */
 function usualModules(file: JobFile, report: Report): readonly string[] {
@@ -69,7 +69,7 @@ function usualModules(file: JobFile, report: Report): readonly string[] {
     ...MODULE_KINDS.flatMap((kind) =>
       kind === 'environment' ? environments.slice(0, 1) : ofKind(kind, file).map(({ name }) => name),
     ),
-    // An own module with the name of a built-in one is a problem that is reported elsewhere.
+    // An own module with the name of a built-in one is reported elsewhere.
     ...Object.keys(file.modules ?? {}).filter((name) => !isBuiltIn(name)),
     ...(hasSection(file, 'command') ? ['command'] : []),
   ];

@@ -14,7 +14,7 @@ export interface OwnModule {
   readonly files: readonly FileCopy[];
 }
 
-/** By name. */
+/** Own modules by name. */
 export type OwnModules = Readonly<Record<string, OwnModule>>;
 
 const ownModule = () =>
@@ -34,7 +34,7 @@ export const ownModuleForms = () => ({
     .describe("Modules of the file's own, for setup.modules."),
 });
 
-/** Files on hosts and log streams have such names. */
+/** Form of the names: files on hosts and log streams get them too. */
 const OWN_NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 
 /**
@@ -79,7 +79,7 @@ export function ownLocalFiles(own: OwnModules): readonly LocalFile[] {
 
 const FORMAT = 1;
 
-/** Its files, then its steps. Its check follows the check of its files. */
+/** Copies the module's files, then runs its steps. Its check follows the check of its files. */
 export function ownPlan(name: string, own: OwnModule, sources: PlanSources): ModulePlan {
   const { check = 'true', setup, files } = own;
   const copied = filesPlan(name, files, sources);

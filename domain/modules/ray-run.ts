@@ -1,13 +1,13 @@
 import { shellQuote, shellWords } from '../shell-quote.js';
 import type { RaySpec } from './ray.js';
 
-/** How the hosts of one attempt find each other, as variables of its runs. */
+/** Variables of an attempt's runs by which its hosts find each other. */
 interface RayPlace {
-  /** Internal addresses of all hosts of all slices. The first one is the head. */
+  /** Internal addresses of all hosts of all slices. The first is the head. */
   readonly addresses: readonly string[];
-  /** This host's position among them, from 0. */
+  /** This host's position in `addresses`, from 0. */
   readonly number: number;
-  /** The same on all hosts of the attempt, and of no other attempt. */
+  /** Equal on all hosts of the attempt, and different in every other attempt. */
   readonly token: string;
 }
 
@@ -15,13 +15,13 @@ export function rayVariables({ addresses, number, token }: RayPlace): Readonly<R
   return { JOBCTL_RAY_HOSTS: addresses.join(','), JOBCTL_RAY_HOST: String(number), JOBCTL_RAY_TOKEN: token };
 }
 
-/** For a hook of the command: Ray as the command sees it, as long as it runs. */
+/** For a hook of the command: Ray as the command sees it, while Ray runs. */
 export const ENTER_RAY = '[ ! -r "$JOBCTL_RUN_DIR/ray.env" ] || . "$JOBCTL_RUN_DIR/ray.env"\n';
 
 /**
- * What a host runs of a command with Ray, in the bash that has entered the command's bundle and environment: Ray until it is told
- * to end; on the first host the command, once all hosts have joined, and then the end of Ray. The exit code there is the command's.
- * `ended-by` of the run says that Ray ended without being told to (docs/runner.md).
+ * The script of a host for a command with Ray, in the bash that has entered the command's bundle and environment. It runs Ray
+ * until it is told to end. On the first host it runs the command once all hosts have joined, then ends Ray, and exits with the
+ * command's code. `ended-by` of the run says that Ray ended without being told to (docs/runner.md).
  */
 export function rayScript(spec: RaySpec, run: string): string {
   return `${FUNCTIONS}
@@ -36,7 +36,7 @@ ray_over $?
 `;
 }
 
-/** Ports that the kernel chooses: hosts that share one network, as rehearsed VMs do, must not meet. */
+/** The kernel chooses the ports, so that hosts that share one network, as rehearsed VMs do, do not collide. */
 function settings({ cpus, resources, objectStoreBytes }: RaySpec): string[] {
   return [
     '--dashboard-agent-listen-port=0',
@@ -52,11 +52,11 @@ const headSettings = ({ dashboard }: RaySpec): string[] =>
   dashboard === undefined ? [] : [`--include-dashboard=${dashboard}`];
 
 /**
- * Of Ray's processes those are ours that carry our mark in their environment; they are ended by it, never by `ray stop`, which ends
- * every Ray of the user. `ray start` is started by `setsid -f`: '&' would leave SIGINT ignored, by which Ray cancels tasks. Its
- * reaper kills the process group that it is in, so it has a session of its own.
+ * A process of Ray is ours if it carries our mark in its environment. Processes are ended by that mark, never by `ray stop`,
+ * which ends every Ray of the user. `setsid -f` starts `ray start`: '&' would leave SIGINT ignored, and Ray cancels tasks by
+ * SIGINT. The reaper of `ray start` kills its own process group, so `ray start` has a separate session.
  *
- * Ray's socket paths have 107 bytes at most, and its hosts have one folder name: so /tmp/jobctl-ray-<12 digits>-<attempt>.
+ * Ray's socket paths have 107 bytes at most, and its hosts share one folder name: so /tmp/jobctl-ray-<12 digits>-<attempt>.
  */
 const FUNCTIONS = `# jobctl: Ray on every host of the attempt, the command on the first (docs/ray.md).
 ray_say() { printf 'jobctl: ray: %s\\n' "$*"; }

@@ -4,30 +4,30 @@ import type { Report } from '../job-file/report.js';
 import { shellQuote } from '../shell-quote.js';
 import { fingerprintOf, setUpModule } from './module.js';
 
-/** Ray over all hosts of a job, each of its settings once per host (docs/ray.md, docs/adr/0068). */
+/** Ray over all hosts of a job. Each setting applies once per host (docs/ray.md, docs/adr/0068). */
 export interface RaySpec {
-  /** The version that each host has to have. Absent: `OLDEST_RAY` or later. */
+  /** Version that each host must have. Absent: `OLDEST_RAY` or later. */
   readonly version?: string;
-  /** The first of the ports on the first host that are chosen by jobctl. Absent: by the job's id. */
+  /** First of the ports that jobctl chooses on the first host. Absent: derived from the job's id. */
   readonly portBase?: number;
   readonly objectStoreBytes?: number;
   readonly cpus?: number;
   /** Ray's own resources by name, as `@ray.remote(resources=..)` asks for them. */
   readonly resources?: Readonly<Record<string, number>>;
-  /** Absent: where `ray[default]` is installed. */
+  /** Absent: on if `ray[default]` is installed. */
   readonly dashboard?: boolean;
-  /** How long the first host waits for the others, in seconds. */
+  /** Seconds for which the first host waits for the others. */
   readonly joinSeconds: number;
 }
 
 /** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
 const OLDEST_RAY = '2.52.0';
 
-/** On two cores a head is ready after about ten seconds; an image that is pulled, or a slow disk, takes longer. */
+/** On two cores a head is ready after about ten seconds. An image to pull, or a slow disk, takes longer. */
 const DEFAULT_JOIN_SECONDS = 300;
 const SHORTEST_JOIN_SECONDS = 10;
 
-/** Ports on the first host: of Ray itself, of its dashboard, of Ray Client. All others are chosen by the kernel. */
+/** Ports on the first host: of Ray itself, of its dashboard, of Ray Client. The kernel chooses all others. */
 const PORTS = 3;
 
 const SIZE = /^(\d+)(Ki|Mi|Gi|Ti|K|M|G|T)?$/;
@@ -56,12 +56,12 @@ const form = () =>
     join_timeout: duration().nullish().describe('How long the first host waits for the others; 5m without it.'),
   });
 
-/** Raised if the check changes so that what passed an older one may not pass. */
+/** Raised when the check changes so that a host that passed an older one may not pass. */
 const FORMAT = 1;
 
 export const ray = setUpModule({
   name: 'ray',
-  // The last module of jobctl's: Ray may be installed by the environment, the bundle or the script.
+  // Runs as jobctl's last module: the environment, the bundle or the script may install Ray.
   kind: 'custom',
   form,
   description: 'Ray on all hosts: the command runs on the first one, with RAY_ADDRESS.',
@@ -157,7 +157,7 @@ function bytesOf(size: string | number): number {
 
 // Plan ---------------------------------------------------------------------------------------------------------------
 
-/** Of the program `ray` in PATH, in the environment of the command. The texts are known to setup-failure.ts. */
+/** Checks the program `ray` in PATH, in the environment of the command. setup-failure.ts knows the texts. */
 function checkScript(enter: string | undefined, version: string | undefined): string {
   const wanted = shellQuote(version ?? '');
   return `${enter === undefined ? '' : `${enter} || exit 1\n`}wanted=${wanted} oldest=${OLDEST_RAY} found=

@@ -12,8 +12,8 @@ import { ssh } from './ssh.js';
 import { venv } from './venv.js';
 
 /**
- * The set-up modules of jobctl. A new one is a file like venv.ts and its name here (docs/modules.md). Modules of one kind run in
- * this order if the job file gives none.
+ * The set-up modules of jobctl. A new module is a file like venv.ts, and its name here (docs/modules.md). Modules of one kind
+ * run in this order if the job file gives none.
  */
 const MODULES = [ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray] as const;
 
@@ -21,13 +21,13 @@ type Module = (typeof MODULES)[number];
 type SpecKeyOf<M> = M extends SetUpModule<string, z.ZodType, infer _Spec, infer Key> ? Key : never;
 type SpecOf<M> = M extends SetUpModule<string, z.ZodType, infer Spec, string> ? Spec : never;
 
-/** The fields of `JobSpec` that hold what modules' sections resolved to. Only modules of the job have one. */
+/** The fields of `JobSpec` that hold the specs of modules. Only modules that the job has are in it. */
 export type ModuleSpecs = { readonly [M in Module as SpecKeyOf<M>]?: SpecOf<M> };
 
-/** `command` is the job's own: it has a section and a place in the order, and nothing to set up. */
+/** `command` is not a set-up module: it has a section and a place in the order, and nothing to set up. */
 export type ModuleName = Module['name'] | 'command';
 
-/** A descriptor whose section and spec are not known to the caller, who may pass it only what it resolved itself. */
+/** A descriptor whose section and spec the caller does not know. The caller may pass it only specs that it resolved itself. */
 export type AnyModule = SetUpModule<ModuleName, z.ZodType, unknown, string>;
 
 export const ALL_MODULES: readonly AnyModule[] = MODULES;
@@ -35,7 +35,7 @@ export const MODULE_NAMES: readonly ModuleName[] = [...MODULES.map(({ name }) =>
 
 export const moduleNamed = (name: string): AnyModule | undefined => ALL_MODULES.find((module) => module.name === name);
 
-/** The modules of which a job has one at most. */
+/** The modules of which a job has at most one. */
 export const ENVIRONMENTS = ALL_MODULES.filter(({ environment }) => environment !== undefined);
 export const ENVIRONMENT_NAMES = ENVIRONMENTS.map(({ name }) => name) as [ModuleName, ...ModuleName[]];
 
@@ -47,7 +47,7 @@ export function specOf({ name, specKey = name }: AnyModule, specs: ModuleSpecs):
 type Optional<Form extends z.ZodType> = z.ZodOptional<z.ZodNullable<Form>>;
 type ModuleForms = { [M in Module as M['name']]: Optional<ReturnType<M['form']>> };
 
-/** The forms of the modules' sections, and of `modules`: the job file's own modules. */
+/** The forms of the modules' sections, and of `modules`, the job file's own ones. */
 export function moduleForms(): ModuleForms & ReturnType<typeof ownModuleForms> {
   const forms = ALL_MODULES.map(({ name, form, description }) => {
     const optional = form().nullish();
@@ -56,7 +56,7 @@ export function moduleForms(): ModuleForms & ReturnType<typeof ownModuleForms> {
   return { ...(Object.fromEntries(forms) as unknown as ModuleForms), ...ownModuleForms() };
 }
 
-/** What the job's command runs in, of one kind. */
+/** The environment of the job's command, by kind. */
 type JobEnvironment =
   | { readonly kind: 'shell'; readonly module: AnyModule; readonly enter: string; readonly folder: string }
   | { readonly kind: 'container'; readonly module: AnyModule; readonly container: RunContainer };

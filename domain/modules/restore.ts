@@ -5,29 +5,29 @@ import { count, sizeText } from '../units.js';
 import { CURLRC, VM_TOKEN } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
-/** Under the login user's home, where contents gather, each under its SHA-256. */
+/** Folder under the login user's home in which contents gather, each under its SHA-256. */
 export const restoreFolder = (job: string): string => `.jobctl/restore/${job}`;
 
-/** In the set-up's record and logs: the key that asks for it. With its dot it is no name that a job file can give a module. */
+/** Name of the restore in the set-up's record and logs: the key that asks for it. With its dot, no module can have this name. */
 export const RESTORE = 'outputs.restore';
 
 export interface RestoredRound {
-  /** The attempt that stored it. */
+  /** The attempt that stored the round. */
   readonly attempt: number;
   readonly at: number;
-  /** Names with a character for each byte. */
+  /** Names have one character for each byte. */
   readonly entries: readonly OutputEntry[];
-  /** How many of the entries are files, and how large these are together. */
+  /** Number of the entries that are files, and their total size. */
   readonly files: number;
   readonly bytes: number;
 }
 
-/** What a host gets back, and where it has it from. */
+/** The files that a host gets back, and their origin. */
 export interface RestoreOf {
   readonly job: string;
-  /** The one that is set up. */
+  /** The attempt that is set up. */
   readonly attempt: number;
-  /** As it stores its own (`RunOutputs` of cloud/hosts/port.ts). */
+  /** The way in which the host stores its own outputs (`RunOutputs` of cloud/hosts/port.ts). */
   readonly outputs: {
     readonly as: string;
     readonly host: number;
@@ -35,20 +35,20 @@ export interface RestoreOf {
     readonly base: string;
     readonly place: string;
   };
-  /** Where a content is read: `SHA256` in it stands for its hash. */
+  /** URL from which a content is read, with `SHA256` in place of its hash. */
   readonly contentUrl: string;
-  /** Whoever the command runs as may change what is put back: in a container that may be anybody. */
+  /** The command's user may change the restored files. In a container that may be any user. */
   readonly isForAnybody: boolean;
 }
 
-/** What a host says that has the files of that attempt, or of a later one, itself. */
+/** The text of a host that already has the files of that attempt, or of a later one. */
 export const KEPT = 'nothing is put back: attempt';
-/** What a host says that has put all of it back. */
+/** The text of a host that has put everything back. */
 export const PUT_BACK = 'put back, as host';
 
 /**
- * Puts a round back on a host (docs/adr/0124), as the host stored it: it reads the contents itself, compares their SHA-256, and lays
- * them down when all of them are there. A host that ran that attempt, or a later one, keeps what it has.
+ * Puts a round back on a host (docs/adr/0124), as the host stored it. The host reads the contents itself, compares their
+ * SHA-256, and puts them in place once all of them are there. A host that ran that attempt, or a later one, keeps its files.
  * @param list `restoreList` of the round
  */
 export function restorePlan(
@@ -64,8 +64,8 @@ export function restorePlan(
 }
 
 /**
- * For a host that is handed the contents by its worker (docs/adr/0129): prints `keeps` where it has the files of that attempt, or of a later
- * one, itself.
+ * For a host whose worker hands it the contents (docs/adr/0129): prints `keeps` if the host itself has the files of that attempt,
+ * or of a later one.
  */
 export const keepsScript = (job: string, host: number, round: Pick<RestoredRound, 'attempt'>): string =>
   `exec bash -c ${shellQuote(`job=${shellQuote(job)} stored_by=${round.attempt} host=${host}\n${RAN_HERE}echo keeps\n${DONE}`)}`;
@@ -79,8 +79,8 @@ export function nothingToRestore(why: string, attempt: number): ModulePlan {
 const LIST = '.jobctl/modules/restore.list';
 
 /**
- * For the host: seven fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. A character of the
- * text is a byte of the list.
+ * The list for the host: seven fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. A
+ * character of the text is a byte of the list.
  */
 export function restoreList(entries: readonly OutputEntry[]): string {
   const fields = entries.map((entry) => {
@@ -105,7 +105,7 @@ list=$HOME/${LIST}
 `;
 }
 
-/** For each run of that attempt, or of a later one, as this host. */
+/** Loops over the runs of that attempt, or of later ones, as this host. */
 const RAN_HERE = `for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
   run=\${begun%/begun}
   ran=\${run##*-a}
@@ -118,8 +118,8 @@ done
 `;
 
 /**
- * In bash, with curl, as what stores them (runner/outputs-program.ts). Contents gather in a folder beside, so that a try that failed is
- * gone on with. Nothing is written through a symbolic link. In a subshell: steps share a login shell.
+ * Uses bash and curl, like the program that stores them (runner/outputs-program.ts). Contents gather in a separate folder: the
+ * next try continues a failed one. Nothing is written through a symbolic link. A subshell, because steps share a login shell.
  */
 const RESTORE_SCRIPT = `(
 set -u

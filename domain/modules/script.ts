@@ -5,7 +5,7 @@ import { fingerprintOf, setUpModule } from './module.js';
 
 const FORMAT = 1;
 
-/** One script of the user's: runs once on each host for the same text, and again if its check fails. */
+/** A user's script: runs once on each host for the same text, and again if its check fails. */
 export const script = setUpModule({
   name: 'script',
   kind: 'custom',

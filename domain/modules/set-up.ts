@@ -15,7 +15,7 @@ import {
   specOf,
 } from './registry.js';
 
-/** The fields of `JobSpec` that say what is set up on each host. */
+/** The fields of `JobSpec` that describe the set-up of each host. */
 export interface SetUpSpec extends ModuleSpecs {
   /** jobctl's modules and the job's own, in the order in which they run. */
   readonly modules: readonly string[];
@@ -23,8 +23,8 @@ export interface SetUpSpec extends ModuleSpecs {
 }
 
 /**
- * The set-up of a job file. Sections that no module names are checked for form only. A module that has nothing to do on hosts is
- * left out of `modules`.
+ * The set-up of a job file. Sections that no module names are checked for form only. A module without work on hosts is left out
+ * of `modules`.
  */
 export function resolveSetUp(file: JobFile, report: Report): SetUpSpec {
   const modules = resolveModules(file, report);
@@ -57,7 +57,7 @@ function resolveSection(module: AnyModule, file: JobFile, context: ResolveContex
 
 // Files --------------------------------------------------------------------------------------------------------------
 
-/** The submitter's files that a job needs, keys excepted, with their places in the job file. */
+/** The submitter's files that a job needs, except keys, with their places in the job file. */
 export function localFilesOf(job: Omit<SetUpSpec, 'modules'>): readonly LocalFile[] {
   const files = ALL_MODULES.flatMap((module) => {
     const spec = specOf(module, job);

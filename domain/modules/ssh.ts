@@ -14,13 +14,13 @@ import {
 
 /** A key pair that every host gets. */
 export interface SshIdentity {
-  /** A file of the submitter's, or `secret:NAME`. */
+  /** A file of the submitter, or `secret:NAME`. */
   readonly privateKey: string;
-  /** Absent = the private key's path and `.pub`. */
+  /** Absent: the private key's path with `.pub`. */
   readonly publicKey?: string;
   /** Lines for `~/.ssh/config`; `IdentityFile` may be left out. */
   readonly configEntry?: string;
-  /** The hosts of the job log in to one another with it, over all slices: the only pair of JobMan v1. */
+  /** The job's hosts log in to one another with this key, over all slices: the only pair of JobMan v1. */
   readonly isBetweenHosts?: true;
 }
 
@@ -41,7 +41,7 @@ const form = () =>
 type SshSection = z.infer<ReturnType<typeof form>>;
 
 /**
- * Keys on every host, in ~/.ssh with modes 600 and 644, and their entries in ~/.ssh/config between two marker lines; other lines
+ * Keys on every host, in ~/.ssh with modes 600 and 644, and their entries in ~/.ssh/config between two marker lines. Other lines
  * of that file stay. The key that connects needs no module: `connectingKeyOf` reads it.
  */
 export const ssh = setUpModule({
@@ -72,7 +72,7 @@ export function connectingKeyOf(
   return { privateKey, ...(publicKey ? { publicKey } : {}) };
 }
 
-/** The pair of JobMan v1, with which the hosts reach each other, then the `identities` of v2 (facts/predecessors.md 1.3). */
+/** The pair of JobMan v1, by which the hosts reach each other, then the `identities` of v2 (docs/facts.md, "Predecessors"). */
 function identitiesOf({ tpu_private_key, tpu_public_key, identities }: SshSection): readonly SshIdentity[] {
   const pair: SshIdentity[] = tpu_private_key
     ? [
@@ -112,7 +112,7 @@ function checkNames(identities: readonly { readonly private_key: string }[], rep
 
 const RESERVED = new Set(['config', 'authorized_keys', 'known_hosts', '']);
 
-/** Of a path, or of `secret:NAME`. */
+/** The base name of a path, or of `secret:NAME`. */
 const baseName = (path: string): string => path.slice(Math.max(path.lastIndexOf('/'), path.indexOf(':')) + 1);
 
 // Plan ---------------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ function plan(identities: readonly SshIdentity[], sources: PlanSources): ModuleP
 
 type HashedFile = ModuleFile & { readonly sha256: string };
 
-/** The base name of its path, or the name of its secret. */
+/** The base name of the key's path, or the name of its secret. */
 function nameOf({ privateKey }: SshIdentity): string {
   return secretNamed(privateKey) ?? privateKey.slice(privateKey.lastIndexOf('/') + 1);
 }

@@ -15,7 +15,7 @@ import {
 } from './module.js';
 
 export interface VenvSpec {
-  /** On the host: `~/NAME`, or the path given. */
+  /** Path on the host: `~/NAME`, or the path given. */
   readonly path: string;
   readonly python: string;
   readonly requirementsFile?: string;
@@ -29,12 +29,12 @@ const form = () =>
     python: scalarText().nullish().describe('python3.10 or "3.10".'),
   });
 
-/** Raised if the scripts change so that environments made by older ones no longer fit. */
+/** Raised when the scripts change so that environments made by older ones no longer fit. */
 const FORMAT = 1;
 
 /**
- * A Python virtual environment on the host, with the requirements installed. A folder that this module made is made anew if
- * anything that it depends on changed; a folder that existed before is kept and completed.
+ * A Python virtual environment on the host, with the requirements installed. If anything that it depends on changed, a folder
+ * made by this module is made anew. A folder that existed before is kept and completed.
  */
 export const venv = setUpModule({
   name: 'venv',
@@ -111,12 +111,12 @@ function plan(spec: VenvSpec, sources: PlanSources): ModulePlan {
   };
 }
 
-/** Job files write both `3.9` and `python3.9` (facts/predecessors.md 1.1). */
+/** Job files write both `3.9` and `python3.9` (docs/facts.md, "Predecessors"). */
 function pythonProgram(python: string): string {
   return /^\d/.test(python) ? `python${python}` : python;
 }
 
-/** `owned` lists the folders that this module made, written before each is made. Only these are ever deleted. */
+/** `owned` lists the folders that this module made. Each is listed before it is made, and only these are ever deleted. */
 function createScript(path: string, python: string): string {
   return `v=${shellPath(path)}
 python=${shellQuote(python)}
@@ -152,9 +152,9 @@ const INSTALL_ENSUREPIP = `${APT_FUNCTIONS}
   apt_install "python$version-venv" || exit 1`;
 
 /**
- * With `--no-compile`, uv's default: Python compiles a module at its first import. For jax[cpu] that saves 8.7 s of pip's 12.8 s
+ * Uses `--no-compile`, uv's default: Python compiles a module at its first import. For jax[cpu] that saves 8.7 s of pip's 12.8 s
  * of processor time and adds 1.4 s to the first import.
- * @param name of the file in the login user's home
+ * @param name the file's name in the login user's home
  */
 function installStep(path: string, name: string, { content }: SubmittedFile): ModuleStep {
   return {

@@ -1,8 +1,8 @@
 import type { CommandEnd } from './host-ends.js';
 
 /**
- * What a host prints, or how its command ends, when its machine is at fault. `proof`: no program prints it by itself. `sign`: a
- * program may, so that it counts only twice in a row on the same machine.
+ * Text that a host prints if its machine is at fault. `proof`: no program prints it by itself. `sign`: a program may, so it
+ * counts only twice in a row on the same machine.
  */
 interface Sign {
   readonly text: string;
@@ -10,32 +10,32 @@ interface Sign {
 }
 
 const SIGNS: readonly Sign[] = [
-  // A GPU whose memory is damaged (JuliaGPU/CUDAdrv.jl#106, vllm-project/vllm#5222: "hardware error", other hardware worked).
+  // A GPU with damaged memory (JuliaGPU/CUDAdrv.jl#106, vllm-project/vllm#5222: "hardware error", other hardware worked).
   { text: 'uncorrectable ECC error encountered', weight: 'proof' },
   { text: 'CUDA_ERROR_ECC_UNCORRECTABLE', weight: 'proof' },
   // NVIDIA's Xid 79 (NVIDIA/open-gpu-kernel-modules#507; aws/eks-node-monitoring-agent#94 replaces the node).
   { text: 'GPU has fallen off the bus', weight: 'proof' },
-  // A TPU VM that has to be made anew (pytorch/xla#7227, marin-community/marin#4783), or two processes of one program
+  // A TPU VM that must be made anew (pytorch/xla#7227, marin-community/marin#4783), or two processes of one program
   // (vllm-project/vllm#18282).
   { text: 'TPU initialization failed', weight: 'sign' },
   { text: "Couldn't open iommu group /dev/vfio/", weight: 'sign' },
 ];
 
-/** Bytes of the end of a host's output in which a sign is looked for. A traceback of JAX is of some 10 kB. */
+/** Bytes at the end of a host's output that are searched for a sign. A traceback of JAX has some 10 kB. */
 export const SIGN_BYTES = 16_384;
 
-/** The first sign in the last output of a host whose command failed; of several the weightiest. */
+/** The weightiest sign in the last output of a host whose command failed. Of equal ones: the first in `SIGNS`. */
 export function signIn(output: string): string | undefined {
   const found = SIGNS.filter(({ text }) => output.includes(text));
   return (found.find(({ weight }) => weight === 'proof') ?? found[0])?.text;
 }
 
-/** A fault of memory or of an instruction. marin-community/marin#4120: exit 139 on one node until all retries were gone. */
+/** Faults of memory or of an instruction. marin-community/marin#4120: exit 139 on one node until all retries were gone. */
 const FAULTS: Readonly<Record<number, string>> = { 132: 'SIGILL', 134: 'SIGABRT', 135: 'SIGBUS', 139: 'SIGSEGV' };
 
 type Exited = Extract<CommandEnd, { readonly kind: 'exited' }>;
 
-/** Why the machine may be at fault, in words; undefined: nothing says so. */
+/** The reason, in words, why the machine may be at fault. Undefined: there is none. */
 export function suspicion({
   code,
   signal,
@@ -51,15 +51,15 @@ export function suspicion({
 
 /** The last failure that made its machine suspect. Plain JSON. */
 export interface Suspect {
-  /** Of the very machine: the slice's id at its provider, and the host's number in it. */
+  /** Id of the machine itself: the slice's id at its provider, and the host's number in it. */
   readonly machine: string;
-  /** A machine was replaced for it: the same on the next one is the program's own fault. */
+  /** A machine was replaced because of it. The same failure on the next machine is the program's own fault. */
   readonly isReplaced?: true;
 }
 
 /**
- * Whether the machine on which the command failed is to be replaced: by proof, or because the same machine has failed first twice
- * in a row. A program that fails so on the new machine too has failed by itself.
+ * Returns whether to replace the machine on which the command failed: on proof, or if the same machine was the first to fail
+ * twice in a row. A program that fails in this way on the new machine too is itself at fault.
  */
 export function isMachineAtFault(end: Exited, machine: string, last: Suspect | undefined): boolean {
   const why = suspicion(end);
@@ -67,7 +67,7 @@ export function isMachineAtFault(end: Exited, machine: string, last: Suspect | u
   return why.isProof || last?.machine === machine;
 }
 
-/** What to remember of this failure. Undefined: nothing, as of an end that makes no machine suspect. */
+/** The record of this failure. Undefined if it makes no machine suspect. */
 export function suspectAfter(
   end: Exited,
   { machine, isReplaced }: { readonly machine: string; readonly isReplaced: boolean },

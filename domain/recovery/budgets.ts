@@ -1,13 +1,13 @@
 /**
- * Whose account another try goes on (DESIGN.md 2, "Separate budgets"). Only `task` is the user's fault; `requested` pays for the
- * starts that the command asked for itself (`command.restart_on`).
+ * The account that another try is charged to (docs/design.md, "Separate budgets"). Only `task` is the user's fault. `requested`
+ * pays for starts that the command itself asked for (`command.restart_on`).
  */
 export type Budget = 'preemption' | 'infrastructure' | 'task' | 'requested';
 
-/** Retries by budget: allowed by the job file (`retries`), or used up. Each 0 or more. */
+/** Retries by budget: allowed by the job file (`retries`), or used. Each 0 or more. */
 export type Retries = { readonly [B in Budget]: number };
 
-/** Whether a budget pays for another try: n retries allowed are n tries more, never n + 1. */
+/** Says which budgets can pay for another try: n retries allowed are n more tries, never n + 1. */
 export function budgetLeft(used: Retries, allowed: Retries): { readonly [B in Budget]: 'left' | 'spent' } {
   const left = (budget: Budget) => (used[budget] < allowed[budget] ? 'left' : 'spent');
   return {
@@ -18,7 +18,7 @@ export function budgetLeft(used: Retries, allowed: Retries): { readonly [B in Bu
   };
 }
 
-/** Of a job that has used none. */
+/** For a job that has used no retry. */
 export const NO_RETRIES: Retries = { preemption: 0, infrastructure: 0, task: 0, requested: 0 };
 
 /** Takes one retry from `budget`. */

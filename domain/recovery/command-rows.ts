@@ -1,12 +1,12 @@
 import type { Rows } from './row.js';
 
-/** A set-up or command that ends, or has to, and the worker that watches it. */
+/** A set-up or command that ends, or has to end, and the worker that watches it. */
 export const COMMAND_ROWS: Pick<
   Rows,
   'command ended' | 'worker failed' | 'set-up interrupted' | 'command interrupted'
 > = {
   'command ended': [
-    // A claim that each host bears out, of a moment before whatever the API says next (docs/adr/0040).
+    // Each host confirms this claim for the moment of the end, whatever the API says later (docs/adr/0040).
     {
       name: 'code 0, and every host was up and not preempted as it ended',
       when: { hosts: 'code 0' },
@@ -60,7 +60,7 @@ export const COMMAND_ROWS: Pick<
       when: { hosts: 'failed', slices: 'not looked at' },
       decision: { do: 'look at slices', patience: 'none' },
     },
-    // A VM that is taken away ends its processes first; its node was seen READY for some more seconds.
+    // A provider that takes a VM ends its processes first; the node was seen READY for some seconds more.
     {
       name: 'a signal of others may be a shutdown',
       when: { hosts: 'ended by a signal of others', slices: 'not looked at' },

@@ -3,13 +3,13 @@ import type { EpochMs } from '../units.js';
 import type { Fact, Facts } from './facts.js';
 import type { HostPlace } from './host-ends.js';
 
-/** What the API says of the slice of a host that does not answer. A slice that is not there is judged as `slice seen`. */
+/** The API's answer about the slice of a host that does not answer. A slice that is not there is judged as `slice seen`. */
 export function nodeFact(seen: Condition | undefined): Fact<'host silent', 'node'> {
   if (seen?.kind === 'ready') return seen.warning === undefined ? 'ready' : 'warned';
   return 'no word';
 }
 
-/** Why a host that does not answer counts as dead: for the job's story, and as the reason of its retry. */
+/** The reason why a silent host counts as dead, for the job's story and for its retry. */
 export function deadHostText(
   { slice, host }: HostPlace,
   { sign, others, silence }: Facts<'host silent'>,

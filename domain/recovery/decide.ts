@@ -4,7 +4,7 @@ import type { Row } from './row.js';
 import { ROWS } from './rows.js';
 
 /**
- * The one decision of a job about how it goes on. Pure: workflows and activities gather the facts, ask, and carry out what it says.
+ * The one place at which a job decides how it continues. Pure: workflows and activities gather the facts, ask, and act on it.
  * @throws TypeError for facts without a row, which the types do not allow
  */
 export function decide<Q extends Question>(question: Q, facts: Facts<Q>): Decisions[Q] {

@@ -2,7 +2,7 @@ import type { EpochMs } from '../units.js';
 import type { Budget } from './budgets.js';
 import type { Fact } from './facts.js';
 
-/** What a job, or its worker, does next. Each question has decisions of its own. */
+/** The next action of a job, or of its worker. Each question has its own decisions. */
 export interface Decisions {
   'slice seen':
     | { readonly do: 'keep' }
@@ -11,15 +11,15 @@ export interface Decisions {
     | { readonly do: 'report loss'; readonly cause: 'preempted' | 'failed' };
   'host silent':
     | { readonly do: 'keep' }
-    /** Directly, and then the same question once more. */
+    /** Looks directly, and then asks the same question once more. */
     | { readonly do: 'look at node' }
     | { readonly do: 'report loss'; readonly cause: 'preempted' | 'failed' };
   'command ended':
     | { readonly do: 'look at slices'; readonly patience: 'none' | 'shutdown' }
     | { readonly do: 'report end' }
-    /** The guard of the slices reports it. */
+    /** The guard of the slices reports the loss. */
     | { readonly do: 'report loss' }
-    /** Of the slices whose hosts said so. */
+    /** The preempted slices are those whose hosts said so. */
     | { readonly do: 'report preemption' }
     | { readonly do: 'report lost run' };
   'worker failed': { readonly do: 'other worker'; readonly pause: boolean } | { readonly do: 'end attempt' };
@@ -37,7 +37,7 @@ export interface Decisions {
     | Retry
     | Failure
     | { readonly do: 'next zone' }
-    /** With a pause that doubles; the slices that are there stay. */
+    /** Waits for a pause that doubles. Ready slices stay. */
     | { readonly do: 'ask again' }
     | { readonly do: 'ask for lease' };
   'attempt ended':
@@ -50,15 +50,15 @@ export interface Decisions {
 }
 
 /**
- * `patience: 'shutdown'`: how long the API is asked about the slices of a command that a shutdown may have ended. 30 s of a Spot
- * VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
+ * `patience: 'shutdown'`: time for which the API is asked about the slices of a command that a shutdown may have ended: 30 s of
+ * a Spot VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
  */
 export const SHUTDOWN_PATIENCE_MS = 120_000;
 
 /**
- * How much longer the slices of a command that has ended are looked at, in ms; 0: once. Counted from the end, whoever counts: a worker
- * that comes later than that looks once (docs/adr/0102).
- * @param facts areTakenBack: whether a provider may take them back: from machines of one's own nobody does, and their claim is looked at once
+ * Remaining time, in ms, for which the slices of an ended command are looked at. 0: one look. The time counts from the command's
+ * end for every worker: one that comes later looks once (docs/adr/0102).
+ * @param facts areTakenBack: whether a provider may take the slices back. Nobody takes own machines: one look at the claim
  */
 export function patienceLeftMs(
   patience: 'none' | 'shutdown',
@@ -70,20 +70,20 @@ export function patienceLeftMs(
 
 interface PatienceFacts {
   readonly hosts: Fact<'command ended', 'hosts'>;
-  /** Of the last host. */
+  /** End on the last host. */
   readonly endedAt: EpochMs;
   readonly now: EpochMs;
   readonly areTakenBack: boolean;
 }
 
 type Interruption =
-  /** Stopped with notice and grace, and its end is awaited. */
+  /** The command or set-up is stopped with notice and grace, and its end is awaited. */
   | { readonly do: 'save' }
-  /** Its own end counts. */
+  /** The end of the command or set-up itself counts. */
   | { readonly do: 'believe end' }
   | { readonly do: 'interrupt' };
 
-/** Another try, paid by a budget, after these slices were replaced. */
+/** Another try, paid by a budget, after the slices named by `replace` were replaced. */
 interface Retry {
   readonly do: 'retry';
   readonly budget: Budget;
@@ -92,9 +92,9 @@ interface Retry {
 interface Failure {
   readonly do: 'fail';
   readonly by: Budget;
-  /** The budget `by` is spent; otherwise no retry would help, or none is allowed. */
+  /** The budget `by` is used up. Otherwise no retry would help, or none is allowed. */
   readonly spent?: true;
-  /** A command that loops gave up. */
+  /** A loop that gave up. */
   readonly loop?: true;
 }
 

@@ -14,41 +14,41 @@ import {
 import type { LostSlice } from './slice-loss.js';
 
 /**
- * What a worker knew when it reported the end of an attempt: kept in the attempt's record, so that the decision can be made again
- * by another build (docs/adr/0050).
+ * A worker's knowledge when it reported the end of an attempt. It is kept in the attempt's record, so that another build can make
+ * the decision again (docs/adr/0050).
  */
 export interface Evidence {
   readonly v: 1;
-  /** What called the attempt ended: ends of its hosts, a slice's loss, or silence (`timeouts.no_output`). */
+  /** The reason for calling the attempt ended: ends of its hosts, a slice's loss, or silence (`timeouts.no_output`). */
   readonly by: 'ends' | 'loss' | 'silence';
   /** Hosts that the command ran on. */
   readonly hosts: number;
-  /** How many of them had said how their command ended. */
+  /** Number of hosts that had reported how their command ended. */
   readonly ended: number;
-  /** What their runners recorded: of many alike ends only some, so that the decision is that of all. */
+  /** Records of their runners. Of many alike only some, chosen so that the decision is the same as with all. */
   readonly ends: readonly HostEnd[];
   /** The last looks at the slices, oldest first. */
   readonly looks: readonly Look[];
-  /** Hosts that counted as dead and cost their slice, the first of each slice, oldest first. Absent: none. */
+  /** Hosts that counted as dead and cost their slice, the first of each slice, oldest first. Absent: there were none. */
   readonly dead?: readonly DeadHost[];
 }
 
-/** What the provider answered about a slice. */
+/** A provider's answer about a slice. */
 export interface Look extends Facts<'slice seen'> {
   readonly at: EpochMs;
   readonly slice: number;
-  /** In the provider's words. */
+  /** The provider's text. */
   readonly text?: string;
 }
 
-/** A host that did not answer, and the facts by which it counted as dead (docs/adr/0046). */
+/** A host that did not answer, and the facts for which it counted as dead (docs/adr/0046). */
 export interface DeadHost extends Facts<'host silent'>, HostPlace {
   readonly at: EpochMs;
-  /** In the words of the job's story. */
+  /** The text in the job's story. */
   readonly text: string;
 }
 
-/** Bounds of what one attempt keeps. A look or a dead host is of 600 bytes at most, an end of about 200. */
+/** Bounds for one attempt. A look or a dead host has at most 600 bytes, an end about 200. */
 const MOST_ENDS = 32;
 const MOST_LOOKS = 24;
 const MOST_DEAD = 8;
@@ -75,8 +75,8 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
 }
 
 /**
- * One end of each sort and of each preempted slice, 26 sorts at most, and then the first in time: in the order told, which decides between
- * ends of one moment. `commandEnd`, `hostsFact` and `preemptedSlices` say of them what they say of all.
+ * Keeps one end of each sort (at most 26) and of each preempted slice, then the earliest. They stay in the order told, which
+ * decides between simultaneous ends. `commandEnd`, `hostsFact` and `preemptedSlices` say the same of them as of all.
  */
 function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   if (ends.length <= MOST_ENDS) return ends;
@@ -93,7 +93,7 @@ function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   return ends.filter((end) => kept.has(end));
 }
 
-/** Nothing is decided by it, and it is told elsewhere. */
+/** Drops `left`, which decides nothing and is reported elsewhere. */
 function withoutLeft(end: HostEnd): HostEnd {
   if (!('left' in end)) return end;
   const { left: _, ...rest } = end;
@@ -108,15 +108,15 @@ const sortOf = (end: HostEnd): string =>
 
 // The decision ---------------------------------------------------------------------------------------------------------
 
-/** How an attempt ended, as far as hosts and slices tell. */
+/** The end of an attempt, as far as hosts and slices show it. */
 export type Verdict =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   | { readonly kind: 'no-output' };
 
 /**
- * What is reported of a command that ended, once the slices were looked at where that is needed. Undefined: the loss of slices,
- * by whoever saw it.
+ * The report on a command that ended, after the look at the slices if one was needed. Undefined if slices were lost: whoever saw
+ * the loss reports it.
  */
 export function reportedEnd(
   decision: ReturnType<typeof decide<'command ended'>>['do'],
@@ -135,7 +135,7 @@ export function reportedEnd(
   }
 }
 
-/** A loss that comes after the true end of the command on every host takes nothing of it back (docs/recovery.md, "command ended"). */
+/** A loss after the true end of the command on every host does not change that end (docs/recovery.md, "command ended"). */
 export function endBeforeLoss(ends: readonly HostEnd[], hosts: number): CommandEnd | undefined {
   if (ends.length === 0 || ends.length < hosts) return undefined;
   const end = commandEnd(ends);
@@ -143,7 +143,7 @@ export function endBeforeLoss(ends: readonly HostEnd[], hosts: number): CommandE
   return end.kind === 'exited' && decision.do === 'report end' ? end : undefined;
 }
 
-/** The same evidence before the rules of this build. */
+/** Applies the rules of this build to the same evidence. */
 export function verdictOn({ by, hosts, ended, ends, looks, dead = [] }: Evidence): Verdict {
   const lost = [...looks, ...dead].toSorted((a, b) => a.at - b.at).flatMap((seen) => lossOf(seen) ?? []);
   const loss: Verdict = { kind: 'slices-lost', slices: lost };
@@ -157,7 +157,7 @@ export function verdictOn({ by, hosts, ended, ends, looks, dead = [] }: Evidence
   return reportedEnd(decision.do, ends) ?? loss;
 }
 
-/** By whichever question the facts answer. */
+/** Decides by the question that these facts belong to. */
 function lossOf(seen: Look | DeadHost): LostSlice | undefined {
   const { slice, text = '' } = seen;
   const decision = 'look' in seen ? decide('slice seen', factsOfLook(seen)) : decide('host silent', factsOfHost(seen));

@@ -1,12 +1,12 @@
 /**
- * The facts from which a job decides how it goes on (DESIGN.md 11, "Every end is the true end"; docs/adr/0034). Each question
- * has facts of few values, so that all combinations can be listed: every one of them has exactly one row in `ROWS`.
+ * The facts from which a job decides how it continues (docs/design.md, "Every end is the true end"; docs/adr/0034). Each fact
+ * has few values, so that all combinations can be listed: each combination of a question has exactly one row in `ROWS`.
  */
 export const FACTS = {
   /** A worker has looked at a slice that is ready for an attempt. */
   'slice seen': {
     look: ['in the listing', 'directly', 'directly, a second time'],
-    /** `no answer`: the call failed. `failed` covers each loss that is no preemption. */
+    /** `no answer`: the call failed. `failed` covers every loss that is not a preemption. */
     condition: [
       'ready',
       'waiting',
@@ -16,18 +16,18 @@ export const FACTS = {
       'deleting',
       'missing',
       'foreign',
-      /** It is there, and one of its addresses shows another machine's host key. */
+      /** The slice exists, and one of its addresses shows another machine's host key. */
       'wrong host key',
     ],
   },
-  /** A host has not answered for a while. Its slice was not seen to be lost. */
+  /** A host has not answered for a while. Its slice was not seen lost. */
   'host silent': {
-    /** Its own sign of life in the store. `never`: it has none, or has not shown that it may renew it. */
+    /** The host's own sign of life in the store. `never`: it has none, or has not shown that it may renew it. */
     sign: ['fresh', 'stale', 'never', 'store silent'],
-    /** Other hosts on the same route, of whichever job. */
+    /** Other hosts on the same route, of any job. */
     others: ['silent', 'answer', 'answer, with fresh signs'],
     silence: ['within timeouts.unreachable', 'longer'],
-    /** The API's word. `no word`: it does not answer, or says something else than READY, which is judged as `slice seen`. */
+    /** The API's answer. `no word`: it does not answer, or says something other than READY, which is judged as `slice seen`. */
     node: ['not looked at', 'ready', 'warned', 'no word'],
   },
   /** A worker knows how the command ended on the hosts, or that no host has printed anything for `timeouts.no_output`. */
@@ -51,29 +51,29 @@ export const FACTS = {
     error: ['worker is gone', 'may pass', 'final'],
     errors: ['few', 'too many'],
   },
-  /** The set-up of an attempt has to end before its time. */
+  /** The set-up of an attempt must end before its time. */
   'set-up interrupted': {
     by: ['pool', 'person', 'clock'],
     end: ['not awaited', 'no news', 'ready', 'failed', 'handed over', 'slices lost', 'ended before'],
   },
-  /** The command of an attempt has to end before its time. */
+  /** The command of an attempt must end before its time. */
   'command interrupted': {
     by: ['pool', 'person', 'clock', 'silence'],
     command: ['given', 'none'],
     end: ['not awaited', 'no news', 'own exit', 'answer to the stop', 'later attempt', 'ended before', 'lost'],
   },
-  /** Between two steps of a job: what its pool and people want of it. */
+  /** Between two steps of a job: requests of its pool and of people. */
   'step due': {
     lease: ['stands', 'revoked'],
     request: ['none', 'stop', 'stop --release', 'requeue', 'restart'],
-    /** `may run`: on slices that are all ready, so that it can be stopped. */
+    /** `may run`: it may run on slices that are all ready, so that it can be stopped. */
     command: ['may run', 'ended'],
-    /** `something`: slices that are left, or a place in line, without a lease that is held. */
+    /** `something`: remaining slices or a place in line, but no lease that is held. */
     holds: ['lease and all slices', 'lease', 'something', 'nothing'],
   },
-  /** The job has no lease or not all of its slices, and waits. */
+  /** The job waits, without a lease or without all of its slices. */
   'not ready': {
-    /** Of a refusal, its scope (`RefusalScope`). */
+    /** For a refusal: its scope (`RefusalScope`). */
     because: [
       'preempted',
       'failed',
@@ -89,17 +89,17 @@ export const FACTS = {
       'queue time over',
     ],
     /**
-     * Zones of the job that have not refused it since its slices were last all ready; where one calls the request wrong in itself, those
-     * that have not.
+     * Zones of the job that have not refused it since all its slices were last ready. If a zone calls the request itself wrong:
+     * those that have not called it so.
      */
     zones: ['left', 'none'],
-    /** In this zone, in a row. */
+    /** Refusals in this zone, in a row. */
     refusals: ['few', 'many'],
     command: ['never ran', 'ran before'],
     preemption: ['left', 'spent'],
     infrastructure: ['left', 'spent'],
   },
-  /** An attempt has ended, or nobody watches it for a moment. */
+  /** An attempt has ended, or no worker watches it at the moment. */
   'attempt ended': {
     end: [
       'unwatched',
@@ -109,7 +109,7 @@ export const FACTS = {
       'ended before',
       'code 0',
       'another code',
-      /** The same, and what is known of it says that the machine is at fault (broken-machine.ts). */
+      /** Another code, with evidence that the machine is at fault (broken-machine.ts). */
       'machine at fault',
       /** One of `command.restart_on`. */
       'restart code',

@@ -3,7 +3,7 @@ import type { EpochMs } from '../units.js';
 import type { Fact } from './facts.js';
 import type { LostSlice } from './slice-loss.js';
 
-/** Where in the job something happened. Both count from 0. */
+/** A host's place in the job. Both numbers count from 0. */
 export interface HostPlace {
   readonly slice: number;
   readonly host: number;
@@ -15,56 +15,56 @@ interface Exit {
   readonly signal?: string;
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
-  /** jobctl had asked for its end before. */
+  /** jobctl had asked the command to end before. */
   readonly isStopped: boolean;
-  /** How the host was as its command ended. Absent: it could not say. */
+  /** State of the host when its command ended. Absent: the host could not tell. */
   readonly host?: HostCondition;
-  /** Processes that the kernel killed for want of memory while it ran. Absent: none, or the host did not count them. */
+  /** Processes that the kernel killed for lack of memory during the command. Absent: none, or the host did not count them. */
   readonly killedForMemory?: number;
-  /** What it printed last that makes its machine suspect (broken-machine.ts). Absent: nothing, or nobody read it. */
+  /** Last printed text that makes the machine suspect (broken-machine.ts). Absent: there was none, or nobody read the output. */
   readonly printed?: string;
-  /** What still ran when its shell had ended with code 0, and was ended. Absent: nothing. */
+  /** Processes that still ran after the shell had ended with code 0, and were ended. Absent: there were none. */
   readonly left?: LeftProcesses;
 }
 
 /**
- * `up`: its system ran, nobody had told all of its processes to end, and its metadata server said that it is not preempted: all
- * three. `stopping`: its system was shutting down, or the runner's own processes got SIGTERM too. `preempted`: says its metadata server.
+ * `up`: its system ran, its processes had not all been told to end, and its metadata server said that it is not preempted: all
+ * three. `stopping`: its system was shutting down, or the runner's own processes got SIGTERM too. `preempted`: says that server.
  */
 export type HostCondition = 'up' | 'stopping' | 'preempted';
 
-/** How the command ended on one host. */
+/** The end of the command on one host. */
 export type HostEnd =
   | ({ readonly kind: 'done' } & Exit)
   | ({ readonly kind: 'failed' } & Exit)
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
   | { readonly kind: 'fenced'; readonly at: HostPlace; readonly epoch: number };
 
-/** How the command of an attempt ended, over all of its hosts. */
+/** The end of an attempt's command, over all its hosts. */
 export type CommandEnd =
-  /** With an exit code on every host: that of the first host that failed, or of host 0. */
+  /** An exit code on every host: that of the first host that failed, or of host 0. */
   | {
       readonly kind: 'exited';
       readonly code: number;
       readonly signal?: string;
       readonly at: HostPlace;
       readonly startedAt: EpochMs;
-      /** jobctl had asked for its end: its code is an answer to that. */
+      /** jobctl had asked the command to end, and the code answers that. */
       readonly isStopped?: true;
-      /** Processes of that host that the kernel killed for want of memory. */
+      /** Processes of that host that the kernel killed for lack of memory. */
       readonly killedForMemory?: number;
-      /** What that host printed last that makes its machine suspect. */
+      /** Last printed text of that host that makes its machine suspect. */
       readonly printed?: string;
     }
   /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
-  /** The hosts know of a later attempt, because the job was reset. The job goes on with that attempt. */
+  /** The hosts know of a later attempt, because the job was reset. The job continues with that attempt. */
   | { readonly kind: 'fenced'; readonly epoch: number };
 
 /**
- * The command's end from the ends of its hosts. The host that failed first by its own clock counts, since the others fail or are
- * stopped because of it. A host that lost the run counts before a host with an exit code, whose code may be a consequence.
- * @throws RangeError without any end
+ * The command's end, made of the ends of its hosts. The host that failed first by its own clock counts, since the others fail or
+ * are stopped because of it. A host that lost the run counts before a host with an exit code, whose code may be a consequence.
+ * @throws RangeError if there is no end
  */
 export function commandEnd(ends: readonly HostEnd[]): CommandEnd {
   const fenced = ends.find((end) => end.kind === 'fenced');
@@ -79,7 +79,7 @@ export function commandEnd(ends: readonly HostEnd[]): CommandEnd {
   return exited({ ...first, isStopped: done.some(({ isStopped }) => isStopped) });
 }
 
-/** The same as a fact for `decide`. */
+/** The command's end as a fact for `decide`. */
 export function hostsFact(ends: readonly HostEnd[]): Fact<'command ended', 'hosts'> {
   const end = commandEnd(ends);
   if (end.kind === 'fenced') return 'later attempt';
@@ -93,7 +93,7 @@ export function hostsFact(ends: readonly HostEnd[]): Fact<'command ended', 'host
   return isWitnessed ? 'code 0' : 'code 0, unwitnessed';
 }
 
-/** Slices of which a host said, as its command ended, that the provider takes it. */
+/** Slices for which a host said, when its command ended, that the provider takes it. */
 export function preemptedSlices(ends: readonly HostEnd[]): readonly LostSlice[] {
   const said = ends.filter((end) => 'host' in end && end.host === 'preempted') as readonly { readonly at: HostPlace }[];
   const hosts = new Map(said.toReversed().map(({ at }) => [at.slice, at.host]));
@@ -106,7 +106,7 @@ export function preemptedSlices(ends: readonly HostEnd[]): readonly LostSlice[] 
     }));
 }
 
-/** The end of a command whose host shut down: whatever its code, it is none of its own. */
+/** The end of a command whose host shut down: whatever its code is, it is not the command's own. */
 export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
   const exits = ends.filter((each) => each.kind === 'done' || each.kind === 'failed');
   const [end] = exits.filter(({ host }) => host === 'stopping').toSorted((a, b) => a.endedAt - b.endedAt);
@@ -114,7 +114,7 @@ export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
   return { kind: 'run-lost', at: end.at, message: 'the host was shutting down as the command ended' };
 }
 
-/** A shell that waited for a process which a signal ended exits with 128 and the signal's number. */
+/** If a signal ended a process, a shell that waited for it exits with 128 and the signal's number. */
 export function endedByOthers(ends: readonly HostEnd[]): boolean {
   return ends.some((end) => {
     if (end.kind !== 'failed' || end.isStopped) return false;

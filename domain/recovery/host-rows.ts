@@ -4,7 +4,7 @@ import type { Rows } from './row.js';
 const ANSWER = ['answer', 'answer, with fresh signs'] as const;
 const WITHIN = { silence: 'within timeouts.unreachable' } as const;
 const LONGER = { silence: 'longer' } as const;
-/** Others renew their signs: neither the route nor the store is what is broken. */
+/** Other hosts renew their signs: neither the route nor the store is broken. */
 const PROVEN = { sign: 'stale', others: 'answer, with fresh signs' } as const;
 const STALE = { sign: 'stale', others: ['silent', 'answer'] } as const;
 const NO_SIGN = { sign: 'never', others: ANSWER } as const;
@@ -13,7 +13,7 @@ const KEEP = { do: 'keep' } as const;
 const LOOK = { do: 'look at node' } as const;
 const DEAD = lost('failed');
 
-/** A host does not answer, and nothing else speaks against its slice (DESIGN.md 2, "Unknown is not dead"; docs/adr/0046). */
+/** A host does not answer, and nothing else speaks against its slice (docs/design.md, "Unknown is not dead"; docs/adr/0046). */
 export const HOST_ROWS: Pick<Rows, 'host silent'> = {
   'host silent': [
     { name: 'its sign of life is renewed: it lives', when: { sign: 'fresh' }, decision: KEEP },
@@ -25,7 +25,7 @@ export const HOST_ROWS: Pick<Rows, 'host silent'> = {
     },
     { name: 'no sign, for a while', when: { ...NO_SIGN, ...WITHIN }, decision: KEEP },
     { name: 'a stale sign beside which none is renewed, for a while', when: { ...STALE, ...WITHIN }, decision: KEEP },
-    // One question to the API for each look, and only when all else speaks for a loss.
+    // Each look costs one question to the API, so it is asked only if everything else speaks for a loss.
     { name: 'its sign alone went stale', when: { ...PROVEN, node: 'not looked at' }, decision: LOOK },
     { name: 'no sign for too long', when: { ...NO_SIGN, ...LONGER, node: 'not looked at' }, decision: LOOK },
     { name: 'a stale sign for too long', when: { ...STALE, ...LONGER, node: 'not looked at' }, decision: LOOK },

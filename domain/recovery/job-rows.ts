@@ -1,13 +1,13 @@
 import { failed, outOf, retry } from './decisions.js';
 import type { Rows } from './row.js';
 
-/** Ends that a repeated command may mend, on the task's account. */
+/** Ends that a repeated command may avoid, charged to the task. */
 const OF_THE_TASK = ['another code', 'run time over', 'silent'] as const;
 const OF_A_LOOP = [...OF_THE_TASK, 'restart code'] as const;
 const RUNS = { lease: 'stands', command: 'ended' } as const;
 const NO_RESTART = { restart: 'not asked for' } as const;
 
-/** What a job does next: between two steps, and after an attempt. */
+/** The next action of a job: between two steps, and after an attempt. */
 export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
   'step due': [
     {
@@ -100,7 +100,7 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
       when: { end: 'slices failed', lease: 'stands', infrastructure: 'spent' },
       decision: outOf('infrastructure'),
     },
-    // Temporal was set back by a restore or a reset.
+    // A restore or a reset has set Temporal back.
     { name: 'the store has its outcome already', when: { end: 'ended before' }, decision: { do: 'stored outcome' } },
     {
       name: 'a restart was accepted, whatever the attempt came to',
@@ -145,7 +145,7 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
       when: { end: 'machine at fault', ...NO_RESTART, infrastructure: 'left' },
       decision: retry('infrastructure', 'its slice'),
     },
-    // What cannot be blamed on a machine any more is the program's own.
+    // A failure that can no longer be blamed on a machine is the program's own.
     {
       name: 'a machine is at fault, and only the command may be repeated',
       when: { end: 'machine at fault', ...NO_RESTART, infrastructure: 'spent', task: 'left' },
@@ -183,7 +183,7 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
       when: { end: ['run lost', 'host bad'], ...NO_RESTART, infrastructure: 'spent' },
       decision: outOf('infrastructure'),
     },
-    // The hosts are as they were, and so is a command that runs: the next attempt ends it before it begins.
+    // The hosts are as before, and a command may still run: the next attempt ends it before it begins.
     {
       name: 'workers report errors again and again',
       when: { end: 'worker failed', ...NO_RESTART, infrastructure: 'left' },

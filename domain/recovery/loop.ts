@@ -1,4 +1,4 @@
-/** How many ends in a row came within `QUICK_MS` of their start. */
+/** Number of ends in a row that came within `QUICK_MS` of their start. */
 export type QuickEnds = number;
 
 const QUICK_MS = 60_000;
@@ -7,8 +7,8 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
 /**
- * The next start of a command that loops: how long the job waits before it, in ms. The pause doubles while the command ends
- * quickly, about 9 min in all, and is a second after a command that ran for a while. Without `pauseMs` the loop gives up.
+ * Pause before the next start of a command that loops, in ms. It doubles while the command ends quickly, about 9 min in all, and
+ * is a second after a command that ran for a while. Without `pauseMs` the loop gives up.
  */
 export function afterEnd(before: QuickEnds, lastedMs: number): { quickEnds: QuickEnds; pauseMs?: number } {
   const quickEnds = lastedMs < QUICK_MS ? before + 1 : 0;

@@ -1,7 +1,7 @@
 import type { Decisions } from './decisions.js';
 import type { Fact, FACTS, Question } from './facts.js';
 
-/** Facts that a row is about; it is about every value of a fact that it does not name. */
+/** Facts that a row matches. A fact that it does not name may have any value. */
 export type When<Q extends Question> = {
   readonly [Name in keyof (typeof FACTS)[Q]]?: Fact<Q, Name> | readonly Fact<Q, Name>[];
 };

@@ -1,10 +1,10 @@
 import type { Condition, RefusalScope } from '../slice.js';
 import type { Fact } from './facts.js';
 
-/** A slice that serves no more, by positive evidence. */
+/** A slice that positive evidence shows to be unusable. */
 export interface LostSlice {
   readonly index: number;
-  /** Whose account it goes on: the budget for preemptions, or the one for the infrastructure. */
+  /** The budget that pays: that for preemptions, or that for the infrastructure. */
   readonly cause: 'preempted' | 'failed';
   readonly message: string;
 }
@@ -20,14 +20,14 @@ export const REFUSALS = {
   unknown: 'refused, unknown',
 } as const satisfies Record<RefusalScope, Fact<'not ready', 'because'>>;
 
-/** What a look at a slice showed, as a fact for `decide`. Undefined: the call failed. */
+/** Result of a look at a slice, as a fact for `decide`. A `seen` of undefined means that the call failed. */
 export function conditionFact(seen: Condition | undefined): Fact<'slice seen', 'condition'> {
   if (seen === undefined) return 'no answer';
   if (seen.kind !== 'lost') return seen.kind;
   return seen.cause === 'preempted' ? 'preempted' : 'failed';
 }
 
-/** Why a slice in this condition is lost, in words. */
+/** The reason, in words, why a slice in this condition is lost. */
 export function lossText(seen: Condition): string {
   switch (seen.kind) {
     case 'lost':

@@ -3,10 +3,10 @@ import type { Rows } from './row.js';
 
 const EVIDENCE = ['preempted', 'failed', 'deleting', 'missing', 'foreign', 'wrong host key'] as const;
 const DIRECT = ['directly', 'directly, a second time'] as const;
-/** Refusals that repeating alone does not end. */
+/** Refusals that mere repetition does not end. */
 const LASTING = ['zone refused for good', 'request refused', 'refused, unknown', 'refused, a right'] as const;
 
-/** Slices that may be lost, and slices that are not there yet. */
+/** Slices that may be lost, and slices that are not ready yet. */
 export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
   'slice seen': [
     { name: 'the slice is there', when: { condition: ['ready', 'waiting'] }, decision: { do: 'keep' } },
@@ -21,7 +21,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { look: 'directly', condition: 'missing' },
       decision: { do: 'wait, look again' },
     },
-    // An address may have gone to another machine before the API says so (marin#6450); nothing is sent to that one.
+    // An address may have gone to another machine before the API says so (marin#6450). Nothing is sent to that machine.
     {
       name: 'a host key of another machine, once',
       when: { look: 'directly', condition: 'wrong host key' },
@@ -32,7 +32,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { look: 'directly, a second time', condition: 'wrong host key' },
       decision: lost('failed'),
     },
-    // Google does not promise to say PREEMPTED (facts/cloud-tpu.md 1.4): a spot slice that vanished was taken.
+    // Google does not promise to say PREEMPTED (docs/facts.md, "Cloud TPU"): a spot slice that vanished was taken.
     {
       name: 'NOT_FOUND, twice and apart',
       when: { look: 'directly, a second time', condition: 'missing' },
@@ -72,8 +72,8 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { because: 'failed', infrastructure: 'spent' },
       decision: outOf('infrastructure'),
     },
-    // Nobody's fault, and it passes: no budget pays, and no number of them is final. Droughts last days.
-    // A stall of one zone says nothing of another. The whole gang leaves it.
+    // It is nobody's fault and passes: no budget pays for it, and no number of refusals is final. Droughts last days.
+    // A stall in one zone says nothing about another. The whole gang leaves the zone.
     { name: 'timeouts.provision is over', when: { because: 'late' }, decision: { do: 'next zone' } },
     { name: 'the zone has no capacity or quota', when: { because: 'zone refused' }, decision: { do: 'next zone' } },
     {
@@ -86,7 +86,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { because: 'refused for a moment', refusals: 'many' },
       decision: { do: 'next zone' },
     },
-    // A person ends it, at any time: rights, credentials, billing.
+    // A person can end it at any time: rights, credentials, billing.
     {
       name: 'the installation lacks rights',
       when: { because: 'installation refused' },
@@ -102,7 +102,7 @@ export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
       when: { because: 'request refused', zones: 'none', command: 'never ran' },
       decision: failed('infrastructure'),
     },
-    // Google's offers change, and a person may end the rest: each zone is asked in its turn, for the first that takes it.
+    // Google's offers change, and a person may fix the rest: the zones are asked in turn until one accepts.
     {
       name: 'every zone refuses what was accepted before',
       when: { because: 'request refused', zones: 'none', command: 'ran before' },

@@ -1,8 +1,8 @@
 import { fileName, type Frame, framesOf, type HostStacks, isPython, type ProcessStacks } from './stack.js';
 
-/** Processes that stand at the same place. */
+/** Processes at the same place in their programs. */
 export interface StackGroup {
-  /** By host, then by process id. */
+  /** Ordered by host, then by process id. */
   readonly members: Members;
 }
 
@@ -14,9 +14,9 @@ export interface GroupMember {
 }
 
 /**
- * Groups processes whose main threads have the same calls: functions, names of files without their folders, which may be other ones on
- * each host, and lines. Those without a stack are grouped by name, state, kernel function and problem.
- * @returns each process once, the largest group first, then the one with the first host; whatever the order of the hosts
+ * Groups processes whose main threads have the same calls: functions, lines, and names of files without their folders, which may
+ * differ between hosts. Processes without a stack are grouped by name, state, kernel function and problem.
+ * @returns each process once: the largest group first, then the group with the first host, in whatever order the hosts come
  */
 export function groupStacks(hosts: readonly HostStacks[]): readonly StackGroup[] {
   const groups = new Map<string, GroupMember[]>();
@@ -34,7 +34,7 @@ export function groupStacks(hosts: readonly HostStacks[]): readonly StackGroup[]
 }
 
 /**
- * Without shells and launchers that wait: of each host its Python processes, if it has none those that are no sleeping shell, and else all.
+ * Drops waiting shells and launchers. Keeps each host's Python processes, else those that are not a sleeping shell, else all.
  */
 export const withoutWaiting = (hosts: readonly HostStacks[]): readonly HostStacks[] =>
   hosts.map((host) => {
@@ -47,7 +47,7 @@ const isWaitingShell = ({ name, state }: ProcessStacks): boolean =>
 
 const byPlace = (a: GroupMember, b: GroupMember): number => a.host - b.host || a.process.pid - b.process.pid;
 
-/** Nothing that was said has a line end or a NUL. */
+/** Joins with line ends and NUL, which no text of a host contains. */
 function keyOf(process: ProcessStacks): string {
   const { name, state, waitsIn = '', problem } = process;
   if (process.threads === undefined) return ['none', name, state, waitsIn, problem ?? ''].join('\0');
@@ -56,7 +56,7 @@ function keyOf(process: ProcessStacks): string {
     .join('\n');
 }
 
-/** How many of a group's outermost calls are those of another group. */
+/** Number of a group's outermost calls that another group shares. */
 export function sharedCallers(group: StackGroup, other: StackGroup): number {
   const [own, others] = [framesOfGroup(group).toReversed(), framesOfGroup(other).toReversed()];
   const at = own.findIndex((frame, index) => {
@@ -85,9 +85,9 @@ export function rangesText(numbers: readonly number[]): string {
 }
 
 /**
- * Where a group is: `hosts 0-6, 8-31`; of hosts with several processes also which of them:
+ * The hosts of a group: `hosts 0-6, 8-31`. For hosts with several processes it also names the processes:
  * `hosts 0-30 (local ranks 0-3), host 31 (local rank 2)`.
- * @param all what the groups were made of
+ * @param all the hosts that the groups were made of
  */
 export function placesText({ members }: StackGroup, all: readonly HostStacks[]): string {
   const whole = new Map(all.map(({ host, processes }) => [host, processes]));
@@ -103,7 +103,7 @@ export function placesText({ members }: StackGroup, all: readonly HostStacks[]):
     .join(', ');
 }
 
-/** Of one host. Ranks name processes if no two have the same: children of a process inherit its rank. */
+/** Names processes of one host. Ranks are used if no two are equal: children of a process inherit its rank. */
 function whichText(own: readonly ProcessStacks[], all: readonly ProcessStacks[]): string {
   if (all.length <= 1) return '';
   const ranks = all.map(({ localRank }) => localRank);

@@ -1,8 +1,8 @@
 import { boundedLine } from '../visible-text.js';
 
-/** What the processes of a job's command are doing, as its hosts say it (docs/adr/0127). */
+/** Current calls of the processes of a job's command, as its hosts report them (docs/adr/0127). */
 
-/** A call, as py-spy names it. */
+/** A call in py-spy's terms. */
 export interface Frame {
   readonly function: string;
   /** A path on the host, or a name such as `<frozen runpy>`. */
@@ -18,30 +18,30 @@ export interface ThreadStack {
 
 export interface ProcessStacks {
   readonly pid: number;
-  /** As the kernel has it: the program's, or the one that the process gave itself. */
+  /** Name in the kernel: the program's, or one that the process gave itself. */
   readonly name: string;
-  /** A letter, as in proc(5): R runs, S sleeps, D waits for a device and cannot be interrupted, T is stopped. */
+  /** Letter of proc(5): R runs, S sleeps, D waits for a device and cannot be interrupted, T is stopped. */
   readonly state: string;
-  /** The function of the kernel that it sleeps in. Absent: it runs, or the kernel does not say. */
+  /** Function of the kernel in which it sleeps. Absent: it runs, or the kernel does not say. */
   readonly waitsIn?: string;
-  /** Its rank on its host, by its environment (torchrun, Open MPI, Slurm). Absent: it has none. */
+  /** Its rank on its host, from its environment (torchrun, Open MPI, Slurm). Absent: it has no rank. */
   readonly localRank?: number;
-  /** The main thread first. Absent: it is not Python, or `problem` says why they are not known. */
+  /** The main thread first. Absent: the process is not Python, or `problem` says why its threads are not known. */
   readonly threads?: readonly ThreadStack[];
-  /** Of a Python process. */
+  /** Only for a Python process. */
   readonly problem?: string;
 }
 
 export interface HostStacks {
   /** Position among all hosts of the attempt. */
   readonly host: number;
-  /** By process id. */
+  /** Ordered by process id. */
   readonly processes: readonly ProcessStacks[];
-  /** Why processes are missing, or all of them. Absent: none are. */
+  /** The reason why some processes, or all, are missing. Absent: none is. */
   readonly problem?: string;
 }
 
-/** Bounds of what is believed of a host: what is beyond is left out. */
+/** Bounds for a host's report. Anything beyond them is left out. */
 export const MOST_PROCESSES = 128;
 const MOST_THREADS = 64;
 const MOST_FRAMES = 256;
@@ -50,7 +50,7 @@ const MOST_FILE = 300;
 const MOST_PROBLEM = 400;
 const MOST_LINE = 10_000_000;
 
-/** A frame of what a host says, which is hostile: one line each that can be shown. The text of a stored stack is read back by ` (`. */
+/** Makes a frame from a host's report, which may be hostile: single lines that can be shown. Stored text is parsed by ` (`. */
 export function frameOf(name: string, file: string, line: number): Frame {
   return {
     function: boundedLine(name, MOST_NAME).replaceAll(' (', '(') || '?',
@@ -64,7 +64,7 @@ export const threadOf = (name: string, frames: readonly Frame[]): ThreadStack =>
   frames: frames.slice(0, MOST_FRAMES),
 });
 
-/** @param said may hold anything */
+/** @param said a host's report, which may contain anything */
 export function processOf(said: ProcessStacks): ProcessStacks {
   const { pid, name, state, waitsIn, localRank, threads, problem } = said;
   return {
@@ -83,7 +83,7 @@ export const problemOf = (text: string): string => boundedLine(text, MOST_PROBLE
 export const isPython = ({ threads, problem }: ProcessStacks): boolean =>
   threads !== undefined || problem !== undefined;
 
-/** Of the main thread. */
+/** Calls of the main thread. */
 export const framesOf = ({ threads }: ProcessStacks): readonly Frame[] => threads?.[0]?.frames ?? [];
 
 export const fileName = ({ file }: Frame): string => file.slice(file.lastIndexOf('/') + 1) || file;

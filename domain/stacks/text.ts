@@ -11,7 +11,7 @@ import {
 } from './stack.js';
 
 /**
- * The stacks of one host as text: what is stored beside its logs, for people, and read back by `parseStacks`.
+ * The stacks of one host as text for people. It is stored beside the host's logs, and `parseStacks` reads it back.
  *
  * ```text
  * process 4711: python3 (state S, in futex_do_wait, local rank 0)
@@ -32,10 +32,10 @@ export function stacksText({ processes, problem }: Pick<HostStacks, 'processes' 
   return [...lines, ...(problem === undefined ? [] : [`incomplete: ${problem}`])].map((line) => `${line}\n`).join('');
 }
 
-/** Of one host: that many processes with that many threads are no training program. */
+/** Bound for one host: a training program does not have so many processes and threads. */
 const MOST_STORED = 4_000_000;
 
-/** The same as it is stored: without the last processes, if it were too long. */
+/** The same text as it is stored: without the last processes, if it would be too long. */
 export function storedStacksText({ processes, problem }: Pick<HostStacks, 'processes' | 'problem'>): string {
   let length = 0;
   const kept = processes.filter((process) => (length += stacksText({ processes: [process] }).length) <= MOST_STORED);
@@ -62,7 +62,7 @@ interface Draft {
   problem?: string;
 }
 
-/** Reads what `stacksText` wrote. Hosts may write into the store too: other lines are passed over. */
+/** Reads the text that `stacksText` wrote. Hosts may write into the store too: other lines are skipped. */
 export function parseStacks(text: string, host: number): HostStacks {
   const drafts: Draft[] = [];
   let problem: string | undefined;
@@ -85,7 +85,7 @@ export function parseStacks(text: string, host: number): HostStacks {
 }
 
 function readInto(draft: Draft, line: string): void {
-  // A host may have written the object: no line of ours is as long, and the forms below are not for those that are.
+  // A host may have written the object: no line of ours is as long, and the patterns below are not made for longer ones.
   if (line.length > MOST_LINE) return;
   const [, name = '?', file = '?', at] = FRAME.exec(line) ?? [];
   if (at !== undefined) draft.threads?.at(-1)?.frames.push(frameOf(name, file, Number(at)));
@@ -98,7 +98,7 @@ function finished({ head, threads, problem }: Draft): ProcessStacks {
   return processOf({ ...head, ...(read && { threads: read }), ...(problem !== undefined && { problem }) });
 }
 
-/** Characters: more than a frame, a thread's name or a problem has. */
+/** In characters: more than a frame, a thread's name or a problem has. */
 const MOST_LINE = 2_000;
 const HEAD = /^process (\d{1,9}): (.*) \(state (.)(?:, in ([\w.]{1,64}))?(?:, local rank (\d{1,6}))?\)$/;
 const FRAME = /^ {4}(.+?) \((.*):(\d{1,8})\)$/;

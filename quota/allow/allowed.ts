@@ -8,20 +8,20 @@ import { matchesPattern } from './pattern.js';
 /** Patterns by key. */
 export type Lists = { readonly [Key in ChoiceKey]?: readonly string[] | undefined };
 
-/** What a pool file says of the choices of its jobs. Plain JSON. */
+/** Rules of a pool file for the choices of its jobs. Plain JSON. */
 export interface PoolChoices {
   readonly pool: string;
   /** The pool file; absent: the pool has none. */
   readonly file?: string;
-  /** Of the pool file; empty: everybody. */
+  /** Admins of the pool file. Empty: everybody. */
   readonly admins: readonly string[];
   /** The table `[allow]`; absent: the file has none. */
   readonly allow?: Lists;
-  /** What the file itself gives to jobs. */
+  /** Values that the file itself gives to jobs. */
   readonly gives: Lists;
 }
 
-/** Patterns by key; whatever is not listed here may be anything. Plain JSON, kept with a job. */
+/** Patterns by key. A key without an entry allows any value. Plain JSON, kept with a job. */
 export interface AllowedChoices {
   readonly pool: string;
   readonly file?: string;
@@ -30,13 +30,13 @@ export interface AllowedChoices {
 }
 
 export interface AllowMode {
-  /** A missing `[allow]` is an empty one: only what is the pool's own. Else it allows everything. */
+  /** True: a missing `[allow]` counts as an empty one, and allows only the pool's own values. False: it allows everything. */
   readonly isStrict: boolean;
   /** The Google project of jobs that name none, if the pool file names none either. Absent: not known. */
   readonly googleProject?: string;
 }
 
-/** What jobs of the pool may choose; undefined: anything. The pool's own values are always allowed. */
+/** Choices that jobs of the pool may make; undefined: any. The pool's own values are always allowed. */
 export function allowedIn(pool: PoolChoices, mode: AllowMode): AllowedChoices | undefined {
   const { allow, gives, ...named } = pool;
   if (allow === undefined && !mode.isStrict) return undefined;
@@ -45,13 +45,13 @@ export function allowedIn(pool: PoolChoices, mode: AllowMode): AllowedChoices | 
   return { ...named, lists: Object.fromEntries(lists) as Lists };
 }
 
-/** What a job of the pool gets without a word of its own. */
+/** Values that a job of the pool gets if it chooses nothing. */
 const ownOf = (gives: Lists, { googleProject }: AllowMode): Lists => ({
   ...gives,
   google_projects: gives.google_projects ?? (googleProject === undefined ? [] : [googleProject]),
   service_accounts: gives.service_accounts ?? [DEFAULT_SERVICE_ACCOUNT],
   networks: gives.networks ?? [DEFAULT_NETWORK],
-  // Both narrow what the others give: a pool that narrows nothing gives all.
+  // Scopes and external IPs narrow what the other keys give: a pool that narrows nothing gives all.
   scopes: gives.scopes ?? ['**'],
   external_ips: gives.external_ips ?? ['true'],
   machines: OWN_MACHINES,
@@ -63,13 +63,13 @@ const OWN_MACHINES: readonly string[] = [
   ...['kubernetes', 'ray_cluster'].map((section) => podsPlace(section, IN_DEFAULT_PLACE)),
 ];
 
-/** What an edit of an open job can still choose otherwise: its machines stay as they are. */
+/** Choices that an edit of an open job can still change. Its machines stay as they are. */
 export function allowedInEdits({ lists, ...named }: AllowedChoices): AllowedChoices {
   const { images, notify } = lists;
   return { ...named, lists: { ...(images && { images }), ...(notify && { notify }) } };
 }
 
-/** Every choice that the pool does not allow: which value, what is allowed, and whom to ask. Pure. */
+/** Problems of all choices that the pool does not allow: the value, what is allowed, and whom to ask. Pure. */
 export function notAllowed(allowed: AllowedChoices, choices: readonly Choice[]): readonly Problem[] {
   return choices.flatMap((choice) => {
     const list = allowed.lists[choice.key];

@@ -1,7 +1,7 @@
 /**
- * Whether `value` is what a pattern of `[allow]` says: the text itself, in which `*` stands for any characters but `/`, and `**`
- * for any. Not a regular expression: in `trainer@my-project.iam.gserviceaccount.com` every dot would match another character
- * (docs/adr/0075). The time is at most the product of both lengths, whatever the pattern.
+ * Returns whether `value` matches a pattern of `[allow]`: literal text in which `*` stands for any characters but `/`, and `**`
+ * for any characters. It is not a regular expression: in `trainer@my-project.iam.gserviceaccount.com` every dot would match
+ * another character (docs/adr/0075). The time is at most the product of both lengths, whatever the pattern.
  */
 export function matchesPattern(pattern: string, value: string): boolean {
   let ends: ReadonlySet<number> = new Set([0]);
@@ -9,7 +9,7 @@ export function matchesPattern(pattern: string, value: string): boolean {
   return ends.has(value.length);
 }
 
-/** Where a match of `token` may end that begins at one of `starts`. */
+/** Positions at which a match of `token` may end that begins at one of `starts`. */
 function endsAfter(token: string, value: string, starts: ReadonlySet<number>): ReadonlySet<number> {
   const ends = new Set<number>();
   let isInside = false;

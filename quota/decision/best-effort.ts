@@ -4,12 +4,12 @@ import { isAnyWaiting, isInQuota } from './waiting.js';
 import type { Kind, WaitingRequest } from './waiting.js';
 
 /**
- * Best effort (rule 4): whoever is left, in the order of service, into free places of tiers where it does not cool down. It
- * preempts nobody and claims nothing, so that others go past one that cannot start.
+ * Best effort (rule 4): starts the remaining requests, in the order of service, in free places of tiers where they do not cool
+ * down. It preempts no lease and claims nothing, so that others pass a request that cannot start.
  */
 export function serveBestEffort(state: PassState): void {
   const place = (kind: Kind): number | undefined => freePlace(kind, state);
-  // Free chips only get fewer in this step: kinds without a place now are not put in order at all.
+  // Free chips only get fewer in this step, so kinds without a place now are not sorted at all.
   serveWhere(
     state.kinds.filter((kind) => !isHeldBack(kind) && place(kind) !== undefined),
     place,
@@ -27,8 +27,8 @@ function freePlace(kind: Kind, { room, limits }: PassState): number | undefined 
 }
 
 /**
- * Rule 12: requests that cool down are looked at last, those in quota first, and get only chips of types that nobody else
- * waits for in that tier.
+ * Rule 12: serves requests that cool down last, in-quota ones first. They get only chips of types that no other request waits for
+ * in that tier.
  */
 export function serveCoolingDown(state: PassState): void {
   const cooling = state.kinds.filter(({ shape }) => shape.coolingUntil.size > 0);
@@ -49,7 +49,7 @@ export function serveCoolingDown(state: PassState): void {
   );
 }
 
-/** `tier/type` that somebody waits for who does not cool down there. */
+/** Each `tier/type` that a request waits for without cooling down there. */
 export function wantedTypes(state: PassState): ReadonlySet<string> {
   const wanted = new Set<string>();
   for (const kind of state.kinds) {

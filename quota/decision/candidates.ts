@@ -25,7 +25,7 @@ function protectionEnd(lease: QuotaLease, rules: PoolRules, now: EpochMs): Epoch
   }
 }
 
-/** Rule 6: asking leases first, then parked, then held ones; of each the lowest priority, the latest start, then the id. */
+/** Rule 6: asking leases first, then parked, then held. Among equals the lowest priority, the latest start, then the id. */
 function inCandidateOrder(a: Workload, b: Workload): number {
   return rank(a) - rank(b) || b.priority - a.priority || b.startedAt - a.startedAt || compareIds(a.id, b.id);
 }
@@ -43,7 +43,7 @@ export class Candidates {
   #inOrder: Workload[] | undefined;
   readonly #quotaOf = new Map<Workload, ProjectQuota>();
   readonly #taken = new Set<Workload>();
-  /** By number of the type, an index of `#inOrder`: every lease of that type before it is taken. */
+  /** Index into `#inOrder` by number of the type. Every lease of that type before it is taken. */
   #from: number[] = [];
 
   constructor(quotas: Iterable<ProjectQuota>, tier: number, rules: PoolRules, now: EpochMs) {
@@ -53,7 +53,7 @@ export class Candidates {
     for (const quota of quotas) if (quota.hasLeases) this.#read(quota);
   }
 
-  /** To be called after a workload was added to or removed from the quota. */
+  /** Must be called after a workload was added to or removed from the quota. */
   changed(quota: ProjectQuota): void {
     const before = this.#byQuota.get(quota) ?? [];
     const after = this.#read(quota);
@@ -163,6 +163,7 @@ export class Candidates {
     return at;
   }
 
+  /** Leases of this tier, without requests that this pass granted or claimed units for: those cannot be preempted. */
   #leasesHere(borrowing: readonly Workload[]): Workload[] {
     return borrowing.filter(({ lease, tier }) => lease !== undefined && tier === this.#tier);
   }
@@ -179,8 +180,10 @@ export class Candidates {
   }
 }
 
-/** Without requests that this pass granted or claimed units for: they cannot be preempted. */
-/** Gives targets back that are not needed, from the last to the first. @param left shortage that remains: 0 or less in every type */
+/**
+ * Gives targets back that are not needed, from the last to the first.
+ * @param left shortage that remains: 0 or less in every type
+ */
 function fillBack(taken: readonly Workload[], left: number[]): readonly Workload[] {
   return taken
     .toReversed()

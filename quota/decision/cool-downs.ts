@@ -5,9 +5,9 @@ import { compareIds } from './time-order.js';
 import { unitsOf } from '../../domain/units.js';
 
 /**
- * Until when a demand cools down in a tier: all zones that it names gave no chips of one of its types. Undefined if it does
- * not, or if it names no zones.
- * @param coolDowns those that are not over
+ * End of a demand's cool-down in a tier: all zones that it names gave no chips of one of its types. Undefined if it does not cool
+ * down, or if it names no zones.
+ * @param coolDowns cool-downs that are not over
  */
 export function coolsDownUntil(
   coolDowns: readonly CoolDown[],
@@ -22,19 +22,19 @@ export function coolsDownUntil(
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** Those that keep anybody from anything at `now`. */
+/** Cool-downs that still run at `now`. */
 export function runningCoolDowns(memory: QuotaMemory, now: EpochMs): readonly CoolDown[] {
   return memory.coolDowns.filter(({ until }) => until > now);
 }
 
-/** Without those that have been over for so long that their count of failures says nothing any more. */
+/** Drops cool-downs that ended so long ago that their count of failures no longer matters. */
 export function rememberedCoolDowns(memory: QuotaMemory, rules: PoolRules, now: EpochMs): readonly CoolDown[] {
   return memory.coolDowns.filter(({ until }) => until + rules.coolDownMaxMs > now);
 }
 
 /**
- * The cool-downs after leases came back without chips. One that still runs is not made longer: leases that asked beside each
- * other failed once, not many times.
+ * The cool-downs after leases were returned without chips. A running cool-down is not made longer: leases that asked side by side
+ * failed once, not many times.
  */
 export function withFailures(
   coolDowns: readonly CoolDown[],
@@ -52,7 +52,7 @@ export function withFailures(
   return [...all.values()].toSorted((a, b) => compareIds(placeKey(a), placeKey(b)));
 }
 
-/** The memory after a lease got its chips in `zone`: that place is forgiven. For the workflow, when a job says so. */
+/** The memory after a lease got its chips in `zone`: that place's cool-down ends. The workflow calls it when a job says so. */
 export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' | 'tier'>, zone: string): QuotaMemory {
   const gave = (each: CoolDown): boolean =>
     each.tier === lease.tier && each.zone === zone && unitsOf(lease.units, each.type) > 0;
@@ -62,7 +62,7 @@ export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' 
 
 type Place = Pick<CoolDown, 'type' | 'tier' | 'zone'>;
 
-/** Where the lease asked last; where it did not say, all zones that it may ask in. */
+/** The place in which the lease asked last, or all zones that it may ask in if it did not say. */
 function placesOf({ units, tier, zone, zones = [] }: QuotaLease): Place[] {
   const asked = zone === undefined ? zones : [zone];
   return Object.keys(units).flatMap((type) => asked.map((each) => ({ type, tier, zone: each })));

@@ -31,7 +31,7 @@ export class Heap<Item> {
     return top;
   }
 
-  /** Instead of a pop and a push. */
+  /** Replaces a pop and a push. */
   replaceFirst(item: Item): void {
     const items = this.#items;
     let at = 0;

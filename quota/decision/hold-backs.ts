@@ -9,9 +9,9 @@ type Clocks = QuotaMemory['heldBack'];
 type Clock = Clocks[string];
 
 /**
- * For how long each in-quota request has waited for chips since its turn first came (rule 8). The clock runs also where
- * it waits for others than a reservation: one that ran only while it was held back let reservations start one after the
- * other before one request, each protected (docs/adr/0018, test/quota/scenarios/reservations-in-a-row.test.ts).
+ * Time that each in-quota request has waited for chips since its turn first came (rule 8). The clock also runs while it waits for
+ * something other than a reservation. A clock that ran only while it was held back let reservations start one after the other
+ * before one request, each protected (docs/adr/0018, test/quota/scenarios/reservations-in-a-row.test.ts).
  */
 export class HoldBacks {
   readonly #clocks: Clocks;
@@ -19,7 +19,7 @@ export class HoldBacks {
   readonly #now: EpochMs;
   /** Ids of the requests with reservations, oldest first. */
   readonly #by: () => readonly string[];
-  /** Those for whom chips were claimed in this pass. */
+  /** Requests for which chips were claimed in this pass. */
   readonly #claimants: readonly WaitingRequest[];
   readonly #kinds = new Set<Kind>();
 
@@ -31,35 +31,35 @@ export class HoldBacks {
     this.#by = by;
   }
 
-  /** In ms, until now. */
+  /** Time waited until now, in ms. */
   #waitedMs(id: string): number {
     const { ms, since = this.#now } = this.#clocks[id] ?? STOPPED;
     return ms + (this.#now - since);
   }
 
-  /** Ids of those whom reservations may not hold back any more. */
+  /** Ids of requests that reservations may no longer hold back. */
   usedUp(): readonly string[] {
     return Object.keys(this.#clocks).filter((id) => this.#waitedMs(id) >= this.#rules.maxGuaranteeDelayMs);
   }
 
-  /** Latest end of its being held back. */
+  /** Latest time until which the request is held back. */
   until(id: string): EpochMs {
     return this.#now + Math.max(0, this.#rules.maxGuaranteeDelayMs - this.#waitedMs(id));
   }
 
-  /** The kind is held back. */
+  /** Holds the kind back and keeps its clocks running. */
   holdBack(kind: Kind, tier: number): Outcome {
     this.keepWaiting(kind);
     const first = requestsOf(kind).find(({ served }) => served === undefined);
     return { kind: 'held-back', tier, by: this.#by(), until: this.until(first?.request.id ?? '') };
   }
 
-  /** The clocks of all of the kind's requests that this pass does not serve run, whatever keeps the chips from them. */
+  /** Runs the clocks of all of the kind's requests that this pass does not serve, whatever keeps the chips from them. */
   keepWaiting(kind: Kind): void {
     this.#kinds.add(kind);
   }
 
-  /** Those whose clocks run from this pass on. */
+  /** Requests whose clocks run from this pass on. */
   *running(): Iterable<WaitingRequest> {
     yield* this.#claimants.filter(isWaiting);
     for (const kind of this.#kinds) yield* requestsOf(kind).filter(({ served }) => served === undefined);

@@ -12,7 +12,7 @@ interface PassParts {
 }
 
 /**
- * Serves in-quota requests in the order of service (rules 4 to 7). A request that no longer is within nominal quota is left
+ * Serves in-quota requests in the order of service (rules 4 to 7). A request that is no longer within nominal quota is left
  * to later steps.
  */
 export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts): void {
@@ -20,8 +20,8 @@ export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassPart
 }
 
 /**
- * Serves requests for which chips drain. Each waits for the chips of its own quota of a tier. None takes a free place of another
- * tier before all had their turn, since it may have been freed for another one of them (docs/adr/0018).
+ * Serves requests for which chips drain. Each waits for the chips of its own quota of a tier. No request takes a free place of
+ * another tier before all had their turn, since the place may have been freed for another one of them (docs/adr/0018).
  */
 export function serveWinners(waiting: readonly WaitingRequest[], parts: PassParts): void {
   serveInOrder(waiting, (next) => serve(next, parts, true));
@@ -32,8 +32,8 @@ export function serveWinners(waiting: readonly WaitingRequest[], parts: PassPart
 }
 
 /**
- * Serves requests that came within nominal quota during the pass, in free places of that quota alone. Whom they may evict is for the
- * next pass, in which they are in quota from its beginning.
+ * Serves requests that came within nominal quota during the pass, in free places of that quota alone. The next pass, in which
+ * they are in quota from its beginning, decides which leases they may evict.
  */
 export function serveFree(waiting: readonly WaitingRequest[], state: PassState): void {
   serveInOrder(waiting, (next) => {
@@ -91,12 +91,12 @@ function passOver(kind: Kind): void {
 }
 
 interface Tiers {
-  /** Its project has quota of this tier left for it: there it takes no room that another project's quota counts on. */
+  /** Tiers of which its project has quota left for it. There it takes no room that another project's quota counts on. */
   readonly home: readonly number[];
   readonly away: readonly number[];
 }
 
-/** Tiers in which it is still in quota; all are home if none is. A request that is served has at least one. */
+/** Tiers in which it is still in quota. All count as home if none is. A request that is served has at least one. */
 function tiersOnNominal(kind: Kind): Tiers {
   const { project, shape, priority, inQuota } = kind;
   if (inQuota.length === 1) return { home: inQuota, away: NOWHERE };
@@ -108,7 +108,7 @@ function tiersOnNominal(kind: Kind): Tiers {
 
 const NOWHERE: readonly number[] = [];
 
-/** What most find. */
+/** Most requests find their place here. */
 function freeAtHome(kind: Kind, { room }: PassState): number | undefined {
   const { project, shape, priority, inQuota } = kind;
   if (inQuota.length === 1) return undefined;
@@ -128,7 +128,7 @@ function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassStat
   return undefined;
 }
 
-/** Rule 8: what reservations collected would be enough, alone or with targets. Neither is touched (docs/adr/0018). */
+/** Rule 8: the chips that reservations collected would be enough, alone or with targets. Neither is touched (docs/adr/0018). */
 function isHeldBack({ kind }: WaitingRequest, tiers: readonly number[], { state, holdBacks }: PassParts): boolean {
   const tier = tiers.find(
     (each) => state.room.hasReserved(kind.shape, each) && targetsFor(kind, each, state, true) !== undefined,

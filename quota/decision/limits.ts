@@ -7,7 +7,7 @@ import { unitsOf } from '../../domain/units.js';
 import type { Shape, ShapeTable } from './shapes.js';
 import type { TierProblem } from './verdict.js';
 
-/** What limits are looked up in, as the pass goes on. */
+/** State in which limits are looked up as the pass goes on. */
 interface Limited {
   readonly config: LimitedQuota;
   readonly rules: PoolRules;
@@ -23,15 +23,16 @@ export class Limits {
   readonly #state: Limited;
   readonly isLendingLimited: boolean;
 
-  /** Before the state knows its projects, who are counted by these limits. */
+  /** Made before the state knows its projects, which are counted by these limits. */
   constructor(state: Limited) {
     this.#state = state;
     this.isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
   }
 
   /**
-   * Whether the gang may start in this tier: within what its project may borrow, unless its quota covers it, and what others lend.
-   * @param isTaken its units are not among the free ones any more
+   * Returns whether the gang may start in this tier: within its project's borrowing limit, unless its quota covers it, and within
+   * the units that others lend.
+   * @param isTaken its units are no longer among the free ones
    */
   allow(kind: Kind, tier: number, isTaken = false): boolean {
     return this.#borrowing(kind, tier) === undefined && this.#lending(kind, tier, isTaken) === undefined;

@@ -2,15 +2,15 @@ import type { Pricing } from '../../domain/slice.js';
 import { addShape, fitsInto } from './room.js';
 import type { Shape } from './shapes.js';
 
-/** What one project has of each type, in quota units, by what its tiers are bought as. */
+/** One project's nominal quota of each type, in quota units, by the pricing of its tiers. */
 export class Nominal {
-  /** By tier and number of the type. */
+  /** Units by tier and number of the type. */
   readonly #byTier: readonly (readonly number[])[];
-  /** Over all tiers. */
+  /** Units over all tiers. */
   readonly whole: readonly number[];
-  /** Of tiers without a pricing, which serve all jobs. */
+  /** Units of tiers without a pricing, which serve all jobs. */
   readonly open: readonly number[];
-  /** Of tiers with that pricing. Empty if no tier has one: then every job may use the whole. */
+  /** Units of tiers with that pricing. Empty if no tier has one: then every job may use the whole. */
   readonly bought: ReadonlyMap<Pricing, readonly number[]>;
 
   constructor(byTier: readonly (readonly number[])[], pricings: readonly (Pricing | undefined)[] = []) {
@@ -34,17 +34,17 @@ export class Nominal {
 }
 
 /**
- * What is left of a project's nominal quota while workloads are counted against it (rule 3). Who names a pricing counts
- * against tiers of that pricing and tiers without one; who names none, against all. The split is a matter of accounts, not of
- * where a lease lies: a request fits if there is any split that holds it and all that were counted. For each pricing that has
- * more workloads than tiers of its own, the rest lies on tiers without a pricing.
+ * The rest of a project's nominal quota while workloads are counted against it (rule 3). A workload that names a pricing counts
+ * against tiers of that pricing and tiers without one. A workload that names none counts against all. The split is a matter of
+ * accounts, not of the tier that a lease is in: a request fits if any split holds it and all that were counted. If a pricing has
+ * more workloads than tiers, the rest lies on tiers without a pricing.
  */
 export class NominalLeft {
   readonly #nominal: Nominal;
   readonly #whole: number[];
   /**
-   * By pricing: tiers of it, less workloads that name it; negative: that much lies on tiers without a pricing. Undefined if no tier
-   * has a pricing.
+   * Units of a pricing's tiers less workloads that name it, by pricing. A negative number of units lies on tiers without a
+   * pricing. Undefined if no tier has a pricing.
    */
   readonly #bought: Map<Pricing, number[]> | undefined;
 

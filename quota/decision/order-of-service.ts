@@ -12,15 +12,15 @@ import type { WaitingRequest } from './waiting.js';
  */
 export class ServiceOrder {
   readonly #timeLine: TimeLine;
-  /** By number of the project. */
+  /** Lines by number of the project. */
   readonly #lines: (ProjectLine | undefined)[] = [];
   readonly #heads = new Heap<Head>(isHeadBefore);
-  /** By number of the user: projects where the user waits. What the user gets in one changes the order in the others. */
+  /** Lines of projects in which a user waits, by number of the user. A grant in one of them changes the order in the others. */
   readonly #linesOf: ProjectLine[][] = [];
   readonly #isOut: (waiting: WaitingRequest) => boolean;
   #last: ProjectLine | undefined;
 
-  /** @param isOut who is left out; asked when one is the head of its project, and when it is the first of all */
+  /** @param isOut whether a request is left out; asked when it is the head of its project, and when it is the first of all */
   constructor(waiting: readonly WaitingRequest[], isOut: (waiting: WaitingRequest) => boolean) {
     this.#isOut = isOut;
     this.#timeLine = new TimeLine(inTimeOrder(waiting));
@@ -29,7 +29,7 @@ export class ServiceOrder {
     for (const line of this.#lines) if (line !== undefined) this.#enter(line);
   }
 
-  /** The next one, after what was decided on the last. */
+  /** The next request, after the decision on the last. */
   next(): WaitingRequest | undefined {
     if (this.#last !== undefined) this.#enter(this.#last);
     for (;;) {
@@ -47,7 +47,7 @@ export class ServiceOrder {
     }
   }
 
-  /** The user holds more now. */
+  /** Reorders the user's other projects, since the user holds more now. */
   served({ user, kind }: WaitingRequest): void {
     for (const line of this.#linesOf[user.index] ?? []) if (line.project !== kind.project) this.#enter(line);
   }
@@ -63,7 +63,7 @@ export class ServiceOrder {
     if (!lines.includes(line)) lines.push(line);
   }
 
-  /** Anew with its present head; an older entry of it is stale. */
+  /** Enters the line anew with its present head. An older entry of the line is stale. */
   #enter(line: ProjectLine): void {
     line.turn += 1;
     const place = line.head();
@@ -73,7 +73,7 @@ export class ServiceOrder {
   }
 }
 
-/** First of a project's line, as it stands among those of others. */
+/** Head of a project's line, as it is compared with the heads of other lines. */
 interface Head {
   readonly place: number;
   readonly waiting: WaitingRequest;

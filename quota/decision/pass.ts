@@ -32,7 +32,7 @@ export class DecisionPass {
     return this.#byId.get(id);
   }
 
-  /** Rule 4. Before it come requests for which chips were freed (7), and those that were held back long enough (8). */
+  /** Rule 4, after requests for which chips were freed (rule 7) and those that were held back long enough (rule 8). */
   serve(): void {
     const means = { state: this.state, holdBacks: this.holdBacks };
     serveWinners(this.#winners(), means);
@@ -45,7 +45,7 @@ export class DecisionPass {
     this.#serveGrown();
   }
 
-  /** Who came within nominal quota by what was decided before: nothing may wake the pool for long. */
+  /** Serves requests that came within nominal quota by earlier decisions, since nothing else may wake the pool for long. */
   #serveGrown(): void {
     for (let seen = 0; seen !== this.#served;) {
       seen = this.#served;

@@ -4,15 +4,15 @@ import type { ProjectUsage, Share, UserUsage } from './usage.js';
 import { compareShares } from './usage.js';
 import type { WaitingRequest } from './waiting.js';
 
-/** Behind the last of a queue. */
+/** The place after the last of a queue. */
 const NOBODY = -1;
 
-/** Requests in order of time, and queues of them: of each, the place of the next in its queue. */
+/** Requests in order of time, linked into queues: each has the place of the next in its queue. */
 export class TimeLine {
   readonly waiting: readonly WaitingRequest[];
   readonly #after: Int32Array;
 
-  /** @param waiting first come first */
+  /** @param waiting in order of time */
   constructor(waiting: readonly WaitingRequest[]) {
     this.waiting = waiting;
     this.#after = new Int32Array(waiting.length).fill(NOBODY);
@@ -35,10 +35,10 @@ export class TimeLine {
 interface Queue {
   readonly user: UserUsage;
   readonly priority: number;
-  /** Places of the first that is not passed over, and of the last. */
+  /** Places of the first request that is not passed over, and of the last. */
   first: number;
   last: number;
-  /** As the queue stands in its heap; the user may hold more by now, or its first be another. */
+  /** Values by which the queue stands in its heap. By now the user may hold more, or the first place be another. */
   share: Share;
   head: number;
 }
@@ -48,9 +48,9 @@ export class ProjectLine {
   readonly project: ProjectUsage;
   turn = 0;
   readonly #timeLine: TimeLine;
-  /** By number of the user and priority as one number. */
+  /** Queues by number of the user and priority, as one number. */
   readonly #queues = new Map<number, Queue>();
-  /** Made when first asked. */
+  /** Made on first use. */
   #heap: Heap<Queue> | undefined;
   readonly #isOut: (waiting: WaitingRequest) => boolean;
 
@@ -60,7 +60,7 @@ export class ProjectLine {
     this.#isOut = isOut;
   }
 
-  /** Places come in order. @returns whether it is the first of its queue */
+  /** Adds a place. Places must come in order. @returns whether it is the first of its queue */
   add(place: number, { user, kind: { priority } }: WaitingRequest): boolean {
     const key = user.index * PRIORITIES + priority;
     const queue = this.#queues.get(key);
@@ -73,7 +73,10 @@ export class ProjectLine {
     return false;
   }
 
-  /** Place of the first who is not out. A queue's place only gets worse: one that is out of date can wait until it is first. */
+  /**
+   * Place of the first request that is not out. A queue's rank only gets worse, so an outdated one is updated only when it is
+   * first.
+   */
   head(): number | undefined {
     const heap = (this.#heap ??= heapOf(this.#queues.values()));
     for (;;) {
@@ -90,7 +93,7 @@ export class ProjectLine {
     }
   }
 
-  /** The head was looked at. */
+  /** Moves past the head, which was looked at. */
   passOver(head: number): void {
     const queue = this.#heap?.first();
     if (queue?.first === head) queue.first = this.#timeLine.after(head);

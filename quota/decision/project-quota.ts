@@ -5,50 +5,50 @@ import { type Nominal, NominalLeft } from './nominal-left.js';
 import { addShape } from './room.js';
 import type { Shape } from './shapes.js';
 
-/** What counts against a nominal quota: a lease or, if `lease` is absent, a request that got units in this pass. */
+/** A workload that counts against a nominal quota: a lease or, if `lease` is absent, a request that got units in this pass. */
 export interface Workload {
   readonly id: string;
   readonly priority: number;
   readonly startedAt: EpochMs;
   readonly shape: Shape;
-  /** Where its units are. */
+  /** Tier of its units. */
   readonly tier: number;
   readonly lease?: QuotaLease;
 }
 
-/** @param tiers that the pool has */
+/** @param tiers number of tiers of the pool */
 export function workloadOf(lease: QuotaLease, shape: Shape, tiers: number): Workload {
   const { id, priority, startedAt } = lease;
   return { id, priority, startedAt, shape, tier: tierOf(lease, tiers), lease };
 }
 
-/** What the workloads of one quota use (rule 3). */
+/** Usage by the workloads of one quota (rule 3). */
 export interface NominalUsage {
-  /** Workloads that did not fit whole on what earlier ones left. They use none of the nominal quota. */
+  /** Workloads that did not fit whole into the rest that earlier ones left. They use none of the nominal quota. */
   readonly borrowing: Workload[];
   /** Units of the nominal quota in use, by type. */
   readonly used: number[];
-  /** The same by tier in which the workloads are, whatever the project has there. Empty if there is one tier. */
+  /** The same units by tier of the workloads, whatever the project has there. Empty if there is one tier. */
   readonly usedIn: number[][];
   /** Units of borrowing workloads, by type. */
   readonly borrowedUnits: number[];
 }
 
-/** What is used by workloads that count before a request. */
+/** Usage by workloads that count before a request. */
 interface Before {
   readonly left: NominalLeft;
   readonly usedIn: number[][];
 }
 
 /**
- * One project's nominal quota, of all tiers together, and the workloads that count against it in the order (priority, start,
- * id). A request that starts now comes after all others of its priority. Placed by id among those of the same millisecond, it
- * could push one of them out.
+ * One project's nominal quota, of all tiers together, and the workloads that count against it in the order (priority, start, id).
+ * A request that starts now comes after all others of its priority. If it were placed by id among those of the same millisecond,
+ * it could push one of them out.
  */
 export class ProjectQuota {
   readonly nominal: Nominal;
   readonly #workloads: Workload[];
-  /** By priority, for a request of that priority. Computed on demand, updated by each grant. */
+  /** Usage before a request, by its priority. Computed on demand, updated by each grant. */
   readonly #before = new Map<number, Before>();
   #usage: NominalUsage | undefined;
   /** Targets of this pass. They were borrowing, so removing them changes nothing for other workloads. */
@@ -74,7 +74,7 @@ export class ProjectQuota {
     return this.#of(priority).left.fits(shape);
   }
 
-  /** What is left for a request of this priority. */
+  /** Nominal quota that is left for a request of this priority. */
   leftFor(priority: number): NominalLeft {
     return this.#of(priority).left;
   }
@@ -86,7 +86,7 @@ export class ProjectQuota {
 
   /**
    * Counts a request that starts now, or as soon as its chips are free.
-   * @returns whether others may be pushed out; else what they use is as before
+   * @returns whether it may push out others; if not, their usage is as before
    */
   add(workload: Workload): boolean {
     const { priority, shape, tier } = workload;

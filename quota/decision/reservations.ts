@@ -22,7 +22,10 @@ export class Reservations {
   readonly #dissolved: Map<string, EpochMs>;
   #kept: Reserved[];
 
-  /** Keeps what stands, dissolves what is over, makes what is due. @param waitingOf a request that waits, by id */
+  /**
+   * Keeps reservations that stand, dissolves those that are over, and makes those that are due.
+   * @param waitingOf finds a waiting request by id
+   */
   constructor(state: PassState, waitingOf: (id: string) => WaitingRequest | undefined) {
     this.#state = state;
     this.#limits = state.limits;
@@ -55,7 +58,7 @@ export class Reservations {
     return madeAt + this.#state.rules.maxGuaranteeDelayMs;
   }
 
-  /** Free chips collect; who has all of them starts, if borrowing and lending limits let it. */
+  /** Collects free chips. A request with all of its chips starts, if borrowing and lending limits allow it. */
   collect(): void {
     for (const { reservation, waiting } of this.#inOrder()) {
       const { tier } = reservation;
@@ -66,13 +69,13 @@ export class Reservations {
     }
   }
 
-  /** What is remembered: without those who were served. */
+  /** Reservations for the next pass, without requests that were served. */
   memory(): { readonly reservations: readonly Reservation[]; readonly dissolved: Readonly<Record<string, EpochMs>> } {
     const open = this.#inOrder().filter(({ waiting }) => waiting.served === undefined);
     return { reservations: open.map(({ reservation }) => reservation), dissolved: Object.fromEntries(this.#dissolved) };
   }
 
-  /** When a request will have waited its aging time. */
+  /** Time at which a request will have waited its aging time. */
   agedAt({ request }: WaitingRequest): EpochMs {
     const since = request.waitingSince ?? request.submittedAt;
     const dissolvedAt = this.#dissolved.size === 0 ? undefined : this.#dissolved.get(request.id);
@@ -90,19 +93,19 @@ export class Reservations {
     );
   }
 
-  /** In quota it needs none; cooling down it has none. */
+  /** An in-quota request needs no reservation, and one that cools down has none. */
   #mayKeep({ kind }: WaitingRequest, { tier }: Reservation): boolean {
     return kind.inQuota.length === 0 && kind.shape.tiers.includes(tier) && !kind.shape.coolingUntil.has(tier);
   }
 
-  /** Its time is up, unless its chips are all free this moment. */
+  /** Returns whether its time is up. It is not over while its chips are all free. */
   #isOver({ reservation, waiting: { kind } }: Reserved): boolean {
     if (this.endOf(reservation) > this.#state.now) return false;
     const isFull = this.#state.room.isFree(kind.shape, reservation.tier);
     return !isFull || !this.#limits.allow(kind, reservation.tier);
   }
 
-  /** The longest waiting first; each takes the place of its types, so there are few. */
+  /** Makes reservations, for the longest waiting request first. Each takes the place of its types, so there are few. */
   #make(): void {
     let kinds = this.#state.kinds.filter((kind) => this.hasPlaceFor(kind));
     for (;;) {
@@ -114,7 +117,7 @@ export class Reservations {
     }
   }
 
-  /** Of those whose aging time is over and who have no reservation. */
+  /** The longest waiting request whose aging time is over and that has no reservation. */
   #longestWaiting(kinds: readonly Kind[]): WaitingRequest | undefined {
     let first: WaitingRequest | undefined;
     let firstAt = this.#state.now;
@@ -130,7 +133,7 @@ export class Reservations {
     return first;
   }
 
-  /** The first allowed tier that could ever hold it within limits, where none of its types is reserved. */
+  /** The first allowed tier that could ever hold it within limits. Undefined if one of its types is reserved there. */
   #placeFor(kind: Kind): number | undefined {
     const { shape, inQuota } = kind;
     if (inQuota.length > 0 || shape.types.length === 0) return undefined;

@@ -14,7 +14,10 @@ interface TierRoom {
   /** Units that in-quota requests of this pass wait for. */
   readonly claimed: number[];
   readonly draining: number[];
-  /** Units that are there if all go who borrow and drain: less those within nominal quota, claimed ones too. Kept in several tiers. */
+  /**
+   * Units that would be there without borrowing and draining leases: the total less units within nominal quota, claimed ones too.
+   * Kept only if there are several tiers.
+   */
   readonly beside: number[];
 }
 
@@ -25,7 +28,7 @@ export class Room {
   /**
    * @param totals by tier and type
    * @param leased by tier and type: all leases, whatever their state
-   * @param draining of those
+   * @param draining the draining ones of `leased`
    */
   constructor(
     totals: readonly (readonly number[])[],
@@ -53,12 +56,12 @@ export class Room {
     return room;
   }
 
-  /** Whether the gang fits into what is free, whole. */
+  /** Whether the gang fits whole into the free units. */
   isFree(shape: Shape, tier: number): boolean {
     return fitsInto(shape, this.of(tier).free);
   }
 
-  /** Whether it fits into what is free and draining, less what is claimed. */
+  /** Whether it fits into free and draining units, less claimed ones. */
   isComing(shape: Shape, tier: number): boolean {
     return fitsInto(shape, this.of(tier).coming);
   }
@@ -83,7 +86,7 @@ export class Room {
     );
   }
 
-  /** @param usedIn what a project has within its nominal quota, by tier and type. @param sign -1: it was counted before */
+  /** @param usedIn a project's units within its nominal quota, by tier and type. @param sign -1: takes back an earlier count */
   countWithinQuota(usedIn: readonly (readonly number[])[], sign: 1 | -1 = 1): void {
     for (const [tier, units] of usedIn.entries()) {
       for (const [type, amount] of units.entries()) if (amount > 0) add(this.of(tier).beside, type, -sign * amount);
@@ -108,7 +111,7 @@ export class Room {
     });
   }
 
-  /** The units of a target are coming. */
+  /** Counts the units of a target as coming. */
   drain(shape: Shape, tier: number): void {
     const { coming, draining } = this.of(tier);
     addShape(coming, shape);
@@ -145,7 +148,7 @@ export function addShape(units: number[], { types, amounts }: Shape, sign: 1 | -
   for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, sign * (amounts[index] ?? 0));
 }
 
-/** Whether the gang fits into these units, whole. */
+/** Whether the gang fits whole into these units. */
 export function fitsInto({ types, amounts }: Shape, units: readonly number[]): boolean {
   for (let index = 0; index < types.length; index += 1) {
     if ((amounts[index] ?? 0) > (units[types[index] ?? 0] ?? 0)) return false;

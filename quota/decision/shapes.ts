@@ -3,7 +3,7 @@ import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { coolsDownUntil } from './cool-downs.js';
 import type { CoolDown, LimitedQuota } from '../quota-config.js';
 
-/** What a demand asks for, whoever asks: a decision looks at each distinct one once, and at its units as numbers. */
+/** A demand without its user. A decision looks at each distinct one once, and at its units as numbers. */
 export interface Shape {
   /** Number in its table, from 0. */
   readonly index: number;
@@ -14,7 +14,7 @@ export interface Shape {
   readonly zones: Demand['zones'];
   /** Tiers that it may use and that could hold it if they were empty, best first. */
   readonly tiers: readonly number[];
-  /** Of these, where all of its zones cool down, and until when. */
+  /** Those of `tiers` in which all of its zones cool down, and until when. */
   readonly coolingUntil: ReadonlyMap<number, EpochMs>;
 }
 
@@ -31,7 +31,7 @@ export class ShapeTable {
   readonly #coolDowns: readonly CoolDown[];
   #count = 0;
 
-  /** @param coolDowns those that are not over */
+  /** @param coolDowns cool-downs that are not over */
   constructor(config: LimitedQuota, coolDowns: readonly CoolDown[]) {
     this.#config = config;
     this.#coolDowns = coolDowns;
@@ -55,7 +55,7 @@ export class ShapeTable {
     return shape;
   }
 
-  /** Shapes with the same units. Most demands name one type: no key is built for them, a pass reads thousands. */
+  /** Shapes with the same units. Most demands name one type. No key is built for them, since a pass reads thousands. */
   #alike({ units }: Asked): Shape[] {
     const type = onlyType(units);
     if (type === undefined) return entryOf(this.#byUnits, keyOf(units), () => []);
@@ -96,13 +96,13 @@ export function tiersFor(config: LimitedQuota, asked: Pick<Demand, 'units' | 'pr
   return [...config.tiers.keys()].filter((tier) => mayLieIn(config, asked, tier) && holds(config.tiers[tier] ?? {}));
 }
 
-/** Whether the tier's chips are bought as the job wants them: as its pricing, or it names none, or the tier has no rule. */
+/** Whether the tier's pricing suits the job: it is the job's pricing, or the job names none, or the tier has no rule. */
 export function mayLieIn(config: LimitedQuota, asked: Pick<Demand, 'pricing'>, tier: number): boolean {
   const pricing = config.rules?.tiers[tier]?.pricing;
   return pricing === undefined || asked.pricing === undefined || pricing === asked.pricing;
 }
 
-/** The type that the demand names, if it names one. */
+/** The demand's type, if it names only one. */
 function onlyType(units: QuotaUnits): string | undefined {
   let only: string | undefined;
   for (const type in units) {
@@ -118,7 +118,7 @@ const keyOf = (units: QuotaUnits): string =>
     .toSorted()
     .join();
 
-/** What can be granted at all: a negative or fractional demand, which a submit refuses, must not add to what is free. */
+/** Whether an amount can be granted: a negative or fractional demand, which a submit refuses, must not add to free units. */
 const isWhole = (amount: number): boolean => Number.isSafeInteger(amount) && amount >= 0;
 
 function isSameList(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

@@ -5,10 +5,10 @@ import type { PassState } from './pass-state.js';
 import { compareIds } from './time-order.js';
 
 /**
- * Rule 11, where nobody waits for its chips: a lease that has asked in all of its zones in vain is returned if its job gets free chips
- * in another tier instead (docs/adr/0114). One in a pass, because what the next would get depends on it: the one that has asked
- * longest.
- * @param grantsWithout what a pass grants after that lease was returned and its job asks anew
+ * Rule 11 if no other job waits for a lease's chips: a lease that has asked in all of its zones in vain is returned if its job
+ * gets free chips in another tier instead (docs/adr/0114). Only the one that has asked longest is returned in a pass, because the
+ * next one's chips depend on it.
+ * @param grantsWithout the grants of a pass after that lease was returned and its job asked anew
  */
 export function leaseForOtherTier(
   state: PassState,
@@ -26,10 +26,10 @@ export function leaseForOtherTier(
 
 export const tierChangeOf = ({ id }: QuotaLease): Preemption => ({ id, for: id, cause: 'tier' });
 
-/** Each costs a pass. */
+/** Most leases that are tried in a pass; each costs another pass. */
 const MOST_LOOKED_AT = 4;
 
-/** Times at which time alone may have a lease change its tier. */
+/** Times at which time alone may move a lease to another tier. */
 export function tierChangeTimes(state: PassState, leases: readonly QuotaLease[]): readonly EpochMs[] {
   return leases.flatMap((lease) => {
     if (lease.state !== 'asking' || lease.everywhere === undefined) return [];
@@ -42,11 +42,11 @@ function isDue(lease: QuotaLease, state: PassState): boolean {
   return lease.state === 'asking' && lease.everywhere !== undefined && dueAt(lease, state) <= state.now;
 }
 
-/** One that was refused everywhere has its answer already. */
+/** A lease that was refused everywhere has its answer already. */
 const dueAt = (lease: QuotaLease, { rules }: PassState): EpochMs =>
   lease.everywhere === 'refused' ? askedAt(lease) : askingEndsAt(lease, rules);
 
-/** The cheap half: a tier has room at all. */
+/** The cheap half of the check: another tier has room at all. */
 function mightBeElsewhere(lease: QuotaLease, state: PassState): boolean {
   const shape = state.shapes.of(lease);
   const own = tierOf(lease, state.config.tiers.length);

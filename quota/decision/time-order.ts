@@ -18,8 +18,8 @@ export function compareIds(a: string, b: string): number {
 }
 
 /**
- * The same, first come first. Times are sorted as numbers that carry their place: 10,000 requests take 1.2 ms, compared two by
- * two 2.7 ms.
+ * Sorts by `byTime`. Times are sorted as numbers that carry their place: 10,000 requests take 1.2 ms, against 2.7 ms if compared
+ * two by two.
  */
 export function inTimeOrder<Each extends Timed>(waiting: readonly Each[]): readonly Each[] {
   if (isInTimeOrder(waiting)) return waiting;
@@ -38,10 +38,10 @@ function isInTimeOrder(waiting: readonly Timed[]): boolean {
   return true;
 }
 
-/** A power of two, so that a key is exact and so are its parts. */
+/** A power of two, so that a key and its parts are exact. */
 const placesFor = (count: number): number => 2 ** Math.ceil(Math.log2(count + 1));
 
-/** Time since the first times `placesFor`, plus place. Undefined where a double does not hold that exactly. */
+/** Keys: time since the first, times `placesFor`, plus place. Undefined if a double does not hold one exactly. */
 function sortedKeys(waiting: readonly Timed[]): Float64Array | undefined {
   const places = placesFor(waiting.length);
   let first = Number.POSITIVE_INFINITY;

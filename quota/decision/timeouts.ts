@@ -42,7 +42,7 @@ function couldUse(
 /** The job and run of a lease key (job/run/number). Any other id stands for a job. */
 const jobOf = (id: string): string => id.replace(/\/\d+$/, '');
 
-/** Earliest time at which the decision may change although no fact does. */
+/** Earliest time at which the decision may change without a change of facts. */
 export function nextAt(
   state: PassState,
   leases: readonly QuotaLease[],

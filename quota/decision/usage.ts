@@ -3,14 +3,14 @@ import { addShape, fitsInto } from './room.js';
 import type { Room } from './room.js';
 import type { Shape } from './shapes.js';
 
-/** What one project uses during a pass, in all tiers. */
+/** One project's usage during a pass, in all tiers. */
 export class ProjectUsage {
   /** Number within the pass, from 0. */
   readonly index: number;
   /** In lower case. */
   readonly name: string;
   readonly quota: ProjectQuota;
-  /** Units by type over all tiers: leases that do not drain, and what this pass granted or claimed. */
+  /** Units by type over all tiers: of leases that do not drain, and granted or claimed in this pass. */
   readonly #used: number[];
   readonly #room: Room;
   readonly #keptFrom: ProjectParts['keptFrom'];
@@ -25,7 +25,7 @@ export class ProjectUsage {
     if (this.#hasTiers) room.countWithinQuota(quota.usage().usedIn);
   }
 
-  /** A request that got units, or for which units were claimed. */
+  /** Adds a request that got units, or for which units were claimed. */
   add(workload: Workload): void {
     addShape(this.#used, workload.shape);
     if (!this.#hasTiers) {
@@ -41,9 +41,9 @@ export class ProjectUsage {
   }
 
   /**
-   * Rule 3: whether a request is in quota in a tier. Its project's nominal quota covers it, and in this tier it has room beside
-   * all that is within nominal quota: only what borrows goes for it. Where its project has no quota of this very tier left for it,
-   * it also leaves there what other projects do not lend.
+   * Rule 3: whether a request is in quota in a tier. Its project's nominal quota must cover it, and this tier must have room for
+   * it beside all units within nominal quota, so that only borrowing leases are preempted. If its project has no quota of this
+   * very tier left for it, it must also leave the units there that other projects do not lend.
    */
   isInQuota(shape: Shape, priority: number, tier: number): boolean {
     return this.quota.fits(shape, priority) && (!this.#hasTiers || this.#hasRoom(shape, priority, tier));
@@ -54,13 +54,13 @@ export class ProjectUsage {
     return this.#hasTiers && this.quota.fits(shape, priority);
   }
 
-  /** Whether nominal quota of this very tier is left for it: there it is in nobody's way. */
+  /** Whether nominal quota of this very tier is left for it. There it takes no room of another project. */
   isAtHome(shape: Shape, priority: number, tier: number): boolean {
     const [nominal, used] = [this.quota.nominal.of(tier), this.quota.usedBefore(priority, tier)];
     return shape.types.every((type, index) => (shape.amounts[index] ?? 0) <= (nominal[type] ?? 0) - (used[type] ?? 0));
   }
 
-  /** In one tier, what all have within nominal quota is never more than the tier: a request that it covers has room. */
+  /** In a pool of one tier, units within nominal quota are never more than the tier, so a request that they cover has room. */
   get #hasTiers(): boolean {
     return this.quota.nominal.tiers > 1;
   }
@@ -104,14 +104,14 @@ interface ProjectParts {
   /** In lower case. */
   readonly name: string;
   readonly quota: ProjectQuota;
-  /** By type. */
+  /** Units by type. */
   readonly used: readonly number[];
   readonly room: Room;
   /** Units of one tier that other projects do not lend. Undefined if there is no such limit. */
   readonly keptFrom?: ((project: ProjectUsage, type: number, tier: number) => number) | undefined;
 }
 
-/** What one user holds of the pool, in all projects. */
+/** One user's units of the pool, in all projects. */
 export class UserUsage {
   /** Number in its pass, from 0. */
   readonly index: number;
@@ -119,7 +119,7 @@ export class UserUsage {
   readonly #pool: readonly number[];
   #share = NO_SHARE;
 
-  /** @param pool its units by type */
+  /** @param pool units of the pool by type */
   constructor(index: number, pool: readonly number[]) {
     this.index = index;
     this.#pool = pool;
@@ -159,7 +159,7 @@ export function compareShares(a: Share, b: Share): number {
 /** One project while leases and requests are read. */
 class ProjectDraft {
   readonly workloads: Workload[] = [];
-  /** By type. */
+  /** Units by type. */
   readonly used: number[];
 
   constructor(types: number) {
@@ -174,7 +174,7 @@ class ProjectDraft {
 
 /** Projects while leases and requests are read; names ignore case. */
 export class ProjectDrafts {
-  /** By name in lower case. */
+  /** Drafts by name in lower case. */
   readonly byName = new Map<string, ProjectDraft>();
   readonly #asWritten = new Map<string, ProjectDraft>();
   readonly #types: number;

@@ -8,7 +8,7 @@ import type { Outcome, TierProblem, Verdict } from './verdict.js';
 import { isInQuota, isWaiting } from './waiting.js';
 import type { WaitingRequest } from './waiting.js';
 
-/** Reasons for what a run of the rules decided, found when they are asked for. */
+/** Reasons for the decisions of one run of the rules, found on demand. */
 export class Verdicts {
   readonly #run: DecisionPass;
   readonly #isFrozen: boolean;
@@ -22,7 +22,7 @@ export class Verdicts {
   }
 
   /**
-   * Who goes on waiting, as the next pass would look at them: in-quota demand, reservations, best effort, those who cool
+   * Requests that go on waiting, in the order of the next pass: in-quota demand, reservations, best effort, and those that cool
    * down everywhere.
    */
   get line(): readonly QuotaRequest[] {
@@ -125,7 +125,7 @@ export class Verdicts {
 const isInQuotaAnywhere = (waiting: WaitingRequest): boolean =>
   waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
 
-/** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
+/** Whether it is in quota at the end of the pass. Requests served before it may have taken the nominal quota of the beginning. */
 function isInQuotaIn({ kind, served }: WaitingRequest, tier: number): boolean {
   if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
   if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;

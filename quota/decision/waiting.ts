@@ -14,7 +14,7 @@ export interface Kind {
   /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
   last: WaitingRequest | undefined;
   /**
-   * Allowed tiers in which it is in quota when the pass begins, or came to be since (`growInQuota`), best first, without tiers
+   * Allowed tiers in which it is in quota when the pass begins, or became so since (`growInQuota`), best first, without tiers
    * on cool-down.
    */
   inQuota: readonly number[];
@@ -36,7 +36,7 @@ export interface WaitingRequest {
 /** Whether it still waits: it was not granted in this pass. */
 export const isWaiting = ({ served }: WaitingRequest): boolean => served?.kind !== 'granted';
 
-/** The requests of a kind. */
+/** The requests of a kind, last read first. */
 export function requestsOf(kind: Kind): readonly WaitingRequest[] {
   const all: WaitingRequest[] = [];
   for (let each = kind.last; each !== undefined; each = each.before) all.push(each);
@@ -59,7 +59,7 @@ const NOWHERE: readonly number[] = [];
 
 interface KindsOfProject {
   readonly project: ProjectUsage;
-  /** By shape and priority as one number. */
+  /** Kinds by shape and priority, as one number. */
   readonly kinds: Map<number, Kind>;
 }
 
@@ -67,7 +67,7 @@ interface KindsOfProject {
 export class KindTable {
   readonly all: Kind[] = [];
   readonly #projects: ReadonlyMap<string, ProjectUsage>;
-  /** By name of the project as written. */
+  /** Kinds by name of the project as written. */
   readonly #ofProject = new Map<string, KindsOfProject>();
 
   constructor(projects: ReadonlyMap<string, ProjectUsage>) {
@@ -105,8 +105,9 @@ function newKind(project: ProjectUsage, priority: number, shape: Shape): Kind {
 }
 
 /**
- * A grant to a better priority may push a lease of the same project out of its nominal quota, which then has room for less. @returns
- * whether the kind came within it in a tier
+ * Extends the tiers in which the kind is in quota. A grant to a better priority may push a lease of the same project out of its
+ * nominal quota, which then has room for a smaller request.
+ * @returns whether the kind came within nominal quota in a tier
  */
 export function growInQuota(kind: Kind): boolean {
   const { shape, inQuota } = kind;
@@ -116,7 +117,10 @@ export function growInQuota(kind: Kind): boolean {
   return true;
 }
 
-/** Returns the shape's own list if it is all of them: thousands of kinds have all or none. */
+/**
+ * Tiers in which the kind is in quota. If they are all of the shape's, its own list is returned: thousands of kinds have all or
+ * none.
+ */
 function tiersInQuota(kind: Kind): readonly number[] {
   const { tiers } = kind.shape;
   let count = 0;

@@ -5,18 +5,18 @@ import type { Rebuilding } from '../published-state.js';
 import type { QuotaConfig } from '../quota-config.js';
 import type { DueTime, Explanation, Holder, Reason, ReasonCode } from './explanation.js';
 
-/** How sentences name things. */
+/** Names and times as sentences write them. */
 export interface Wording {
-  /** A job, by the id of its request or lease. */
+  /** Names a job by the id of its request or lease. */
   nameOf(id: string): string;
   timeOf(at: EpochMs): string;
   /** Whether the pool has several tiers, so that each has to be named. */
   readonly hasTiers: boolean;
-  /** Whether leases are asked back too, where nothing is granted. */
+  /** Whether leases are asked back too, while nothing is granted. */
   readonly isDraining?: boolean;
 }
 
-/** Ids as they are, times in ISO 8601. */
+/** Wording for programs: ids as they are, times in ISO 8601. */
 export function plainWording(config: QuotaConfig): Wording {
   return {
     nameOf: (id) => id,
@@ -25,7 +25,7 @@ export function plainWording(config: QuotaConfig): Wording {
   };
 }
 
-/** `16 chips`; `8 units (4 chips)` where a unit is no chip; `8 units` of a type that is no Cloud TPU's. */
+/** `16 chips`; `8 units (4 chips)` if a unit is not a chip; `8 units` if the type is not a Cloud TPU type. */
 export function amountOf(type: string, units: number): string {
   const chips = chipsOfUnits(type, units);
   const inChips = chips === undefined ? '' : count(chips, 'chip');
@@ -55,7 +55,7 @@ export function reasonText(reason: Reason, of: Pick<Explanation, 'project' | 'un
   return textOf(reason, new Speech(of, wording));
 }
 
-/** Why nothing is granted in a pool that is rebuilt, without a full stop. */
+/** Says why a pool that is being rebuilt grants nothing, without a full stop. */
 export function rebuildingText(pool: string, rebuilding: Rebuilding, timeOf: Wording['timeOf']): string {
   const { since, until, waitsFor, waitsForCount } = rebuilding;
   const head = `pool ${pool} lost its memory and is being rebuilt since ${timeOf(since)}`;
@@ -66,7 +66,7 @@ export function rebuildingText(pool: string, rebuilding: Rebuilding, timeOf: Wor
   return `${head}: it waits for ${jobs} to say what ${they}, until ${timeOf(until)} at most, and grants nothing until then`;
 }
 
-/** What alone keeps a job waiting where it applies, the strongest first; else it is what is short. */
+/** Reasons that alone keep a job waiting if they apply, the strongest first. Otherwise the shortage does. */
 const DECISIVE: readonly ReasonCode[] = [
   'frozen',
   'held-back',
@@ -76,7 +76,7 @@ const DECISIVE: readonly ReasonCode[] = [
   'collecting',
 ];
 
-/** Why a job waits, in one sentence: `32 more chips: vision has its 32 nominal in use, the pool has 32 free`. */
+/** Says in one sentence why a job waits: `32 more chips: vision has its 32 nominal in use, the pool has 32 free`. */
 export function sentenceText(why: Explanation, wording: Wording): string {
   const { reasons } = why;
   if (reasons.length === 0) return 'it starts now';
@@ -98,7 +98,7 @@ export function sentenceText(why: Explanation, wording: Wording): string {
   return `${more}: ${over === undefined ? quota : `${nominalClause(why.project, over)}, `}${pool}`;
 }
 
-/** Whether some of what is free collects or waits for others. */
+/** Whether some of the free units collect or wait for others. */
 const isForOthers = ({ free, total, inUse }: ReasonOf<'short'>): boolean => free < Math.max(0, total - inUse);
 
 /** `32 more chips`, `8 more units (4 chips)`. */
@@ -169,7 +169,7 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
     `others, who do not cool down, wait for the same chips${say.inTier(tier)} and come first`,
 };
 
-/** What sentences about one job are made of. */
+/** Parts of sentences about one job. */
 class Speech {
   readonly project: string;
   readonly isDraining: boolean;
@@ -183,7 +183,7 @@ class Speech {
     this.#wording = wording;
   }
 
-  /** The type is named where the job asks for several. */
+  /** The amount, with its type if the job asks for several. */
   amount(type: string, units: number): string {
     return `${amountOf(type, units)}${this.#isOneType ? '' : ` of ${type}`}`;
   }
@@ -212,10 +212,10 @@ class Speech {
   }
 }
 
-/** When something happens by rule, one sentence without a full stop. */
+/** Says when something happens by rule, in one sentence without a full stop. */
 export function dueText({ at, what, of }: DueTime, words: Wording): string {
   const time = words.timeOf(at);
-  // A sentence may begin with it, and an id keeps its letters.
+  // A sentence may begin with this name, and an id keeps its letters.
   const who = of === undefined ? 'a borrower' : `job ${words.nameOf(of)}`;
   switch (what) {
     case 'protection-ends':
@@ -223,7 +223,7 @@ export function dueText({ at, what, of }: DueTime, words: Wording): string {
     case 'held-back-ends':
       return `it is held back until ${time} at most`;
     case 'reservation':
-      return `it can have a reservation from ${time}, if no older job has one`;
+      return `chips that come free are kept for it from ${time}, if not for an older job`;
     case 'cool-down-ends':
       return `its zones are asked again from ${time}`;
     case 'asking-ends':

@@ -8,8 +8,8 @@ import type { Sentence, WaitingLine } from '../waiting-line.js';
 import { plainWording, rebuildingText, sentenceText, type Wording } from './explain-words.js';
 
 /**
- * One pass, and one explanation for each kind of job that waits for another reason. It can be left off after the pass and
- * after each job, since in a large pool it takes half a second.
+ * Makes the line with one pass, and one explanation for all jobs that wait for the same reasons. The caller can leave off after
+ * the pass and after each job, since a large pool takes half a second.
  */
 export function* explainedLine({
   view,
@@ -45,8 +45,8 @@ export function* explainedLine({
 }
 
 /**
- * What an explanation is made of, but for the job's name: without this a line of 10,000 would be 10,000 explanations. A job
- * with a reservation is never like another; of a frozen pool all are.
+ * Key of an explanation, without the job's name: without it a line of 10,000 would need 10,000 explanations. A job with a
+ * reservation never has another job's key. In a frozen pool all jobs have the same.
  */
 function sameReasons(verdict: Verdict | undefined, isFrozen = false): string {
   if (verdict === undefined || isFrozen) return '';

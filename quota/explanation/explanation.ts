@@ -1,7 +1,7 @@
 import type { Pricing } from '../../domain/slice.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 
-/** A job that has units, and how many: of one type where a reason is about one, else of all that it has. */
+/** A job that has units, and how many: of one type if a reason is about one, else of all types. */
 export interface Holder {
   readonly id: string;
   readonly project: string;
@@ -15,8 +15,8 @@ export interface ProjectUnits {
 }
 
 /**
- * Why a job does not start: a closed list, for programs. `tier` counts from 0, the best; units are quota units. What a
- * reason says holds now, whatever the others say.
+ * A reason why a job does not start: a closed list, for programs. `tier` counts from 0, the best. Units are quota units. Each
+ * reason holds now, whatever the others say.
  */
 export type Reason =
   /** An admin stopped grants (rule 10). */
@@ -31,12 +31,12 @@ export type Reason =
     }
   /** The tier's chips are bought in another way than the job wants. */
   | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
-  /** It does not fit whole on what is left of its project's nominal quota, so all of it would be borrowed (rule 3). */
+  /** It does not fit whole into the rest of its project's nominal quota, so all of it would be borrowed (rule 3). */
   | {
       readonly code: 'over-nominal';
-      /** The best that it may use. */
+      /** The best tier that it may use. */
       readonly tier: number;
-      /** All that it may use, if they are several: `nominal` is their sum. */
+      /** All tiers that it may use, if there are several; `nominal` is their sum. */
       readonly tiers?: readonly number[];
       readonly type: string;
       readonly asked: number;
@@ -45,7 +45,9 @@ export type Reason =
       readonly used: number;
       readonly by: readonly Holder[];
     }
-  /** Its project's nominal quota covers it, but jobs within theirs have `within` units of the tier and are not preempted (rule 3). */
+  /**
+   * Its project's nominal quota covers it, but jobs within theirs have `within` units of the tier and are not preempted (rule 3).
+   */
   | {
       readonly code: 'crowded';
       readonly tier: number;
@@ -54,7 +56,7 @@ export type Reason =
       readonly total: number;
       readonly within: number;
     }
-  /** `short` units are missing. `free` are for it, collected ones too; others that are free are reserved or claimed. */
+  /** `short` units are missing. `free` units are for it, collected ones too. Other free units are reserved or claimed. */
   | {
       readonly code: 'short';
       readonly tier: number;
@@ -75,7 +77,7 @@ export type Reason =
     }
   /** Free units that wait for jobs before it (rule 7). */
   | { readonly code: 'claimed'; readonly tier: number; readonly type: string; readonly units: number }
-  /** Units that are coming free: their jobs let go, or were told to (rule 7). `isForIt`: it starts when they are there. */
+  /** Units that are coming free: their jobs released them, or were told to (rule 7). `isForIt`: it starts once they are free. */
   | {
       readonly code: 'draining';
       readonly tier: number;
@@ -84,13 +86,13 @@ export type Reason =
       readonly by: readonly Holder[];
       readonly isForIt: boolean;
     }
-  /** Others borrow, and so would it: a borrower preempts nobody (rule 4). */
+  /** Others borrow, and it would borrow too. A borrower preempts no lease (rule 4). */
   | { readonly code: 'borrowers'; readonly tier: number; readonly type: string; readonly by: readonly ProjectUnits[] }
-  /** It may have the units of borrowers who have not run long enough; the first of them can go at `until` (rule 6). */
+  /** It may take units of borrowers that have not run long enough. The first of them can be preempted at `until` (rule 6). */
   | { readonly code: 'protected'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
   /** Reservations may keep units from in-quota demand until `until` (rule 8). */
   | { readonly code: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
-  /** Its own reservation collects units; dissolved at `until` where it is not full by then (rule 8). */
+  /** Its own reservation collects units. It is dissolved at `until` if it is not full by then (rule 8). */
   | { readonly code: 'collecting'; readonly tier: number; readonly since: EpochMs; readonly until: EpochMs }
   /** Its project may borrow `limit` units of the type, and borrows `borrowed`. */
   | {
@@ -105,7 +107,7 @@ export type Reason =
   | { readonly code: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
   /** None of its zones had chips lately; the first is asked again at `until` (rule 12). */
   | { readonly code: 'cool-down'; readonly tier: number; readonly zones: readonly string[]; readonly until: EpochMs }
-  /** It cools down, and others who do not wait for the same chips (rule 12). */
+  /** It cools down, and others that do not cool down wait for the same chips (rule 12). */
   | { readonly code: 'after-others'; readonly tier: number; readonly type: string };
 
 export type ReasonCode = Reason['code'];
@@ -118,7 +120,7 @@ export interface DueTime {
   readonly of?: string;
 }
 
-/** All that is to be said about one waiting job. */
+/** The full explanation of one waiting job. */
 export interface Explanation {
   readonly id: string;
   readonly project: string;
@@ -128,12 +130,12 @@ export interface Explanation {
   /** 1 = first in the order of service; 0: it starts now. */
   readonly position: number;
   readonly of: number;
-  /** Who stands just before it. */
+  /** The job just before it. */
   readonly behind?: string;
   readonly isInQuota: boolean;
   /** Empty if it starts now; never empty otherwise. */
   readonly reasons: readonly Reason[];
-  /** Who has the chips that it lacks, most first; the pool's other jobs are not named. */
+  /** Jobs that have the chips that it lacks, most first. The pool's other jobs are not named. */
   readonly holders: readonly Holder[];
   /** In order; the first is the earliest time by rule. */
   readonly due: readonly DueTime[];

@@ -5,22 +5,22 @@ import { askingEndsAt, DEFAULT_RULES, projectKey, tierOf } from '../quota-config
 import type { LimitedQuota, QuotaLease, QuotaRequest } from '../quota-config.js';
 import { unitsOf } from '../../domain/units.js';
 
-/** Who holds one type in one tier. */
+/** Holders of one type in one tier. */
 interface Holding {
   readonly inUse: number;
   /** Most units first, then by id. */
   readonly leases: readonly QuotaLease[];
   readonly draining: readonly QuotaLease[];
   readonly drainingUnits: number;
-  /** By project, most units first; not of those that drain. */
+  /** Borrowed units by project, most first, without draining leases. */
   readonly borrowed: readonly ProjectUnits[];
-  /** When the first lease without chips may be taken back. */
+  /** Earliest time at which a lease without chips may be taken back. */
   readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
 }
 
 /**
- * Who holds what, looked up by tier and type. Each is made when it is asked for first: ten thousand leases are sorted once,
- * not for each job that is explained.
+ * Looks up holders by tier and type. Each holding is made on first use, so that ten thousand leases are sorted once and not for
+ * each job that is explained.
  */
 export class LeaseHolders {
   readonly #config: LimitedQuota;
@@ -78,7 +78,7 @@ export class LeaseHolders {
     return this.#borrowed;
   }
 
-  /** What is left of its project's nominal quota for a request, of one type, beside those that count before it. */
+  /** Units of one type that are left of the project's nominal quota for a request, after those that count before it. */
   leftFor(request: QuotaRequest, type: string): number {
     return this.#count.leftFor(request, type);
   }
@@ -96,7 +96,7 @@ export function holder({ id, project, units }: QuotaLease, type: string): Holder
   return { id, project, units: unitsOf(units, type) };
 }
 
-/** Most units first. */
+/** Units by project, most first. */
 function byProject(leases: readonly QuotaLease[], type: string): readonly ProjectUnits[] {
   const units = new Map<string, ProjectUnits>();
   for (const { project, units: all } of leases) {

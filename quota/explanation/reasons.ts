@@ -8,7 +8,7 @@ import type { LimitedQuota, QuotaLease, QuotaMemory, QuotaRequest, Reservation }
 import { mayLieIn } from '../decision/shapes.js';
 import type { Outcome, TierProblem, Verdict } from '../decision/verdict.js';
 
-/** Jobs that a reason names at most. */
+/** Most jobs that a reason names. */
 const MOST_NAMED = 5;
 
 /** A verdict as a closed list of reasons with all their numbers. */
@@ -30,7 +30,7 @@ export class Reasons {
     this.#reservations = memory.reservations.map((each) => ({ ...each, types: types.get(each.id) ?? [] }));
   }
 
-  /** Never empty: of a request that the pass did not grant. */
+  /** Reasons of a request that the pass did not grant; never empty. */
   of(verdict: Verdict): readonly Reason[] {
     const { request, isInQuota, problems, outcome } = verdict;
     const ofTiers = problems.flatMap((problem) => this.#ofProblem(problem, verdict));
@@ -42,13 +42,13 @@ export class Reasons {
     ];
   }
 
-  /** Who has what the reasons say is short, most first. */
+  /** Holders of the types that the reasons say are short, most units first. */
   holdersFor(reasons: readonly Reason[]): readonly Holder[] {
     const short = reasons.filter((reason) => reason.code === 'short');
     return short.flatMap(({ tier, type }) => named(this.#holders.of(tier, type).leases, type)).slice(0, MOST_NAMED);
   }
 
-  /** When leases without chips come back that have what is short. */
+  /** Times at which leases without chips, of the types that are short, are returned. */
   askingEndsFor(reasons: readonly Reason[]): readonly { readonly at: EpochMs; readonly id: string }[] {
     return reasons.flatMap((reason) => {
       const end = reason.code === 'short' ? this.#holders.of(reason.tier, reason.type).askingEnd : undefined;
@@ -102,7 +102,7 @@ export class Reasons {
     const isOwn = reservation?.id === request.id;
     const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
     const isBorrower = !isInQuota && !problems.some(({ kind }) => kind === 'crowded');
-    // What has collected for it is as good as free; so is what it alone claims, as far as it is free.
+    // Units collected for it count as free. So do units that it alone claims, as far as they are free.
     const isOnlyClaim = isForIt && claimed <= asked;
     const usable = isOnlyClaim ? Math.max(0, Math.min(asked, total - inUse - reserved)) : free + (isOwn ? reserved : 0);
     return [
@@ -120,7 +120,7 @@ export class Reasons {
     ];
   }
 
-  /** Of the tiers that it may use, together. */
+  /** Sums over the tiers that it may use. */
   #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly OverNominal[] {
     const { project, priority, units } = request;
     const shut = new Set(problems.filter(({ kind }) => kind === 'pricing' || kind === 'size').map(({ tier }) => tier));
@@ -169,8 +169,8 @@ const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =
   leases.slice(0, MOST_NAMED).map((lease) => holder(lease, type));
 
 /**
- * When rules alone may change what a verdict says, the earliest first. Ends of jobs are not among them: nobody knows those.
- * @param askingEnds of leases without chips of what is short
+ * Times at which rules alone may change a verdict, the earliest first. Ends of jobs are not among them, since they are not known.
+ * @param askingEnds times at which leases without chips, of the types that are short, are returned
  */
 export function dueTimes(
   { request, isInQuota, outcome }: Verdict,
@@ -195,7 +195,7 @@ export function dueTimes(
   return times.filter(({ at }) => at > facts.now).toSorted((a, b) => a.at - b.at);
 }
 
-/** A shortage is what a reservation helps against; a limit that is too small for the job at all times is none. */
+/** Whether a reservation would help: it helps against a shortage, not against a limit that is always too small for the job. */
 function isReservable(reason: Reason, _: number, all: readonly Reason[]): boolean {
   if (reason.code !== 'short') return false;
   return !all.some(
@@ -203,7 +203,7 @@ function isReservable(reason: Reason, _: number, all: readonly Reason[]): boolea
   );
 }
 
-/** When it has waited its aging time (rule 8). */
+/** Time at which it has waited its aging time (rule 8). */
 function agesAt(
   { id, waitingSince, submittedAt }: QuotaRequest,
   { memory, agingMs }: { readonly memory: QuotaMemory; readonly agingMs: number },

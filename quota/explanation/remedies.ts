@@ -5,28 +5,28 @@ import { type Pool, type QuotaLease, tierOf } from '../quota-config.js';
 import { unitsOf } from '../../domain/units.js';
 import type { Verdict } from '../decision/verdict.js';
 
-/** A change that would unblock a waiting job, tried by a pass of its own: nothing here is a guess. */
+/** A change that would unblock a waiting job. Each was tried by a separate pass, so nothing here is a guess. */
 export type Remedy =
-  /** The end of any one of these jobs would do. `type` is what their units are of. */
+  /** The end of any one of these jobs would do. `type` is the type of their units. */
   | { readonly kind: 'one-ends'; readonly type: string; readonly of: readonly Holder[] }
-  /** The end of all of these would do, and of none of them less. */
+  /** The end of all of these jobs would do, and fewer would not. */
   | { readonly kind: 'all-end'; readonly type: string; readonly of: readonly Holder[] }
   /** With this priority it would start now, or be the first in line. The smallest change of priority that does. */
   | { readonly kind: 'priority'; readonly priority: number; readonly position: number; readonly starts: boolean };
 
-/** Passes that one search for ends may cost: at 10,000 jobs each is about 10 ms. */
+/** Most passes of one search for ends: at 10,000 jobs each takes about 10 ms. */
 const MOST_TRIES = 12;
-/** Jobs that are named. */
+/** Most jobs that are named. */
 const MOST_NAMED = 3;
 
-/** What would let the job start, the smallest change of each kind. Costs some passes: for one person's question. */
+/** Changes that would let the job start, the smallest of each kind. Costs some passes, so it is for one person's question. */
 export function remedies(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
   const isComing = why.reasons.some((reason) => reason.code === 'draining' && reason.isForIt);
   if (why.reasons.length === 0 || isComing || pool.isFrozen === true) return [];
   return [...endsThatDo(pool, now, why), ...betterPriority(pool, now, why)];
 }
 
-/** The least units of one type that have to come free in one tier, by the reasons; undefined where that is not what it lacks. */
+/** The fewest units of one type that must come free in one tier, by the reasons; undefined if it does not lack units. */
 export function leastShort(
   why: Explanation,
 ): { readonly tier: number; readonly type: string; readonly short: number } | undefined {
@@ -62,7 +62,7 @@ function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy
   return together.length === 0 ? [] : [{ kind: 'all-end', type: shortage.type, of: named(together) }];
 }
 
-/** Largest first until it does: so none of them is too much. Empty where `MOST_NAMED` do not. */
+/** Adds leases, largest first, until their end would do, so that each of them is needed. Empty if `MOST_NAMED` would not do. */
 function fewestTogether(
   leases: readonly QuotaLease[],
   does: (gone: readonly QuotaLease[]) => boolean,
@@ -96,5 +96,5 @@ function starts(pool: Pool, now: EpochMs, id: string): boolean {
   return verdict !== undefined && startsBy(verdict);
 }
 
-/** It is granted, or chips are on their way to it. */
+/** Whether it is granted, or chips are on their way to it. */
 const startsBy = ({ outcome }: Verdict): boolean => outcome.kind === 'granted' || outcome.kind === 'claimed';

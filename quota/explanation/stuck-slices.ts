@@ -9,10 +9,10 @@ export function stuckText({ id, slice, since, answer, isFinal }: StuckSlice, now
   return `slice ${slice} of job ${jobOfLeaseKey(id)} is being deleted for ${minutes} min, and its chips count until it is gone: ${answer}${last}`;
 }
 
-/** What a person can do, in one sentence. Own machines say their own verb in their answer. */
+/** The remedy for a person, in one sentence. Own machines name their own verb in their answer. */
 export const releaseRemedy = (job: string, pool: string): string =>
   `mend what refuses, or look that nothing of it is left; then an admin of the pool says: jobctl quota release ${job} --pool ${pool} --because '..'`;
 
-/** Those of one job. */
+/** The stuck slices of one job. */
 export const stuckOf = ({ stuck = [] }: Pick<PoolSnapshot, 'stuck'>, job: string): readonly StuckSlice[] =>
   stuck.filter(({ id }) => jobOfLeaseKey(id) === job);

@@ -41,7 +41,7 @@ const access = section({
 export const accessSection = (): typeof access => access;
 type AccessForm = z.infer<typeof access>;
 
-/** What is wrong goes into `report`. */
+/** Reads `[access]`. Problems go into `report`. */
 export function accessRulesOf(form: AccessForm, report: Report): AccessRules {
   return {
     operators: principals(form.operators ?? [], ['access', 'operators'], report),

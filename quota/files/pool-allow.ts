@@ -38,7 +38,7 @@ const schema = section(Object.fromEntries(CHOICE_KEYS.map((key) => [key, list(ke
 /** The form of `[allow]`. A function: docs/adr/0012. */
 export const allowSection = (): typeof schema => schema;
 
-/** The part of a pool file that says what its jobs choose, or get. */
+/** The part of a pool file about choices of its jobs and values that they get. */
 interface Form {
   readonly allow?: z.infer<typeof schema> | undefined;
   readonly google_project?: string | undefined;
@@ -68,7 +68,7 @@ export function checkAllow(form: Form, report: Report): void {
 /** CONTEXT/NAMESPACE/NAME. */
 const SECRET_PARTS = 3;
 
-/** What the file says of the choices of jobs, and what it gives to them itself. */
+/** The file's rules for choices of jobs, and the values that it gives to them itself. */
 export function poolChoicesOf(form: Form, file: string, pool: string): PoolChoices {
   const { tpu, google_project, allow, tiers = [] } = form;
   const own: Readonly<Record<string, readonly string[]>> = {

@@ -62,7 +62,7 @@ const schema = section({
 export const poolFileSchema = (): typeof schema => schema;
 export type PoolFileForm = z.infer<typeof schema>;
 
-/** The keys that say something of quota: without a quota file they have no effect. */
+/** Keys about quota. Without a quota file they have no effect. */
 export const RULE_KEYS = ['quota', 'tiers', 'largest_slice', 'borrowing_limits', 'lending_limits'] as const;
 
 /** The form as JSON Schema (draft 2020-12), for editors. */

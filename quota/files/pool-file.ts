@@ -28,22 +28,22 @@ export type ParsedPoolFile =
   | {
       readonly ok: true;
       readonly defaults: PoolDefaults;
-      /** What it says of quota; absent: nothing. Whether that fits a quota file: `checkFiles` (pool-files.ts). */
+      /** Rules about quota; absent: none. `checkFiles` (pool-files.ts) checks whether they fit a quota file. */
       readonly rules?: PoolRules;
-      /** Machines of one's own, in file order; none without `[[machines]]`. */
+      /** Own machines, in file order; empty without `[[machines]]`. */
       readonly machines: readonly OwnMachine[];
       readonly access: AccessRules;
       readonly choices: PoolChoices;
       readonly limits?: PoolLimits;
-      /** As written. */
+      /** The file as written. */
       readonly form: PoolFileForm;
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
 /**
- * Reads a pool file: what Bastion's quota file cannot say of a pool, as TOML beside it (docs/pool-file.md).
- * @param file its name, for messages, those about jobs too
- * @param pool whose file it is
+ * Reads a pool file: settings of a pool that Bastion's quota file cannot hold, as TOML beside it (docs/pool-file.md).
+ * @param file the file's name, for messages, also those about jobs
+ * @param pool the pool that the file belongs to
  */
 export function parsePoolFile(source: string, file: string, pool: string): ParsedPoolFile {
   const size = sizeProblem(source, MOST_POOL_FILE);
@@ -90,7 +90,7 @@ function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefault
   };
 }
 
-/** Also of a pool without a quota file, whose rules are none. */
+/** Bounds hold also in a pool without a quota file, which has no rules. */
 const largestOf = ({ largest_slice: bounds }: PoolFileForm): Pick<PoolDefaults, 'largestSlice'> =>
   bounds === undefined ? {} : { largestSlice: largestSliceOf(bounds, new Report([])) };
 
@@ -100,13 +100,13 @@ function asTpuForm({ google_project, zones, tpu }: PoolFileForm) {
   return { ...rest, ...(google_project !== undefined && { project: google_project }), ...(zones && { zones }) };
 }
 
-/** Where the pool file has what a job file has in `tpu`. */
+/** Path in a pool file of a value that a job file has in `tpu`. */
 function inPoolFile(path: Path): Path {
   if (path[1] === 'zones') return path.slice(1);
   return path[1] === 'project' ? ['google_project'] : path;
 }
 
-/** What the file says of quota, over the defaults; undefined where it says nothing. What is wrong goes into `report`. */
+/** The file's rules about quota, over the defaults; undefined if it has none. Problems go into `report`. */
 export function poolRulesOf(form: PoolFileForm, report: Report): PoolRules | undefined {
   const floors = priorityFloorsOf(form, report);
   if (floors === undefined && RULE_KEYS.every((key) => form[key] === undefined)) return undefined;
@@ -161,7 +161,7 @@ function durationMs(form: QuotaForm, key: TimeKey, fallback: number, report: Rep
   return Math.round(seconds * 1000);
 }
 
-/** Chips of a reservation by name come through queued resources alone: its form is checked as a job's own would be. */
+/** Chips of a named reservation come only through queued resources. The name's form is checked like that of a job's own. */
 function tierRuleOf(
   tier: NonNullable<PoolFileForm['tiers']>[number],
   zones: readonly string[],
@@ -201,7 +201,7 @@ function limitsOf(
   );
 }
 
-/** Under the API's names of the types. */
+/** Units under the API's names of the types. */
 function unitsByType(units: QuotaUnits, path: Path, report: Report): QuotaUnits {
   const byType = new Map<string, number>();
   for (const [name, amount] of Object.entries(units)) {

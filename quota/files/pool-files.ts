@@ -26,19 +26,19 @@ export interface PoolFiles {
 export type CheckedFiles =
   | {
       readonly ok: true;
-      /** With the rules of the pool file in it. */
+      /** Includes the rules of the pool file. */
       readonly config: QuotaConfig;
-      /** What jobs of the pool get where they say nothing. */
+      /** Values that jobs of the pool get if they choose nothing. */
       readonly defaults: PoolDefaults;
-      /** What is taken, and likely not meant; each begins with its place. */
+      /** Values that are accepted but likely not meant. Each text begins with its place. */
       readonly warnings: readonly string[];
     }
-  | { readonly ok: false; /** Of both files, each in file order. */ readonly problems: readonly Problem[] };
+  | { readonly ok: false; /** Problems of both files, each in file order. */ readonly problems: readonly Problem[] };
 
 /**
- * Reads the files of a pool together: each for itself, then whether they fit. Pure; the one reading of an operator's files
- * for workers, `quota apply`, `quota plan` and `quota validate`.
- * @param pool whose they are, for messages about jobs
+ * Reads the files of a pool: each alone, then whether they fit together. Pure. Workers, `quota apply`, `quota plan` and `quota
+ * validate` all read an operator's files here.
+ * @param pool the pool that they belong to, for messages about jobs
  */
 export function checkFiles({ quotaFile, poolFile }: PoolFiles, pool = 'default'): CheckedFiles {
   const quota = quotaFile && parseQuotaFile(quotaFile.text, quotaFile.name);
@@ -83,7 +83,7 @@ function withoutQuota(form: PoolFileForm): Problem[] {
   }));
 }
 
-/** An error: with one rule too many nobody knows which of them was meant for which tier, and a tier is what is billed. */
+/** An error: with one rule too many it is not known which rule was meant for which tier, and tiers are billed. */
 function tiersTooMany({ tiers }: LimitedQuota, form: PoolFileForm): Problem[] {
   const [extra] = (form.tiers ?? []).slice(tiers.length);
   if (extra === undefined) return [];
@@ -138,7 +138,7 @@ function limitPaths(form: PoolFileForm): (readonly [LimitKey, string])[] {
   );
 }
 
-/** v2's node has no field for a reservation's name (facts/cloud-tpu.md): only a queued resource can ask for one. */
+/** v2's node has no field for a reservation's name (docs/facts.md, "Cloud TPU"): only a queued resource can ask for one. */
 function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
   if (tpu?.allocation_mode === 'queued-resources') return [];
   return tiers.flatMap(({ reservation }, index) => {
@@ -149,7 +149,7 @@ function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
   });
 }
 
-/** Whom services submit for, as members of the quota file (docs/adr/0105). */
+/** Users that services submit for, checked like members of the quota file (docs/adr/0105). */
 const looseUsers = ({ access }: PoolFileForm): Problem[] =>
   (access?.services ?? []).flatMap(({ submit_for }, service) =>
     submit_for.slice(0, MOST_LOOSE).flatMap((value, index) => {

@@ -50,12 +50,12 @@ const UNITS: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, Gi
 const bytesOf = (value: number | string): number =>
   typeof value === 'number' ? value : Math.floor(Number(value.slice(0, -3)) * (UNITS[value.slice(-3)] ?? NaN));
 
-/** Less would cut the first lines of any job, in which people look for what went wrong. */
+/** A smaller limit would cut the first lines of any job, in which people look for the error. */
 const LEAST_LOG_BYTES = 64 * 2 ** 10;
-/** A job file of a screen. */
+/** Size of a job file of one screen. */
 const LEAST_INPUT_BYTES = 4 * 2 ** 10;
 
-/** What is wrong goes into `report`. Undefined: the file sets no limit of a user or a job. */
+/** Reads the limits. Problems go into `report`. Undefined if the file sets no limit of a user or a job. */
 export function poolLimitsOf({ limits }: Form, report: Report): PoolLimits | undefined {
   const { open_jobs_per_user, submits_per_minute, requests_per_job, log_bytes_per_attempt, input_bytes } = limits ?? {};
   const found: PoolLimits = {
@@ -85,7 +85,7 @@ function within(path: Path, value: number | string, report: Report, least: numbe
   return bytes;
 }
 
-/** Of `[limits] priority_floor`, by the names in lower case. */
+/** Floors of `[limits] priority_floor`, by project in lower case. */
 export function priorityFloorsOf({ limits }: Form, report: Report): PriorityFloors | undefined {
   const given = limits?.priority_floor;
   if (given === undefined) return undefined;

@@ -18,7 +18,7 @@ const patterns = {
   description: 'Regular expressions in RE2 syntax; each matches the whole user id.',
 };
 
-/** The form of a quota file as JSON Schema (draft 2020-12), for editors; quota-file.ts is what decides. */
+/** The form of a quota file as JSON Schema (draft 2020-12), for editors. The decision is made by quota-file.ts. */
 export function quotaFileJsonSchema(): Record<string, unknown> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -17,13 +17,14 @@ export type ParsedQuotaFile =
   | {
       readonly ok: true;
       readonly config: LimitedQuota;
-      /** What is taken, and likely not meant; each begins with its place. */
+      /** Values that are accepted but likely not meant. Each text begins with its place. */
       readonly warnings: readonly string[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads Bastion's quota file (facts/quota-file.md has its rules and where we differ). All problems together, in file order.
+ * Reads Bastion's quota file (docs/facts.md, "Predecessors" has its rules and where we differ). All problems together, in file
+ * order.
  * @param file its name or URL, for messages
  */
 export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
@@ -89,7 +90,7 @@ class QuotaFileReader {
     const path = ['project_membership'];
     const members = this.#projects(path, value);
     const patterns = members.reduce((sum, [, list]) => sum + (Array.isArray(list) ? list.length : 0), 0);
-    // Each is compiled, and every job that is submitted asks all of them.
+    // Each pattern is compiled, and every job that is submitted is matched with all of them.
     if (patterns > MOST_PATTERNS) {
       this.#tooMany(path, patterns, MOST_PATTERNS, 'patterns');
       return new Map();
@@ -120,7 +121,7 @@ class QuotaFileReader {
     );
   }
 
-  /** The entries of a table of projects, without those whose name was there before in another case. */
+  /** The entries of a table of projects, without names that appeared before in another case. */
   #projects(path: Path, value: unknown): [string, unknown][] {
     const entries = this.#most(path, Object.entries(this.#table(path, value)), MOST_PROJECTS, 'projects');
     const twins = twinsOf(entries.map(([name]) => name));
@@ -161,7 +162,7 @@ class QuotaFileReader {
     return Object.fromEntries(amounts);
   }
 
-  /** Of a list that is longer than `most` nothing: what follows multiplies projects by types by tiers. */
+  /** Returns nothing of a list that is longer than `most`: later steps multiply projects by types by tiers. */
   #most<Item>(path: Path, list: readonly Item[], most: number, what: string): readonly Item[] {
     if (list.length <= most) return list;
     this.#tooMany(path, list.length, most, what);
@@ -227,7 +228,7 @@ class QuotaFileReader {
   }
 }
 
-/** For a sentence on a type that it does not have. */
+/** Part of a sentence about a type that the pool does not have. */
 export const poolHas = (types: Iterable<string>): string => `it has ${[...types].join(', ') || 'nothing'}`;
 
 /** Any name that cannot be taken for a property of every object. */
@@ -259,11 +260,11 @@ function projectsOf(
   }));
 }
 
-/** Of a long file the first ones say enough: each costs a match with every name. */
+/** Most loose entries that are reported. The first ones of a long file say enough, and each costs a match with every name. */
 export const MOST_LOOSE = 20;
 const MOST_NAMES = 1000;
 
-/** Members that match more people than the one who is written there (docs/adr/0105). */
+/** Members whose pattern matches more users than the one that is written (docs/adr/0105). */
 function looseMembers(members: ReadonlyMap<string, readonly string[]>): Problem[] {
   const names = [...members.values()].flat().slice(0, MOST_NAMES);
   const found: Problem[] = [];

@@ -5,19 +5,19 @@ import { readToml, TomlPositions } from './toml-text.js';
 
 type Piece = AST.Token | AST.Comment;
 
-/** One line of the result; the value of a pair may go on in later lines. */
+/** One line of the result. The value of a pair may continue in later lines. */
 interface Line {
   readonly kind: 'header' | 'pair' | 'comment' | 'inside';
-  /** Of a pair: the key without ` = `. */
+  /** For a pair: the key without ` = `. */
   readonly key: string;
   readonly rest: string;
   readonly isAfterBlank: boolean;
 }
 
 /**
- * A quota or pool file in its normal spacing: the `=` of neighbouring lines below one another, one blank line before each
- * table, two blanks of indent inside a list. Only white space changes, so comments and order stay; doing it twice is doing
- * it once.
+ * Lays out a quota or pool file in its normal spacing: the `=` of neighbouring lines below one another, one blank line before
+ * each table, two blanks of indent inside a list. Only white space changes, so comments and order stay. Repeating it changes
+ * nothing.
  * @param file its name, for messages
  */
 export function formatToml(
@@ -86,7 +86,7 @@ class Lines {
     else open.rest += `${isComment ? ' ' : this.#between(text)}${text}`;
   }
 
-  /** Between two pieces of one line. */
+  /** White space between two pieces of one line. */
   #between(text: string): string {
     const before = this.#last?.text ?? '';
     if (this.#isHeader || text === ',' || text === '.' || before === '.') return '';
@@ -116,7 +116,7 @@ function layOut(lines: readonly Line[]): string {
   return texts.join('');
 }
 
-/** The lines that a blank one goes before: each header, or the first of the comments that stand right above it. */
+/** Lines that get a blank line before them: each header, or the first of the comments right above it. */
 function tableStarts(lines: readonly Line[]): Set<number> {
   const starts = lines.flatMap(({ kind }, header) => {
     if (kind !== 'header') return [];

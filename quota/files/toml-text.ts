@@ -12,27 +12,27 @@ interface Place {
 }
 
 /**
- * Where the values of a TOML text stand. `toml` decides what a file means and gives no positions; this one only locates,
- * and where it cannot read what `toml` can, problems are shown without a place.
+ * Positions of the values of a TOML text. `toml` decides what a file means and gives no positions. This parser only locates. If
+ * it cannot read a text that `toml` can, problems are shown without a place.
  */
 export class TomlPositions {
   readonly #keys = new Map<string, Place>();
   readonly #values = new Map<string, Place>();
-  /** Where and why the text is no TOML, in this parser's words. */
+  /** Place and reason of a text that is not TOML, in this parser's words. */
   readonly syntaxError: (Place & { readonly message: string }) | undefined;
 
   constructor(text: string) {
     try {
       this.#readTop(parseTOML(text, { tomlVersion: '1.1' }).body[0]);
     } catch (error) {
-      // Its parser calls itself for each level.
+      // The parser calls itself for each level.
       if (error instanceof RangeError) this.syntaxError = { line: 1, column: 1, message: 'nested too deeply' };
       else if (!(error instanceof ParseError)) throw error;
       else this.syntaxError = { line: error.lineNumber, column: error.column + 1, message: error.message };
     }
   }
 
-  /** The problem with the place of its value or key; of the nearest table above where the value is missing. */
+  /** Adds the place of the problem's value or key, or of the nearest table above if the value is missing. */
   locate(problem: Problem): Problem {
     for (let depth = problem.path.length; depth > 0; depth--) {
       const key = nameOf(problem.path.slice(0, depth));
@@ -84,7 +84,7 @@ function placeOf(node: AST.TOMLNode): Place {
   return { line: node.loc.start.line, column: node.loc.start.column + 1 };
 }
 
-/** Before it is parsed: why nothing is read of a text that is longer, or whose keys have more parts, than those of any such file. */
+/** Says, before parsing, why a text is not read: it is longer, or its keys have more parts, than those of any such file. */
 export function sizeProblem(text: string, most: number): Pick<Problem, 'message' | 'hint'> | undefined {
   if (text.length > most)
     return {
@@ -100,7 +100,7 @@ const MANY_PARTS = /\.(?:[ \t]*[\w"-]+[ \t]*\.){60}/;
 
 export type Toml = { readonly ok: true; readonly value: Mapping } | { readonly ok: false; readonly problem: Problem };
 
-/** What a text means as TOML, or where it is none. */
+/** Parses a text as TOML, or says where it is not TOML. */
 export function readToml(text: string, positions: TomlPositions): Toml {
   try {
     return { ok: true, value: parse(text) as Mapping };
@@ -113,7 +113,7 @@ export function readToml(text: string, positions: TomlPositions): Toml {
   }
 }
 
-/** What `toml` 5 throws: a position in one of two places, or none. */
+/** An error of `toml` 5, with its position in one of two places or without one. */
 interface TomlError extends Partial<TomlPlace> {
   readonly message: string;
   readonly location?: { readonly start: TomlPlace };
@@ -123,7 +123,7 @@ interface TomlPlace {
   readonly column: number;
 }
 
-/** In file order. */
+/** Adds places. The result is in file order. */
 export function located(problems: readonly Problem[], file: string, positions: TomlPositions): readonly Problem[] {
   const placed = problems.map((problem) => ({ file, ...positions.locate(problem) }));
   return placed.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));

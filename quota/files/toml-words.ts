@@ -1,4 +1,4 @@
-/** What is wrong with a text that is not TOML, by the words of the parser, which are for programmers. */
+/** Problems of a text that is not TOML, by the messages of the parser, which are for programmers. */
 const WORDS: Readonly<Record<string, string>> = {
   'Unterminated string constant': 'a quote is not closed in this line',
   'Unterminated table-key': 'a bracket of this [table] is not closed',

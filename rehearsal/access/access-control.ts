@@ -5,17 +5,17 @@ import { isEqual } from './equal-text.js';
 import type { Principal } from './principal.js';
 import { DEFAULT_PRINCIPAL, hasScope, holds } from './principal.js';
 
-/** Who may do what, plain JSON: a snapshot of it is the whole truth after a restart. */
+/** Access rights, plain JSON. A snapshot of it is all that a restart needs. */
 export interface AccessState {
-  /** Of the tokens' signatures. */
+  /** Key of the tokens' signatures. */
   key: string;
-  /** Without it every caller may do everything, with any token or none. */
+  /** If false, rights are not checked: every known caller may do everything. */
   isEnforced: boolean;
-  /** By email. */
+  /** Keyed by email. */
   principals: Record<string, Principal>;
-  /** Whose tokens the metadata server and the credentials file give; null: nobody's, as on a VM without a service account. */
+  /** Principal whose tokens the metadata server and the credentials file give; null: none, as on a VM without an account. */
   current: string | null;
-  /** The serial number of the last token given out. */
+  /** Serial number of the last token issued. */
   lastToken: number;
   /** Tokens up to this serial number are revoked. */
   revokedUpTo: number;
@@ -33,16 +33,16 @@ export function initialAccess(): AccessState {
   };
 }
 
-/** What a call says of who makes it, and whom it is counted for. */
+/** The parts of a call that identify its caller and the project that it is counted for. */
 export interface CallHeaders {
   readonly authorization: string | undefined;
-  /** Whether the kernel says that a process of the rehearsal's own login makes it. Costs a look into /proc. */
+  /** Whether the kernel says that a process of the rehearsal's own login makes the call. Costs a read of /proc. */
   readonly isOwnLogin: () => boolean;
   /** `x-goog-user-project`: a project in place of the caller's own. */
   readonly userProject: string | undefined;
 }
 
-/** Who makes a call, by the token that came with it. */
+/** The caller, as identified by the token of the call. */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'principal'; readonly principal: Principal; readonly until: number }
@@ -54,15 +54,15 @@ export interface GivenToken {
   readonly token_type: 'Bearer';
 }
 
-/** Who may call at all, whatever rights principals have (docs/adr/0076). */
+/** Callers that are accepted at all, whatever rights principals have (docs/adr/0076). */
 export interface OwnCallers {
-  /** Of this rehearsal. */
+  /** Token of this rehearsal. */
   readonly token: string;
-  /** Calls of the same login need no token. */
+  /** Whether calls of the same login need no token. */
   readonly trustsLogin: boolean;
 }
 
-/** Gives tokens out and says whose a token is. What a refusal looks like is each API's own matter. */
+/** Issues tokens and identifies their principals. Each API words its own refusals. */
 export class AccessControl {
   readonly state: AccessState;
   readonly #now: () => number;
@@ -75,7 +75,7 @@ export class AccessControl {
     this.#own = own;
   }
 
-  /** The principal called so, or the current one by the name `current`; undefined if there is none. */
+  /** Returns the principal with this email; `current` is the current one. Undefined if there is none. */
   principal(email: string): Principal | undefined {
     const name = email === 'current' ? this.state.current : email;
     return name === null ? undefined : this.state.principals[name];
@@ -94,7 +94,8 @@ export class AccessControl {
   }
 
   /**
-   * Without rights of principals: whoever has the rehearsal's token, or one that it gave out, may do everything.
+   * Identifies the caller. While rights are not enforced, a caller with the rehearsal's token, or with one that it issued, may do
+   * everything.
    * @param loginSuffices for an API whose clients cannot be given a token
    */
   caller(headers: CallHeaders, { loginSuffices = false } = {}): Caller {
@@ -105,14 +106,14 @@ export class AccessControl {
     return isKnown ? { kind: 'anybody' } : found;
   }
 
-  /** Whether the caller is whose rehearsal this is. */
+  /** Whether the caller owns this rehearsal. */
   isOwner(headers: CallHeaders, { loginSuffices = false } = {}): boolean {
     const token = tokenIn(headers);
     if (token !== undefined && isEqual(token, this.#own.token)) return true;
     return (this.#own.trustsLogin || loginSuffices) && headers.isOwnLogin();
   }
 
-  /** Whose token this is, enforced or not. */
+  /** Identifies the principal of a token, whether rights are enforced or not. */
   bearer(token: string): Exclude<Caller, { kind: 'anybody' }> {
     const content = readToken(this.state.key, token);
     const principal = content && this.state.principals[content.email];

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { isEqual } from './equal-text.js';
 
-/** What an access token carries. Signed, not stored: tokens outlive a restart, as Google's do. */
+/** Content of an access token. Tokens are signed, not stored: they outlive a restart, as Google's do. */
 export interface TokenContent {
   readonly email: string;
-  /** Tokens are counted from 1 on. */
+  /** Serial number, counted from 1. */
   readonly serial: number;
-  /** When it is taken no longer, epoch ms. */
+  /** When the token expires, epoch ms. */
   readonly until: number;
 }
 
@@ -17,7 +17,7 @@ export function signToken(key: string, content: TokenContent): string {
   return `${PREFIX}.${body}.${signature(key, body)}`;
 }
 
-/** Undefined for anything that this key did not sign. */
+/** Undefined for any text that this key did not sign. */
 export function readToken(key: string, token: string): TokenContent | undefined {
   const [prefix, name, body = '', signed = '', ...rest] = token.split('.');
   if (`${prefix}.${name}` !== PREFIX || rest.length > 0) return undefined;

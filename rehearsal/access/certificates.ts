@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { generate as generateCertificate } from 'selfsigned';
 
-/** What a server shows (`certificate`, `key`) and what its clients must trust (`caFile`). All PEM. */
+/** A server's `certificate` and `key`, and the authority that its clients must trust (`caFile`). All PEM. */
 export interface Certificates {
   /** For NODE_EXTRA_CA_CERTS and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
   readonly caFile: string;
@@ -11,15 +11,15 @@ export interface Certificates {
   readonly key: string;
 }
 
-/** The library exports none of its types but by what it takes. */
+/** The library exports this type only through a parameter. */
 type CertificateExtension = NonNullable<NonNullable<Parameters<typeof generateCertificate>[1]>['extensions']>[number];
 
 const DAY_MS = 86_400_000;
 const LIFETIME_DAYS = 820;
 
 /**
- * The authority of this state folder and its certificate for 127.0.0.1 and localhost, made at the first call and kept, so
- * that a client that trusts it goes on after a restart. Made anew in their last week.
+ * The authority of this state folder and its certificate for 127.0.0.1 and localhost. Both are made at the first call and kept,
+ * so that a client that trusts them still does after a restart. They are renewed in their last week.
  */
 export async function openCertificates(folder: string): Promise<Certificates> {
   const files = {
@@ -47,7 +47,7 @@ function isFresh(files: CertificateFiles): boolean {
 }
 
 async function makeCertificates(folder: string, files: CertificateFiles): Promise<void> {
-  // Loaded only where TLS is wanted: it is heavy.
+  // Loaded only for TLS: the module is heavy.
   const { generate } = await import('selfsigned');
   const now = Date.now();
   const options = {

@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import { refreshTokenOf } from './token-service.js';
 
 /**
- * Application-default credentials of the current principal, as a file for GOOGLE_APPLICATION_CREDENTIALS. Of type
- * `external_account_authorized_user`, the login through another company's accounts: of the logins of persons the only
- * one whose token URL the file may name (google-auth-library 9.15; `authorized_user` always asks oauth2.googleapis.com).
- * @param tokenService URL without a trailing slash. @param key that signs tokens
+ * Writes application-default credentials of the current principal, for GOOGLE_APPLICATION_CREDENTIALS. The type is
+ * `external_account_authorized_user`, a login through another company's accounts: of the logins of persons, only this one may
+ * name its token URL (google-auth-library 9.15; `authorized_user` always asks oauth2.googleapis.com).
+ * @param tokenService URL without a trailing slash
+ * @param key signs tokens
  */
 export function writeCredentialsFile(file: string, tokenService: string, key: string): void {
   const content = {

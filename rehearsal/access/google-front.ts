@@ -4,7 +4,7 @@ import { ApiError } from '../tpu/api-error.js';
 import type { AccessControl, Caller, CallHeaders } from './access-control.js';
 import { isInScope, mayDo } from './access-control.js';
 
-/** A call of one of Google's APIs, as its front sees it before the API does. */
+/** A call of one of Google's APIs, as Google's front end sees it before the API does. */
 export interface FrontCall {
   readonly headers: CallHeaders;
   /** Such as `tpu.googleapis.com`. */
@@ -13,17 +13,17 @@ export interface FrontCall {
   readonly method: string;
   /** Id or number. */
   readonly project: string;
-  /** Absent: any caller with a token may. */
+  /** Absent: any caller with a token may call. */
   readonly permission?: string;
-  /** What the permission is wanted on. */
+  /** Resource that the permission is needed on. */
   readonly resource: string;
-  /** Where, if the API has locations. */
+  /** Location of the call, if the API has locations. */
   readonly location?: string;
-  /** OAuth scopes that will do beside `cloud-platform`. */
+  /** OAuth scopes that suffice beside `cloud-platform`. */
   readonly scopes?: readonly string[];
-  /** A project that is not there is a permission that is missing: nobody learns by it which ones there are. */
+  /** A missing project is refused like a missing permission, so that callers cannot learn which projects exist. */
   readonly hidesUnknownProjects?: boolean | undefined;
-  /** The API's own words for a permission that is missing; absent: the common ones. */
+  /** The API's own text for a missing permission; absent: the common text. */
   readonly deniedText?: (permission: string, resource: string) => string;
 }
 
@@ -42,9 +42,10 @@ const CREDENTIAL_ADVICE =
   'See https://developers.google.com/identity/sign-in/web/devconsole-project.';
 
 /**
- * What Google's front refuses, in its order: no or bad credentials, scopes, the project that is to be billed, the project, the service that is not enabled,
- * the location, the permission. Texts and reasons as people reported them (README.md names the sources).
- * @returns who called. @throws ApiError
+ * Applies the checks of Google's front end, in its order: credentials, scopes, the project to bill, the project, whether the
+ * service is enabled, the location, the permission. Texts and reasons are as users reported them (README.md names the sources).
+ * @returns the caller
+ * @throws ApiError
  */
 export function passFront(access: AccessControl, facts: ProjectFacts, call: FrontCall): Caller {
   const caller = access.caller(call.headers);
@@ -58,7 +59,7 @@ export function passFront(access: AccessControl, facts: ProjectFacts, call: Fron
   return caller;
 }
 
-/** In place of a project, where the resource's own name says which. */
+/** Placeholder for the project, if the resource's own name determines it. */
 const ANY_PROJECT = '-';
 
 function isKnownProject(facts: ProjectFacts, project: string): boolean {
@@ -78,7 +79,7 @@ function unauthenticated(why: NoCaller['why'], call: FrontCall): ApiError {
   return new ApiError('UNAUTHENTICATED', `${text} ${CREDENTIAL_ADVICE}`, googleInfo(reason, metadata));
 }
 
-/** Who names a project that its calls are counted for must be allowed to use it. */
+/** A caller that names a project to bill must be allowed to use it. */
 function mayBeCountedFor(caller: Caller, { headers }: FrontCall): boolean {
   return headers.userProject === undefined || mayDo(caller, 'serviceusage.services.use');
 }

@@ -19,8 +19,9 @@ const FLAVOR = 'Metadata-Flavor';
 const ROOT = '/computeMetadata/v1';
 
 /**
- * The metadata server of a Compute Engine VM, as far as Google's client libraries ask it for application-default
- * credentials: it gives tokens of the current principal, to processes of this login. Plain HTTP, as Google's. @param port 0 for any.
+ * Starts the part of a Compute Engine VM's metadata server that Google's client libraries ask for application-default
+ * credentials. It gives tokens of the current principal to processes of this login. Plain HTTP, as Google's.
+ * @param port 0: any free port
  */
 export async function startMetadataServer(
   hooks: TokenHooks,
@@ -72,7 +73,7 @@ function projectValue(path: string, facts: ProjectFacts): string | undefined {
   return values[path];
 }
 
-/** Of the VM's service account; there is none while nobody is the current principal. */
+/** Values of the VM's service account. It does not exist while there is no current principal. */
 function accountValue(path: string, principal: Principal, hooks: TokenHooks): string | object | undefined {
   const { email } = principal;
   if (path === '/instance/service-accounts') return `default/\n${email}/\n`;

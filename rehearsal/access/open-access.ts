@@ -11,9 +11,9 @@ import type { Certificates } from './certificates.js';
 import { principalSchema } from './principal.js';
 
 export const authenticationSchema = z.strictObject({
-  /** Laid over those that the state folder remembers, by email. The first start has an owner who may do everything. */
+  /** Override those that the state folder remembers, by email. The first start has an owner who may do everything. */
   principals: z.array(principalSchema).optional(),
-  /** Whose tokens the metadata server and the credentials file give; null: nobody's. Absent: the first one given. */
+  /** Principal whose tokens the metadata server and the credentials file give; null: none. Absent: the first one given. */
   current: z.string().nullable().optional(),
 });
 export type AuthenticationOptions = z.input<typeof authenticationSchema>;
@@ -28,9 +28,10 @@ export interface OpenedAccess {
 }
 
 /**
- * Rights, and TLS with them. Without `options` every known caller may do everything, and tokens of an earlier start are invalid: a
- * stranger may have listened on a port while no rehearsal ran.
- * @param folder of the state @param trustsLogin calls of the same login need no token
+ * Opens the access rights, and TLS with them. Without `options` every known caller may do everything, and tokens of an earlier
+ * start become invalid: a stranger may have listened on a port while no rehearsal ran.
+ * @param folder state folder
+ * @param trustsLogin whether calls of the same login need no token
  */
 export async function openAccess(
   folder: string,
@@ -38,7 +39,7 @@ export async function openAccess(
   trustsLogin: boolean,
 ): Promise<OpenedAccess> {
   mkdirSync(folder, { recursive: true });
-  // It holds the key that signs tokens.
+  // The folder holds the key that signs tokens.
   chmodSync(folder, 0o700);
   const file = join(folder, 'access.json');
   const fresh = initialAccess();
@@ -53,7 +54,7 @@ export async function openAccess(
   return { control, own, ...tls, save: () => snapshot.save() };
 }
 
-/** Throws RangeError if nobody is called as the new current principal. */
+/** @throws RangeError if no principal has the email of the new current one */
 export function applyAuthentication(
   state: AccessState,
   { principals = [], current }: z.output<typeof authenticationSchema>,

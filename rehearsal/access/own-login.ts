@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** One end of a TCP connection over IPv4, as a server's socket tells of it. */
+/** A TCP connection over IPv4, as a server's socket reports it. */
 export interface Connection {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
@@ -9,10 +9,10 @@ export interface Connection {
   readonly localPort?: number | undefined;
 }
 
-/** What a metadata server, whose clients have no other way to say who they are, answers to everybody else. */
+/** A metadata server's answer to callers of other logins: its clients have no other way to identify themselves. */
 export const NOT_OWN_LOGIN = "refused: this call does not come from a process of the rehearsal's own login\n";
 
-/** proc(5): a row is left out if its neighbours change between two reads of the table. */
+/** Number of reads: a row is left out if its neighbours change between two reads of the table (proc(5)). */
 const LOOKS = 3;
 /** A client may speak IPv4 through a socket of IPv6. */
 const TABLES = [
@@ -21,7 +21,8 @@ const TABLES = [
 ];
 
 /**
- * Whether the kernel says that a process of this login, or root's, made this loopback connection. False if it cannot tell.
+ * Returns whether the kernel says that a process of this login, or of root, made this loopback connection. False if it cannot
+ * tell.
  * @param connection as the server sees it: the caller is the remote end
  */
 export function isOwnLogin(connection: Connection): boolean {
@@ -31,7 +32,7 @@ export function isOwnLogin(connection: Connection): boolean {
   return isOwn;
 }
 
-/** Sockets whose caller was looked up: it stays who it is. */
+/** Sockets whose caller was found: it does not change. */
 const known = new WeakSet<Connection>();
 
 function isKnownToKernel(connection: Connection): boolean {
@@ -48,13 +49,13 @@ function isKnownToKernel(connection: Connection): boolean {
   return false;
 }
 
-/** The user of the socket whose near end is `from`; undefined if the tables have none that a process holds. */
+/** User id of the socket whose near end is `from`; undefined if the tables have no such socket that a process holds. */
 function callerOf(from: string, to: string): number | undefined {
   for (const { file, prefix } of TABLES) {
     const pair = ` ${prefix}${from} ${prefix}${to} `;
     const row = tableOf(file).find((line) => line.includes(pair));
     const [, , , , , , , uid, , inode] = row?.trim().split(/\s+/) ?? [];
-    // A socket that its process has closed belongs to nobody, which the table shows as root.
+    // A socket that its process has closed has no user, and the table shows root.
     if (uid !== undefined && inode !== '0') return Number(uid);
   }
   return undefined;

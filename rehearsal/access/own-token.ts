@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The token of one rehearsal, for whoever may read its state folder. */
+/** The token of one rehearsal, for users who may read its state folder. */
 export interface OwnToken {
   readonly token: string;
   /** The token alone: for gcloud, and for jobctl's `accessTokenFile`. */
   readonly tokenFile: string;
-  /** The whole header, for `curl -H @FILE`: a token among the arguments could be read by every login. */
+  /** The whole header, for `curl -H @FILE`: any login could read a token among the arguments. */
   readonly headerFile: string;
 }
 
-/** A new one at each start: what a stranger on a port of a rehearsal that does not run was sent is worth nothing afterwards. */
+/** Makes a new token at each start. A client may have sent the old one to a stranger on the port of a stopped rehearsal. */
 export function makeOwnToken(folder: string): OwnToken {
   const token = `rehearsal.${randomBytes(32).toString('base64url')}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -22,7 +22,7 @@ export function makeOwnToken(folder: string): OwnToken {
   return { token, tokenFile, headerFile };
 }
 
-/** Anew, so that an older file's mode counts for nothing. */
+/** Writes a new file, so that an older file's mode does not matter. */
 function writePrivate(file: string, content: string): void {
   writeFileSync(`${file}.new`, content, { mode: 0o600 });
   renameSync(`${file}.new`, file);

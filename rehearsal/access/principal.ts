@@ -8,33 +8,33 @@ const permission = z
     'must be <service>.<resource>.<verb>, or begin so and end in *',
   );
 
-/** Who calls, and what that one may do. The same in every project. */
+/** A caller and its rights, the same in every project. */
 export const principalSchema = z.strictObject({
   email: z.email(),
   roles: z
     .array(z.enum(Object.keys(ROLES)))
     .default([])
     .readonly(),
-  /** Beside those of the roles. `tpu.*` is every permission that begins so. */
+  /** Permissions beside those of the roles. `tpu.*` is every permission with that prefix. */
   permissions: z.array(permission).default([]).readonly(),
-  /** Held by no means, whatever the roles carry. */
+  /** Permissions that are never held, whatever the roles include. */
   denied: z.array(permission).default([]).readonly(),
-  /** OAuth scopes of its tokens, the last part of the URL. A GCE VM's default ones leave Cloud TPU out. */
+  /** OAuth scopes of its tokens, the last part of the URL. A GCE VM's default scopes leave out Cloud TPU. */
   scopes: z.array(z.string()).default(['cloud-platform']).readonly(),
-  /** What its tokens say of their life, in seconds. Google's say 3599. */
+  /** Lifetime that its tokens state, in seconds. Google's state 3599. */
   tokenSeconds: z.number().min(1).max(43_200).default(3599),
-  /** How long they are really taken; absent: as they say. */
+  /** Seconds for which its tokens are accepted; absent: as stated. */
   tokenValidSeconds: z.number().min(0).optional(),
   /**
-   * Whether it can get new tokens by its login: `expired` answers `invalid_grant`, `reauthentication-needed` the
-   * `invalid_rapt` of an organisation that limits sessions. A metadata server asks for no login.
+   * Whether its login can get new tokens. `expired` answers `invalid_grant`; `reauthentication-needed` answers the `invalid_rapt`
+   * of an organisation that limits sessions. A metadata server asks for no login.
    */
   login: z.enum(['ok', 'expired', 'reauthentication-needed']).default('ok'),
 });
 export type Principal = z.output<typeof principalSchema>;
 export type PrincipalRequest = z.input<typeof principalSchema>;
 
-/** Who calls where no other principal is named: holds everything. */
+/** The caller if no other principal is named. Holds every permission. */
 export const DEFAULT_PRINCIPAL: Principal = principalSchema.parse({
   email: 'owner@rehearsal.example.com',
   roles: ['roles/owner'],
@@ -45,7 +45,7 @@ export function holds(principal: Principal, wanted: string): boolean {
   return isNamed(granted, wanted) && !isNamed(principal.denied, wanted);
 }
 
-/** @param scopes any of these will do, beside `cloud-platform`, which is all of them. */
+/** @param scopes any of these suffices; `cloud-platform` includes them all */
 export function hasScope(principal: Principal, scopes: readonly string[]): boolean {
   return ['cloud-platform', ...scopes].some((scope) => principal.scopes.includes(scope));
 }

@@ -10,18 +10,21 @@ export interface TokenHooks {
 }
 
 const REFRESH_PREFIX = '1//rehearsal-';
-/** Of 32 bytes in base64url. */
+/** Length of 32 bytes in base64url. */
 const PROOF_LENGTH = 43;
 
-/** What logs a principal in; by the name `current` whoever is that when a token is asked for. @param key that signs tokens */
+/**
+ * A principal's refresh token. The name `current` means the current principal at the time of each request.
+ * @param key signs tokens
+ */
 export function refreshTokenOf(email: string, key: string): string {
   const proof = createHmac('sha256', key).update(`refresh ${email}`).digest('base64url');
   return `${REFRESH_PREFIX}${proof}-${email}`;
 }
 
-/** Whose refresh token this is; undefined if it is not one of ours. */
+/** Email of a refresh token's principal; undefined if the token is not one of ours. */
 function loggedInBy(token: string, key: string): string | undefined {
-  // The proof may hold dashes too, and is of one length.
+  // The proof may contain dashes, but has a fixed length.
   const email = token.slice(REFRESH_PREFIX.length + PROOF_LENGTH + 1);
   return isEqual(token, refreshTokenOf(email, key)) ? email : undefined;
 }
@@ -37,14 +40,17 @@ const LOGIN_ERRORS = {
   },
 } as const;
 
-/** Journalled: a test sees when a client took a new token. */
+/** Issues a token and journals it, so that a test sees when a client took a new one. */
 export function giveToken({ access, record }: TokenHooks, principal: Principal, by: 'metadata' | 'login'): GivenToken {
   const given = access.giveToken(principal);
   record('token', principal.email, { by, serial: access.state.lastToken, seconds: given.expires_in });
   return given;
 }
 
-/** Google's token endpoints: a refresh token becomes an access token, and a token says whose it is. In a scope of their own: no other call takes forms. */
+/**
+ * Google's token endpoints: they exchange a refresh token for an access token, and identify a token's principal. In a separate
+ * scope, because no other call takes forms.
+ */
 export async function addTokenService(server: FastifyInstance, hooks: TokenHooks): Promise<void> {
   await server.register(async (app) => addEndpoints(app, hooks));
 }
@@ -53,7 +59,7 @@ function addEndpoints(app: FastifyInstance, hooks: TokenHooks): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(body as string)));
   });
-  // Of a person's login (oauth2.googleapis.com), and of one through another company's (sts.googleapis.com).
+  // Endpoints of a person's login (oauth2.googleapis.com), and of one through another company's (sts.googleapis.com).
   for (const path of ['/token', '/v1/oauthtoken']) app.post(path, (request, reply) => refresh(hooks, request, reply));
   app.route({
     method: ['GET', 'POST'],

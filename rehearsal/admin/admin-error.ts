@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A call of the admin interface that cannot be done, and what to do. */
+/** An admin call that cannot be done; the message says what to do. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
   readonly httpStatus: number;
@@ -11,7 +11,7 @@ export class AdminError extends Error {
   }
 }
 
-/** Throws AdminError that names each field that is wrong. */
+/** @throws AdminError that names each wrong field */
 export function parse<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
@@ -20,7 +20,7 @@ export function parse<T>(schema: z.ZodType<T>, body: unknown): T {
 
 export function wrongBody(error: z.ZodError): AdminError {
   const problems = error.issues.map((issue) => {
-    // What is wrong with a key is a level deeper.
+    // A key's problems are one level deeper.
     const reasons = issue.code === 'invalid_key' ? issue.issues.map((inner) => inner.message) : [issue.message];
     return [issue.path.join('.'), ...reasons].filter(Boolean).join(': ');
   });

@@ -4,10 +4,10 @@ import { dumpOf } from '../dump.js';
 import { blocks } from './journal.js';
 import type { AdminParts } from './parts.js';
 
-/** `GET /admin/dump`: JSON lines, of one moment. */
+/** `GET /admin/dump`: JSON lines of one moment. */
 export function addDump(app: FastifyInstance, { cloud, clock }: AdminParts): void {
   app.get('/admin/dump', (_request, reply) => {
-    // Made at once: what is sent piece by piece would be of several moments.
+    // Built at once: lines sent one by one would show several moments.
     const lines = Array.from(dumpOf(cloud.state, clock), (line) => JSON.stringify(line));
     return reply.type('application/x-ndjson').send(Readable.from(blocks(lines)));
   });

@@ -4,7 +4,7 @@ import { AdminError, parse } from './admin-error.js';
 import type { AdminParts } from './parts.js';
 import { holdRequest, listLagRequest, refuseRequest, releaseRequest } from './requests.js';
 
-/** What the API and the service do wrong from now on. */
+/** Faults of the API and of the service, from now on. */
 
 export function refuse({ cloud, clock }: AdminParts, body: unknown): object {
   const { method, code, message, reason, times, forMs, afterEffect, as, nameMatches, zone } = parse(
@@ -33,7 +33,7 @@ export function endRefusals({ cloud }: AdminParts): object {
   return { refusals: [] };
 }
 
-/** Resources do not leave the state by themselves from now on. */
+/** From now on resources do not leave the state by themselves. */
 export function hold({ cloud }: AdminParts, body: unknown): object {
   const { state, nameMatches } = parse(holdRequest, body);
   cloud.state.holds.push({ state, nameMatches });
@@ -50,7 +50,7 @@ export function release({ cloud }: AdminParts, body: unknown): object {
 
 export function listLag({ cloud, clock }: AdminParts, body: unknown): object {
   const { lagMs } = parse(listLagRequest, body);
-  // Since when is kept where there is a lag already: what it still hides must not show for a moment.
+  // An existing lag keeps its start: resources that it still hides must not show for a moment.
   cloud.state.listLag = lagMs === 0 ? undefined : { lagMs, since: cloud.state.listLag?.since ?? clock.now() };
   return { lagMs };
 }

@@ -5,7 +5,7 @@ import type { NodeRecord, QueuedResourceRecord } from '../tpu/model.js';
 import { lastSegment } from '../tpu/resource-name.js';
 import { AdminError } from './admin-error.js';
 
-/** The node called `name`, or that of the queued resource called so; the full name or its last part. */
+/** Finds the node with this name, or the node of the queued resource with this name: a full name or its last part. */
 export function findNode(cloud: TpuCloud, name: string): NodeRecord {
   const nodes = Object.values(cloud.state.nodes);
   const owners = new Set(requestsNamed(cloud, name).map((record) => record.resource.name));
@@ -15,13 +15,13 @@ export function findNode(cloud: TpuCloud, name: string): NodeRecord {
   return theOne('node', name, found, nodes);
 }
 
-/** The queued resource called `name`, the full name or its last part. */
+/** Finds a queued resource by its full name or the last part. */
 export function findQueuedResource(cloud: TpuCloud, name: string): QueuedResourceRecord {
   const all = Object.values(cloud.state.queuedResources);
   return theOne('queued resource', name, requestsNamed(cloud, name), all);
 }
 
-/** The VM of Compute Engine called `name`, the full name or its last part; undefined if there is none. */
+/** Finds a Compute Engine VM by its full name or the last part; undefined if there is none. */
 export function findVm(compute: ComputeCloud, name: string): VmRecord | undefined {
   return Object.values(compute.state.vms).find(({ path }) => isNamed(path, name));
 }
@@ -34,7 +34,7 @@ function isNamed(full: string, name: string): boolean {
   return full === name || lastSegment(full) === name;
 }
 
-/** What is not there is told with what is: at most so many names. */
+/** Most names that a not-found error lists. */
 const NAMES_SHOWN = 20;
 
 function theOne<T extends { readonly resource: { readonly name: string } }>(

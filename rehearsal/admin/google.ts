@@ -14,15 +14,15 @@ export interface GoogleParts {
 }
 
 const accessRequest = authenticationSchema.extend({
-  /** False: every caller may do everything again; TLS stays as it was at the start. */
+  /** False: every caller may do everything again; TLS stays as at the start. */
   enforced: z.boolean().optional(),
-  /** Those that are out are taken no longer. */
+  /** Revokes all tokens issued so far. */
   revokeTokens: z.boolean().optional(),
 });
 
 const tokenRequest = z.strictObject({ email: z.string().default('current') });
 
-/** Who may do what, and what Google's other APIs know of the project. */
+/** Verbs for access rights, and for the project's facts in Google's other APIs. */
 export function addGoogleVerbs(app: FastifyInstance, parts: GoogleParts): void {
   const { access, project } = parts;
   app.get('/admin/access', () => shownAccess(access));

@@ -5,7 +5,11 @@ import type { AdminParts } from './parts.js';
 import type { HOST_ACTIONS } from './requests.js';
 import { hostsRequest } from './requests.js';
 
-/** What becomes of one TPU VM, of each of a slice, or of a VM of Compute Engine, which is host 0 of itself. In real time: VMs are real processes. Throws before anything is done. */
+/**
+ * Acts on one TPU VM, on all VMs of a slice, or on a Compute Engine VM, which is always host 0. Takes real time: VMs are real
+ * processes.
+ * @throws AdminError before any action
+ */
 export function hosts({ cloud, compute, fleet }: AdminParts, body: unknown): Promise<object> {
   const { name, host, action, delayMs } = parse(hostsRequest, body);
   const full = findVm(compute, name)?.path ?? findNode(cloud, name).resource.name;

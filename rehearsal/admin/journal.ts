@@ -9,15 +9,15 @@ const MAX_WAIT_S = 60;
 
 const count = z.string().regex(/^\d+$/, 'is not a whole number').transform(Number);
 const journalQuery = z.strictObject({
-  /** The sequence number after which to begin. */
+  /** Sequence number after which to begin. */
   after: count.default(0),
-  /** How many lines at most; all if not given. */
+  /** Most lines to return; absent: all. */
   limit: count.optional(),
-  /** Where there is none yet, how long to wait for one, in seconds. */
+  /** Seconds to wait for an event if there is none yet. */
   wait: count.refine((seconds) => seconds <= MAX_WAIT_S, `is more than ${MAX_WAIT_S} s`).optional(),
 });
 
-/** `GET /admin/journal?after=&limit=&wait=`: JSON lines, as they stand in the file. */
+/** `GET /admin/journal?after=&limit=&wait=`: JSON lines as stored in the file. */
 export function addJournal(app: FastifyInstance, journal: Journal): void {
   const waiting = new Set<() => void>();
   app.addHook('preClose', () => {
@@ -48,7 +48,7 @@ function nextEvent(journal: Journal, ms: number, waiting: Set<() => void>): Prom
 
 const BLOCK_CHARACTERS = 65_536;
 
-/** Lines joined, so that a long answer is not sent in a packet for each. */
+/** Joins lines into blocks, so that a long answer is not sent in one packet per line. */
 export function* blocks(lines: Iterable<string>): Generator<string> {
   let block = '';
   for (const line of lines) {

@@ -9,7 +9,7 @@ export interface KubernetesParts {
   readonly kubernetes: RehearsedKubernetes | undefined;
 }
 
-/** GET: the rehearsed nodes. POST: those from now on. */
+/** GET returns the rehearsed nodes; POST replaces them. */
 export function addKubernetes(app: FastifyInstance, { journal, kubernetes }: KubernetesParts): void {
   const cluster = (): RehearsedKubernetes => {
     if (kubernetes !== undefined) return kubernetes;

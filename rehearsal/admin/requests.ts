@@ -29,7 +29,7 @@ export const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
 /** 30 days. */
 const MAX_MS = 2_592_000_000;
 
-/** Of the cloud's clock. */
+/** Time on the cloud's clock. */
 const ms = z.number().int().min(0).max(MAX_MS);
 const chips = z.number().int().min(0);
 const pattern = z
@@ -44,16 +44,16 @@ const method = z.string().refine(isRefusable, {
 });
 
 export const preemptRequest = z.strictObject({
-  /** A node's or queued resource's name, full or its last part. */
+  /** Name of a node or queued resource, full or its last part. */
   name: z.string(),
   notice: z.boolean().optional(),
-  /** How long before; as the settings say if not given. Means notice. */
+  /** Time between notice and preemption; default: by the settings. Implies `notice`. */
   noticeMs: ms.optional(),
-  /** `signal`: the guests shut down for as long as the settings say, and the API shows nothing before. */
+  /** `signal`: the guests shut down for as long as the settings say; the API shows nothing until then. */
   mode: z.enum(['preempted', 'vanish', 'signal']).optional(),
 });
 
-/** UNHEALTHY_MAINTENANCE; clearAfterMs: and healthy again after that; clear: at once. */
+/** Sets UNHEALTHY_MAINTENANCE. `clearAfterMs`: healthy again after that time. `clear`: healthy at once. */
 export const warnRequest = z.strictObject({
   name: z.string(),
   clearAfterMs: ms.optional(),
@@ -63,7 +63,7 @@ export const warnRequest = z.strictObject({
 export const maintenanceRequest = z.strictObject({
   name: z.string(),
   kind: z.enum(['announce', 'repair']).default('repair'),
-  /** Of announce: those that are told; all if none are named. */
+  /** For `announce`: workers that are notified; absent: all. */
   workers: z.array(z.number().int().min(0)).min(1).optional(),
 });
 
@@ -89,7 +89,7 @@ export const forceRequest = z.strictObject({
   symptoms: z.array(z.record(z.string(), z.json())).optional(),
 });
 
-/** A request comes to nothing, for a reason of the service's. */
+/** A request fails for a reason on the service's side. */
 export const failRequestRequest = z.strictObject({
   name: z.string(),
   code: code.optional(),
@@ -106,12 +106,12 @@ export const refuseRequest = z
     method,
     code,
     message: z.string().optional(),
-    /** ErrorInfo's. */
+    /** Reason in ErrorInfo. */
     reason: z.string().optional(),
     times: z.number().int().min(1).optional(),
     forMs: ms.optional(),
     afterEffect: z.boolean().optional(),
-    /** A create call is accepted, and comes to this: by its operation, or as a FAILED queued resource. */
+    /** A create call is accepted and fails later: through its operation, or as a FAILED queued resource. */
     as: z.enum(['operation', 'request']).optional(),
     nameMatches: pattern.optional(),
     zone: zone.optional(),
@@ -123,13 +123,13 @@ export const refuseRequest = z
 
 export const holdRequest = z.strictObject({ state: z.enum(HOLDABLE), nameMatches: pattern.optional() });
 
-/** Without a state every hold is released. */
+/** Without a state, holds of every state are released. */
 export const releaseRequest = z.strictObject({ state: z.enum(HOLDABLE).optional(), nameMatches: pattern.optional() });
 
-/** 0 ends it. */
+/** 0 ends the lag. */
 export const listLagRequest = z.strictObject({ lagMs: ms.max(3_600_000) });
 
-/** Of Compute Engine, such as g2-standard-8. */
+/** A Compute Engine machine type, such as g2-standard-8. */
 export const MACHINE_TYPE = /^[a-z]\w*(-[a-z0-9]+)+$/;
 
 function isCapacityKey(key: string): boolean {
@@ -140,7 +140,7 @@ function isCapacityKey(key: string): boolean {
 /** `null`: no limit. */
 export const capacityRequest = z.strictObject({
   zone,
-  /** Of TPUs; or a machine type of Compute Engine, whose `chips` are VMs. */
+  /** A TPU generation, or a Compute Engine machine type, whose `chips` are VMs. */
   generation: z.union([z.enum(GENERATIONS), z.string().regex(MACHINE_TYPE)], {
     error: `must be one of ${GENERATIONS.join(', ')}, or a machine type such as g2-standard-8`,
   }),
@@ -158,7 +158,7 @@ const span = z.union([
 ]);
 const onNodes = { nameMatches: pattern.optional() };
 
-/** Tables and lists replace those in force whole. */
+/** Given tables and lists replace the present ones whole. */
 export const configureRequest = z.strictObject({
   creatingMs: span.optional(),
   queueMs: span.optional(),
@@ -223,7 +223,7 @@ export const hostsRequest = z.strictObject({
   name: z.string(),
   host: z.union([z.number().int().min(0), z.literal('all')]),
   action: z.enum(HOST_ACTIONS),
-  /** Of slow-ssh: how long each answer waits, in real time; 0 ends it. */
+  /** For slow-ssh: delay of each answer, in real time; 0 ends it. */
   delayMs: z.number().int().min(0).max(3_600_000).optional(),
 });
 

@@ -19,7 +19,7 @@ const scriptRequest = z.strictObject({
   text: z.string(),
 });
 
-/** `POST`, `GET` and `DELETE /admin/script`. A script that was running goes on, with the rehearsal's restart too. */
+/** `POST`, `GET` and `DELETE /admin/script`. A running script continues after a restart of the rehearsal. */
 export async function addScript(app: FastifyInstance, parts: ScriptParts): Promise<void> {
   const file = join(parts.stateDir, 'script.json');
   const runner = new ScriptRunner(parts, loadSnapshot<ScriptState | null>(file) ?? undefined);
@@ -29,7 +29,7 @@ export async function addScript(app: FastifyInstance, parts: ScriptParts): Promi
     nextDue: () => runner.nextDue(),
     act() {
       runner.act();
-      // After the act: a rehearsal that is killed in between does the same turn again, and leaves none out.
+      // Saved after the act: a rehearsal killed in between repeats the turn and skips none.
       snapshot.saveSoon();
     },
   });

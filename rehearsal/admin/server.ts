@@ -22,7 +22,7 @@ export interface AdminServerParts extends ScriptParts, GoogleParts, KubernetesPa
   /** Shown in the status: isolation, ports and the like. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly guard: Pick<Guard, 'hostNames'>;
-  /** Why the state cannot be saved; undefined: it can. */
+  /** Why the state cannot be saved; undefined if it can. */
   readonly trouble: () => string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** What a test or a person tells the cloud from behind: README.md has a line for each verb. */
+/** Starts the admin interface, where tests and people inject faults. README.md has a line for each verb. */
 export async function startAdminServer(parts: AdminServerParts, port: number): Promise<AdminServer> {
   const app = fastify({
     forceCloseConnections: true,
@@ -67,13 +67,13 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   return { url: urlOf(app.server), close: () => app.close() };
 }
 
-/** In the worker's form, so that `jobctl dev status` shows the reasons of both. */
+/** In the worker's format, so that `jobctl dev status` shows the reasons of both. */
 const readiness = (trouble?: string) => ({
   ready: trouble === undefined,
   reasons: trouble === undefined ? [] : [trouble],
 });
 
-/** Asked without a token by whoever waits for a rehearsal: what answers there may yet be a stranger, who must not learn it. */
+/** Needs no token: a client that waits for a rehearsal may reach a stranger's server, which must not learn the token. */
 const READY = '/admin/ready';
 
 function unknownCaller(headerFile: string): AdminError {
@@ -84,7 +84,7 @@ function unknownCaller(headerFile: string): AdminError {
 function addVerbs(app: FastifyInstance, parts: AdminParts): void {
   for (const verb of Object.keys(VERBS)) {
     app.post(`/admin/${verb}`, async (request) => {
-      // What is due by now is done first: the verb meets the cloud as it is.
+      // Carries out due events first, so that the verb meets the cloud as it is now.
       void parts.changed().catch(() => undefined);
       const result = await runVerb(parts, verb, request.body ?? {});
       await parts.changed();

@@ -4,16 +4,16 @@ import { AdminError, parse } from './admin-error.js';
 import type { AdminParts } from './parts.js';
 import { capacityRequest, clockRequest, configureRequest, quotaRequest } from './requests.js';
 
-/** What there is to hand out, how long things last, and the clock that measures it. */
+/** Verbs for capacity and quota, for how long states last, and for the clock. */
 
-/** For resources that enter a state from now on: those already waiting keep their time. */
+/** Applies to resources that enter a state from now on. Resources already in a state keep their time. */
 export function configure({ cloud }: AdminParts, body: unknown): object {
   const given = Object.entries(parse(configureRequest, body)).filter(([, value]) => value !== undefined);
   cloud.configure(Object.fromEntries(given));
   return { ...cloud.state.settings };
 }
 
-/** One entry of the table; those beside it stay. Fewer chips than are in use: nobody is thrown out, nobody gets any. */
+/** Sets one entry of the capacity table. If it is below usage, resources in use stay and no request gets chips. */
 export function capacity(parts: AdminParts, body: unknown): object {
   const { zone, generation, tier, chips } = parse(capacityRequest, body);
   const key = tier === undefined ? `${zone}/${generation}` : `${zone}/${generation}/${tier}`;
@@ -22,7 +22,7 @@ export function capacity(parts: AdminParts, body: unknown): object {
   return { capacity: table };
 }
 
-/** Of one project, or of each one that is not named; of one tier, or of each. */
+/** Sets the quota of one project, or of each project without an entry; for one tier, or for each. */
 export function quota(parts: AdminParts, body: unknown): object {
   const { project, zone, generation, tier, chips } = parse(quotaRequest, body);
   const tiers: readonly Tier[] = tier === undefined ? TIERS : [tier];
@@ -52,7 +52,7 @@ export function clock(parts: AdminParts, body: unknown): object {
   return shownClock(parts);
 }
 
-/** `now`: epoch ms of the cloud; `wall`: of this computer. */
+/** `now`: the cloud's time; `wall`: this computer's. Both in epoch ms. */
 export function shownClock({ clock: time }: AdminParts): object {
   return { now: time.now(), wall: Date.now(), scale: time.scale, frozen: time.isFrozen };
 }

@@ -16,7 +16,7 @@ import {
   warnRequest,
 } from './requests.js';
 
-/** What the provider does to one slice. */
+/** Actions of the provider on one slice. */
 
 export function preempt({ cloud, compute }: AdminParts, body: unknown): object {
   const { name, notice, noticeMs, mode } = parse(preemptRequest, body);
@@ -40,7 +40,7 @@ export function preempt({ cloud, compute }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state, preemptAt: node.preemptAt };
 }
 
-/** UNHEALTHY_MAINTENANCE, as before a preemption; but it clears again, or nothing comes of it. */
+/** Sets UNHEALTHY_MAINTENANCE, as before a preemption, but no preemption follows. It may clear again. */
 export function warn({ cloud }: AdminParts, body: unknown): object {
   const { name, clearAfterMs, clear } = parse(warnRequest, body);
   const node = liveNode(findNode(cloud, name), 'warned');
@@ -49,7 +49,7 @@ export function warn({ cloud }: AdminParts, body: unknown): object {
   return { name: node.resource.name, health: node.resource.health };
 }
 
-/** `announce`: the guests are told, and it clears. `repair`: REPAIRING, and READY again. */
+/** `announce`: the guests are notified, and the notice clears. `repair`: REPAIRING, then READY again. */
 export function maintenance({ cloud }: AdminParts, body: unknown): object {
   const { name, kind, workers } = parse(maintenanceRequest, body);
   const node = findNode(cloud, name);
@@ -62,7 +62,7 @@ export function maintenance({ cloud }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state };
 }
 
-/** The service gives up on a request that waits, or that stalls in PROVISIONING: FAILED, a husk. */
+/** The service gives up on a request that waits, or that stalls in PROVISIONING: the request is FAILED, a husk. */
 export function failRequest({ cloud }: AdminParts, body: unknown): object {
   const { name, code, message } = parse(failRequestRequest, body);
   const record = findQueuedResource(cloud, name);
@@ -74,7 +74,7 @@ export function failRequest({ cloud }: AdminParts, body: unknown): object {
   return { name: record.resource.name, state: record.resource.state.state };
 }
 
-/** The chips that a request was promised go elsewhere, as in a drought: it waits for others. */
+/** Gives the chips that a request was promised to others, as in a drought: the request waits again. */
 export function sendBack({ cloud }: AdminParts, body: unknown): object {
   const record = findQueuedResource(cloud, parse(sendBackRequest, body).name);
   if (!cloud.sendBack(record)) {
@@ -84,7 +84,7 @@ export function sendBack({ cloud }: AdminParts, body: unknown): object {
   return { name: record.resource.name, state: record.resource.state.state };
 }
 
-/** Any state, and what nothing here brings about by itself, such as TERMINATED or HIDDEN. */
+/** Sets any state, including those that nothing here causes, such as TERMINATED or HIDDEN. */
 export function force({ cloud, compute }: AdminParts, body: unknown): object {
   const { name, state, health, symptoms } = parse(forceRequest, body);
   const vm = findVm(compute, name);

@@ -12,7 +12,7 @@ interface StatusParts {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Everything there is at this moment, for people and tests. */
+/** The whole cloud at this moment, for people and tests. */
 export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object {
   const { settings, refusals, holds, listLag, queuedResources, nodes } = cloud.state;
   return {

@@ -5,7 +5,7 @@ import type { AdminParts, Verb } from './parts.js';
 import { capacity, clock, configure, quota } from './setting-verbs.js';
 import { failRequest, force, maintenance, preempt, sendBack, warn } from './slice-verbs.js';
 
-/** What can be told to the cloud, by HTTP or by a script. `fail` is `refuse` as the command line calls it. */
+/** Verbs of the cloud, by HTTP or in a script. `fail` is the command line's name for `refuse`. */
 export const VERBS: Readonly<Record<string, Verb>> = {
   preempt,
   warn,
@@ -26,8 +26,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 };
 
 /**
- * Runs a verb and writes it down, after the changes that it made. Whoever calls it calls `parts.changed` then.
- * @param by who asked, where it was not the admin interface itself. @throws AdminError
+ * Runs a verb and journals it, after the changes that it made. The caller calls `parts.changed` afterwards.
+ * @param by the asker, if not the admin interface itself
+ * @throws AdminError
  */
 export function runVerb(parts: AdminParts, verb: string, body: unknown, by?: string): object | Promise<object> {
   const run = VERBS[verb];

@@ -35,7 +35,7 @@ export class ComputeCloud implements Actor {
 
   // The API ------------------------------------------------------------------------------------------------------------
 
-  /** @param requestId of a call that may be one that was made before: then it has no second effect. */
+  /** @param requestId if an earlier call had the same id, that call's operation is returned and nothing else happens */
   insert(project: string, zone: string, request: JsonObject, requestId: string | undefined): ComputeOperation {
     const place = `projects/${project}/zones/${zone}`;
     const before = Object.values(this.state.operations).find(
@@ -77,7 +77,7 @@ export class ComputeCloud implements Actor {
     return operation;
   }
 
-  /** Throws ApiError if there is none such. */
+  /** @throws ApiError if the VM does not exist */
   vm(path: string): VmRecord {
     const vm = this.state.vms[path];
     if (vm === undefined) throw computeErrors.notFound(path);
@@ -90,7 +90,7 @@ export class ComputeCloud implements Actor {
     return operation;
   }
 
-  /** @param zone absent: in all of them */
+  /** @param zone absent: all zones */
   vmsIn(project: string, zone?: string): readonly VmRecord[] {
     const prefix = zone === undefined ? `projects/${project}/zones/` : `projects/${project}/zones/${zone}/`;
     return Object.values(this.state.vms).filter(({ path }) => path.startsWith(prefix));
@@ -100,19 +100,19 @@ export class ComputeCloud implements Actor {
     if (this.#facts().zones[zone] === undefined && !isGoogleZone(zone)) throw computeErrors.unknownZone(zone);
   }
 
-  // From behind --------------------------------------------------------------------------------------------------------
+  // Fault injection ----------------------------------------------------------------------------------------------------
 
-  /** A create call is accepted, and its operation fails at once. Nothing was made. */
+  /** Accepts a create call whose operation fails at once. Nothing is created. */
   failInsert(path: string, error: ComputeError): ComputeOperation {
     const operation = this.#start('insert', path, this.#newId());
     this.#end([operation.name], error);
-    // As it began.
+    // The operation as it began.
     return operation;
   }
 
   /**
-   * The provider takes the VM: STOPPING for `noticeMs`, in which its metadata says so and its system shuts down; then TERMINATED, or
-   * gone if it was bought so. 0: at once, unannounced.
+   * The provider preempts the VM. It is STOPPING for `noticeMs`, while its metadata says so and its system shuts down. Then it is
+   * TERMINATED, or deleted if its `instanceTerminationAction` is DELETE. 0: at once, unannounced.
    */
   preempt(vm: VmRecord, noticeMs: number): void {
     const { now, context } = this.#records;
@@ -128,12 +128,12 @@ export class ComputeCloud implements Actor {
     this.act();
   }
 
-  /** Any status; nothing but another `force`, a preemption or a deletion leads out of it. */
+  /** Sets any status. Only another `force`, a preemption or a deletion leaves it. */
   force(vm: VmRecord, status: VmStatus): void {
     this.#move(vm, status, undefined);
   }
 
-  /** Its SSH answers. Ignored if the VM is another by now. */
+  /** Notes that the VM's SSH answers. Ignored if another VM has the path by now. */
   markBooted(path: string, id: string): void {
     const vm = this.state.vms[path];
     if (vm?.resource.id !== id) return;
@@ -164,7 +164,7 @@ export class ComputeCloud implements Actor {
     }
   }
 
-  /** It waits for something else than time. */
+  /** Whether the VM waits for something other than time. */
   #isStuck({ resource, isBooted, path }: VmRecord): boolean {
     return (resource.status === 'STAGING' && !isBooted) || isHeld(this.#records.state, resource.status, path);
   }
@@ -271,7 +271,7 @@ export class ComputeCloud implements Actor {
     for (const [full] of done.slice(0, Math.max(0, done.length - KEPT_OPERATIONS))) delete this.state.operations[full];
   }
 
-  /** What a create fails with: machines of a type that the zone has not, then quota of the region. */
+  /** The error of a create, if any: first capacity of the machine type in the zone, then quota of the region. */
   #lack(project: string, zone: string, machineType: string, request: JsonObject): ComputeError | undefined {
     const { settings } = this.#records.state;
     const limit = settings.capacity[`${zone}/${machineType}`];
@@ -294,7 +294,7 @@ export class ComputeCloud implements Actor {
     return undefined;
   }
 
-  /** As Google's: a number of 19 digits. */
+  /** A number of 19 digits, as Google's ids are. */
   #newId(): string {
     return String((BigInt(`0x${this.#records.context.random.hex(16)}`) >> 2n) + 1_000_000_000_000_000_000n);
   }

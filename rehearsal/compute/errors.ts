@@ -1,7 +1,7 @@
 import { ApiError } from '../tpu/api-error.js';
 import type { ComputeError } from './model.js';
 
-/** Texts as people reported them; docs/compute-engine.md of jobctl names each source. */
+/** Error texts as users reported them; docs/compute-engine.md of jobctl names each source. */
 export const computeErrors = {
   notFound: (path: string) => new ApiError('NOT_FOUND', `The resource '${path}' was not found`),
   alreadyExists: (path: string) => new ApiError('ALREADY_EXISTS', `The resource '${path}' already exists`),
@@ -31,7 +31,7 @@ export const stockout = (project: string, zone: string, machineType: string): Co
     'again with a different VM hardware configuration or at a later time.',
 });
 
-/** @param region absent: of all regions together */
+/** @param region absent: all regions together */
 export const quotaExceeded = (metric: string, limit: number, region?: string): ComputeError => ({
   code: 'QUOTA_EXCEEDED',
   message: `Quota '${metric}' exceeded.  Limit: ${limit.toFixed(1)} ${region === undefined ? 'globally' : `in region ${region}`}.`,

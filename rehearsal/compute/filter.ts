@@ -9,7 +9,7 @@ const TERM = /^\(?\s*([\w.-]+)\s*(=|!=|\seq\s|\sne\s)\s*("[^"]*"|[^\s()"]+)\s*\)
 
 /**
  * A `filter` of Compute Engine's lists: comparisons of one field each, joined by AND, or by brackets alone. `eq` and `ne` compare
- * with a regular expression. An answer that left a filter out of account would be wrong without a word, so any other is refused.
+ * with a regular expression. Any other filter is refused: ignoring it would silently return a wrong list.
  */
 export function filterOf(filter: string): Matches {
   const text = filter.trim();

@@ -3,7 +3,7 @@ import { asObject, asString } from '../json.js';
 import { listOf } from './instance.js';
 import type { VmRecord, VmStatus } from './model.js';
 
-/** What its fleet does with a VM in each status, in the words of a node. A VM that is PROVISIONING is not there yet. */
+/** The node state that the fleet applies for each VM status. A VM in PROVISIONING does not exist yet. */
 const STATES: Readonly<Record<Exclude<VmStatus, 'PROVISIONING'>, NodeState>> = {
   STAGING: 'CREATING',
   RUNNING: 'READY',
@@ -14,7 +14,7 @@ const STATES: Readonly<Record<Exclude<VmStatus, 'PROVISIONING'>, NodeState>> = {
   SUSPENDED: 'REPAIRING',
 };
 
-/** The VMs of Compute Engine as the fleet runs them: each like a node of one host, which has no TPU. */
+/** Compute Engine's VMs in the form that the fleet runs: each is like a node with one host and no TPU. */
 export function asNodes(vms: readonly VmRecord[]): readonly NodeRecord[] {
   return vms.flatMap((vm) => {
     const { status } = vm.resource;

@@ -6,15 +6,15 @@ import { computeErrors } from './errors.js';
 const COMPUTE = 'https://www.googleapis.com/compute/v1/';
 export const linkOf = (path: string): string => `${COMPUTE}${path}`;
 
-/** `projects/P/zones/Z/..` of a full URL, of a partial one, or of a path. */
+/** Returns `projects/P/zones/Z/..` for a full URL, a partial one, or a path. */
 export const pathOfLink = (link: string): string => link.replace(/^https?:\/\/[^/]+\/compute\/[^/]+\//, '');
 
 /** Families of machine types (cloud.google.com/compute/docs/machine-resource, 2026): sizes are not checked. */
 const FAMILIES = /^(a2|a3|a4|a4x|c2|c2d|c3|c3d|c4|c4a|c4d|e2|f1|g1|g2|g4|h3|m1|m2|m3|n1|n2|n2d|n4|t2a|t2d|z3|custom)-/;
-/** Those with GPUs of their own. */
+/** Families that include GPUs. */
 const WITH_GPUS = /^(a2|a3|a4|a4x|g2|g4)-/;
 
-/** Image families of Google's public projects, as far as they are checked; of other projects any image is taken. */
+/** Checked image families of Google's public projects. Any image of another project is accepted. */
 const FAMILIES_OF: Readonly<Record<string, RegExp>> = {
   'debian-cloud': /^debian-1[1-3](-arm64)?$/,
   'ubuntu-os-cloud': /^ubuntu-(minimal-)?2[24]04-lts/,
@@ -23,8 +23,11 @@ const FAMILIES_OF: Readonly<Record<string, RegExp>> = {
 export const isOffered = (machineType: string, offered?: readonly string[]): boolean =>
   offered?.includes(machineType) ?? FAMILIES.test(machineType);
 
-/** What a request asks for, checked as Google would. Throws ApiError. */
-/** @param offered machine types of the zone; absent: those of every known family */
+/**
+ * Checks a request as Google would.
+ * @param offered machine types of the zone; absent: those of every known family
+ * @throws ApiError
+ */
 export function checkInstance(
   request: JsonObject,
   project: string,
@@ -50,7 +53,7 @@ function checkScheduling(request: JsonObject, machineType: string): void {
   const isTerminated = asString(scheduling['onHostMaintenance']) === 'TERMINATE';
   const isSpot = scheduling['provisioningModel'] === 'SPOT';
   const hasGpus = WITH_GPUS.test(machineType) || acceleratorsOf(request) > 0;
-  // A Spot VM is terminated if its request says nothing.
+  // A Spot VM is terminated on maintenance if its request says nothing.
   if (hasGpus && !isTerminated && !(isSpot && scheduling['onHostMaintenance'] === undefined))
     throw computeErrors.noLiveMigration();
   if (scheduling['preemptible'] === true && scheduling['onHostMaintenance'] === 'MIGRATE')
@@ -68,7 +71,7 @@ function checkImage(link: string, own: string): void {
   if (family !== undefined && FAMILIES_OF[project]?.test(family) === false) throw computeErrors.notFound(path);
 }
 
-/** How many a VM counts for under each metric of Compute Engine's quota. */
+/** Units that a VM uses under each of Compute Engine's quota metrics. */
 export function quotaUse(request: JsonObject, machineType: string): Readonly<Record<string, number>> {
   const isSpot = asObject(request['scheduling'])['provisioningModel'] === 'SPOT';
   const cpus = Number(/-(\d+)g?$/.exec(machineType)?.[1] ?? 1);
@@ -84,7 +87,7 @@ export interface InstanceParts {
   readonly now: number;
 }
 
-/** The resource that a request makes, with the defaults that Compute Engine fills in. */
+/** The resource that a request creates, with Compute Engine's defaults. */
 export function makeInstance({ path, id, request, address, now }: InstanceParts) {
   const [, project = '', , zone = '', , name = ''] = path.split('/');
   const machineType = lastSegment(asString(request['machineType']));
@@ -101,7 +104,7 @@ export function makeInstance({ path, id, request, address, now }: InstanceParts)
     cpuPlatform: 'Unknown CPU Platform',
     metadata: {
       kind: 'compute#metadata',
-      // gcloud crashes on a fingerprint that is not base64 (facts/cloud-tpu.md 3).
+      // gcloud crashes on a fingerprint that is not base64 (docs/facts.md, "gcloud and the VMs").
       fingerprint: Buffer.from('rehearsal').toString('base64'),
       items: listOf(asObject(request['metadata'])['items']),
     },
@@ -133,7 +136,7 @@ function diskOf(
   };
 }
 
-/** One, in the default network if the request has none. A rehearsed VM has one address, which stands for both. */
+/** The request's interfaces, or one in the default network. A rehearsed VM has one address, used as internal and external. */
 function networkInterfaces(
   request: JsonObject,
   address: string,

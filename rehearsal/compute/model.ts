@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
 import type { HostRecord, Notice } from '../tpu/model.js';
 
-/** As Compute Engine names them; SUSPENDED, SUSPENDING and REPAIRING are entered by `force` alone. */
+/** Compute Engine's names. SUSPENDED, SUSPENDING and REPAIRING are entered by `force` only. */
 export const VM_STATUSES = [
   'PROVISIONING',
   'STAGING',
@@ -14,7 +14,7 @@ export const VM_STATUSES = [
 ] as const;
 export type VmStatus = (typeof VM_STATUSES)[number];
 
-/** One `compute#operation`, as the API answers with it. */
+/** One `compute#operation` in the API's form. */
 export interface ComputeOperation extends JsonObject {
   readonly name: string;
   readonly operationType: string;
@@ -22,40 +22,40 @@ export interface ComputeOperation extends JsonObject {
   readonly status: 'RUNNING' | 'DONE';
 }
 
-/** What an operation fails with. */
+/** Error of a failed operation. */
 export interface ComputeError {
   /** Such as `QUOTA_EXCEEDED`. */
   readonly code: string;
   readonly message: string;
 }
 
-/** One `compute#instance`, and what stands beside it. Changed by ComputeCloud alone, in place. */
+/** One `compute#instance` and its internal state. Only ComputeCloud changes it, in place. */
 export interface VmRecord {
   /** `projects/P/zones/Z/instances/N` */
   readonly path: string;
-  /** As the API answers with it. */
+  /** In the API's form. */
   resource: JsonObject & { readonly id: string; readonly name: string; readonly status: VmStatus };
   readonly host: HostRecord;
   readonly machineType: string;
-  /** Its SSH answers. */
+  /** Whether its SSH answers. */
   isBooted: boolean;
   notice?: Notice | undefined;
   power?: 'stopping' | undefined;
-  /** When its status may be left, epoch ms of the cloud's clock. */
+  /** When it may leave its status, epoch ms of the cloud's clock. */
   dueAt?: number | undefined;
-  /** What its create fails with when that time has come. */
+  /** Error of its create at that time. */
   failure?: ComputeError | undefined;
-  /** It goes when it has stopped. */
+  /** Whether it is deleted once it has stopped. */
   isToGo: boolean;
-  /** Full names of operations that end with its status. */
+  /** Full names of open operations: they end when the VM is RUNNING, TERMINATED or gone. */
   operations: readonly string[];
 }
 
-/** The part of the cloud's state that is Compute Engine's; plain JSON. */
+/** Compute Engine's part of the cloud's state; plain JSON. */
 export interface ComputeState {
-  /** By path. */
+  /** Keyed by path. */
   readonly vms: Record<string, VmRecord>;
-  /** By `projects/P/zones/Z/operations/N`. */
+  /** Keyed by `projects/P/zones/Z/operations/N`. */
   readonly operations: Record<string, ComputeOperation>;
 }
 

@@ -15,19 +15,19 @@ import {
   type Resource,
 } from './resources.js';
 
-/** What a client sends. */
+/** An object as a client sends it. */
 export type Draft = Readonly<Record<string, unknown>> & { readonly metadata?: Partial<KubeObject['metadata']> };
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 const NAME_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
-/** Without vowels, as Kubernetes draws them. */
+/** No vowels, as in the names that Kubernetes draws. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 export const randomSuffix = (): string => Array.from({ length: 5 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 
 /**
- * Makes an object, with the checks and defaults of a real API server as far as they are told here.
+ * Creates an object, with those of a real API server's checks and defaults that are in this file.
  * @throws ApiRefusal
  */
 export function createObject(store: ObjectStore, resource: Resource, namespace: string, draft: Draft): KubeObject {
@@ -141,7 +141,7 @@ function admittedJob(job: Job): Job {
 const RESOURCE_NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$/;
 const STANDARD = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
-/** What is wrong, as `spec.containers[0].image: Required value`. */
+/** Problems of a pod's spec, such as `spec.containers[0].image: Required value`. */
 function checkPodSpec({ containers = [], volumes = [] }: Partial<PodSpec>): string[] {
   const problems: string[] = [];
   if (containers.length !== 1)
@@ -182,7 +182,7 @@ const withDefaults = (spec: PodSpec): PodSpec => ({
 
 function admittedPod(store: ObjectStore, pod: Pod): Pod {
   const { namespace = '' } = pod.metadata;
-  // Admission comes before a name is drawn.
+  // Admission runs before a name is drawn.
   const name = pod.metadata.generateName ?? pod.metadata.name;
   if (pod.spec === undefined) throw refusals.invalid(PODS, name, ['spec.containers: Required value']);
   const problems = checkPodSpec(pod.spec);
@@ -200,7 +200,7 @@ function admittedPod(store: ObjectStore, pod: Pod): Pod {
   return { ...pod, spec, status: { phase: 'Pending', qosClass: 'Burstable' } };
 }
 
-/** Of a ResourceQuota, the number of pods alone. */
+/** Checks the number of pods, the only limit of a ResourceQuota that is known here. */
 function checkQuota(store: ObjectStore, namespace: string, name: string): void {
   const used = store.list<Pod>(PODS, namespace).filter(({ status }) => !/Succeeded|Failed/.test(status.phase)).length;
   for (const quota of store.list(QUOTAS, namespace)) {

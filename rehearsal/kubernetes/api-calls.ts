@@ -30,21 +30,21 @@ export interface ApiCall {
   readonly response: ServerResponse;
 }
 
-/** What a path names. */
+/** The object or list that a path names. */
 export interface ApiTarget {
   readonly resource: Resource;
-  /** Absent: all of them. */
+  /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
 }
 
-/** `undefined`: it was sent already. */
+/** `undefined`: the response was sent already. */
 type Answer = { readonly status: number; readonly body: object } | undefined;
 
 const PATH = /^\/(?:api|apis\/([^/]+))\/v1(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
-/** Undefined: no path of a resource. */
+/** Undefined if the path is not a resource's. */
 export function targetOf(path: string): ApiTarget | undefined {
   const own = /^\/api\/v1\/namespaces(?:\/([^/]+))?$/.exec(path);
   const [, group = '', namespace, plural = '', name, subresource] = own
@@ -102,7 +102,7 @@ function listed({ store }: ApiParts, call: ApiCall, { resource, namespace }: Api
   const { items, metadata } = pageOf(store, resource, namespace, call.query);
   if (isTable) return { status: 200, body: tableOf(resource, items, metadata) };
   const head = { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
-  // Of a list each item goes without them.
+  // Items of a list have neither apiVersion nor kind.
   return { status: 200, body: { ...head, items: items.map(({ apiVersion: _, kind: _kind, ...item }) => item) } };
 }
 
@@ -132,7 +132,7 @@ async function deleted(
   const left = beginDeletion(store, resource, object, options);
   await save();
   const { name, uid } = object.metadata;
-  // Of a pod the API answers with the pod, also when it is gone.
+  // The API answers a pod's deletion with the pod, even if it is gone.
   if (left === undefined && resource !== PODS) return { status: 200, body: success(resource, name, uid) };
   return { status: 200, body: left ?? object };
 }

@@ -28,7 +28,7 @@ export class ApiRefusal extends Error {
 
 const STATUS = { kind: 'Status', apiVersion: 'v1', metadata: {} } as const;
 
-/** What a deletion answers that is done at once. */
+/** Answer to a deletion that is done at once. */
 export const success = (resource: Resource, name: string, uid: string): object => ({
   ...STATUS,
   status: 'Success',

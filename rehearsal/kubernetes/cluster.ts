@@ -20,14 +20,14 @@ import { schedulePods } from './scheduler.js';
 import { type RefusalOf, startApiServer } from './server.js';
 
 export interface KubernetesOptions {
-  /** Whole; kept over restarts: objects, pods' disks, the token and the kubeconfig. */
+  /** Absolute path. Its content is kept over restarts: objects, pods' disks, the token and the kubeconfig. */
   readonly folder: string;
-  /** 0: any. */
+  /** 0: any free port. */
   readonly port: number;
   readonly subnetOctet: number;
-  /** As callers may name this computer, beside loopback's names. */
+  /** Names of this computer that callers may use beside those of loopback. */
   readonly hostNames: readonly string[];
-  /** Of every container. */
+  /** Environment of every container. */
   readonly environment: Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
   readonly refusalOf: RefusalOf;
@@ -38,9 +38,9 @@ export interface RehearsedKubernetes {
   /** A file with the cluster, its authority and its one token; mode 0600. */
   readonly kubeconfig: string;
   readonly settings: KubernetesSettings;
-  /** The nodes from now on. Pods of one that is gone go on where they are. */
+  /** Sets the nodes from now on. Pods of a removed node go on where they are. */
   configure(settings: KubernetesSettings): Promise<void>;
-  /** Ends every pod's processes and the server; what there is is kept. */
+  /** Ends every pod's processes and the server. The state is kept. */
   close(): Promise<void>;
 }
 
@@ -49,12 +49,12 @@ interface StoredState {
   readonly objects: StoredObjects;
 }
 
-/** Events of an hour ago are looked for as often, ms. */
+/** Interval between searches for events older than an hour, ms. */
 const FORGET_MS = 60_000;
 
 /**
- * A thin Kubernetes: an API server with what jobctl calls, a controller of Indexed Jobs, a scheduler that counts, the garbage
- * collector, and kubelets whose pods are processes of this computer (docs/adr/0067).
+ * A thin Kubernetes: an API server with the calls that jobctl makes, a controller of Indexed Jobs, a scheduler that counts, the
+ * garbage collector, and kubelets whose pods are processes of this computer (docs/adr/0067).
  */
 export async function startKubernetes(options: KubernetesOptions): Promise<RehearsedKubernetes> {
   const { folder, record } = options;

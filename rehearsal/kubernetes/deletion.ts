@@ -4,7 +4,7 @@ import { isOver, timestamp } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { NAMESPACES, PODS, type Resource } from './resources.js';
 
-/** Of a DeleteOptions, from a body or a query. */
+/** The fields of a DeleteOptions that are read, from a body or a query. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: string;
@@ -17,8 +17,9 @@ const POLICIES: Readonly<Record<string, string | undefined>> = { Foreground: FOR
 const DEFAULT_GRACE_SECONDS = 30;
 
 /**
- * Begins a deletion. What has a grace period or a finalizer stays until those have ended, with a deletionTimestamp.
- * @returns the object as it stays; undefined: it is gone. @throws ApiRefusal
+ * Begins a deletion. An object with a grace period or a finalizer stays until they have ended, with a deletionTimestamp.
+ * @returns the object as it stays, or undefined if it is gone
+ * @throws ApiRefusal
  */
 export function beginDeletion(
   store: ObjectStore,
@@ -40,7 +41,7 @@ export function beginDeletion(
   const finalizers = finalizer === undefined ? others : [...others, finalizer];
   const grace = graceOf(resource, object, options);
   const before = metadata.deletionGracePeriodSeconds;
-  // A second deletion only makes the time shorter.
+  // A second deletion can only shorten the time.
   const seconds = before === undefined ? grace : Math.min(before, grace);
   const changed: KubeObject = {
     ...object,
@@ -62,11 +63,11 @@ export function beginDeletion(
   return store.put(resource, changed);
 }
 
-/** A grace period of 0 that is over, no finalizer, and of a namespace nothing in it. */
+/** Whether nothing holds the object: its grace period is over (0), and no finalizer is left. Namespaces: see garbage.ts. */
 const isRemovable = (resource: Resource, { metadata }: KubeObject): boolean =>
   resource !== NAMESPACES && metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length === 0;
 
-/** Puts an object whose finalizers were taken off, or removes it if nothing holds it any more. */
+/** Stores an object whose finalizers changed, or removes it if nothing holds it any more. */
 export function putOrRemove(store: ObjectStore, resource: Resource, object: KubeObject): void {
   const isGoing = object.metadata.deletionTimestamp !== undefined;
   if (isGoing && isRemovable(resource, object)) store.remove(resource, object);
@@ -86,7 +87,7 @@ function checkPreconditions(resource: Resource, { metadata }: KubeObject, { prec
     throw conflict('ResourceVersion', resourceVersion, metadata.resourceVersion);
 }
 
-/** Pods alone have one: without a node, or when they have ended, none. */
+/** Grace period in seconds: 0 for all but pods, and for a pod that has no node or has ended. */
 function graceOf(resource: Resource, object: KubeObject, { gracePeriodSeconds }: DeleteOptions): number {
   if (resource !== PODS) return 0;
   const pod = object as Pod;

@@ -3,7 +3,7 @@ import { RESOURCES, type Resource } from './resources.js';
 
 const VERBS = ['create', 'delete', 'get', 'list', 'watch'];
 
-/** What clients ask first: versions, groups, and the resources of each. Undefined for other paths. */
+/** Answers what clients ask first: versions, groups, and the resources of each. Undefined for other paths. */
 export function discovered(path: string): object | undefined {
   switch (path) {
     case '/version':

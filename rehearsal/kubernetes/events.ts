@@ -13,12 +13,12 @@ interface Told {
   readonly source: EventSource;
 }
 
-/** Kubernetes forgets them as soon. */
+/** Kubernetes forgets events after the same time. */
 const KEPT_MS = 3_600_000;
-/** The same once more within this time is not told again. */
+/** A repetition within this time is not recorded. */
 const REPEAT_MS = 15_000;
 
-/** What components of the cluster say about objects. The same words about one object are one event that counts. */
+/** Events that the cluster's components report about objects. The same text about one object is one event with a count. */
 export class Events {
   readonly #store: ObjectStore;
   readonly #last = new Map<string, { readonly name: string; readonly at: number }>();
@@ -65,7 +65,7 @@ export class Events {
     });
   }
 
-  /** Those of an hour ago. */
+  /** Removes events older than an hour. */
   forget(): void {
     const since = Date.now() - KEPT_MS;
     for (const event of this.#store.list(EVENTS))

@@ -13,12 +13,12 @@ import {
   type Resource,
 } from './resources.js';
 
-/** What may have an owner here. */
+/** Resources that may have an owner here. */
 const OWNED: readonly Resource[] = [PODS, JOBS, CONFIG_MAPS, SERVICES];
 
 const OWNERS: readonly Resource[] = [JOBS, RAY_CLUSTERS];
 
-/** The garbage collector: what its owners were deleted of, in the order that the deletion asked for. */
+/** The garbage collector: deletes the dependents of deleted owners, in the order that the deletion asked for. */
 export function collectGarbage(store: ObjectStore): void {
   for (const owner of OWNERS) for (const object of store.list(owner)) endDependents(store, owner, object);
   const uids = new Set(RESOURCES.flatMap((resource) => store.list(resource).map(({ metadata }) => metadata.uid)));
@@ -79,7 +79,7 @@ export const without = <Kind extends KubeObject>(object: Kind, finalizer: string
   metadata: { ...object.metadata, finalizers: object.metadata.finalizers?.filter((name) => name !== finalizer) ?? [] },
 });
 
-/** What Kubernetes makes in each namespace. */
+/** Creates the service account that Kubernetes makes in each namespace. */
 export function defaultAccount(store: ObjectStore, make: (resource: Resource, object: object) => void): void {
   for (const { metadata } of store.list(NAMESPACES)) {
     const { name: namespace, deletionTimestamp } = metadata;

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * What an image brings that this computer's system has not: commands that come before the system's. An image is a name here; one whose
- * repository is called buildkit has BuildKit's stand-in (docs/adr/0074), and one that is called without-curl has no curl.
- * @returns the folder on this computer; undefined: the image brings nothing
+ * Commands that an image has and this computer's system lacks: they come before the system's. An image is only a name here. An
+ * image whose repository is called buildkit has BuildKit's stand-in (docs/adr/0074), and one called without-curl has no curl.
+ * @returns the folder on this computer, or undefined if the image adds nothing
  */
 export function commandsOf(image: string): string | undefined {
   const [repository = ''] = image.split('@');

@@ -9,19 +9,19 @@ import { isOver, isTrue, timestamp, withCondition } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { JOBS, PODS } from './resources.js';
 
-/** As long a Job waits whose pods could not be made, ms. */
+/** Delay before a Job whose pods could not be created is tried again, ms. */
 const RETRY_MS = 1_000;
 
 /**
- * The controller of Indexed Jobs. A pod has its finalizer until its end is in the Job's counts, so that none is lost or counted
- * twice. It does not know: restarts of a failed index after a pause, `suspend` of a Job that runs, policies for exit codes, deadlines, and
- * the time after which a Job that has ended is deleted.
+ * The controller of Indexed Jobs. A pod keeps its finalizer until its end is in the Job's counts, so that none is lost or counted
+ * twice. Not implemented: a delay before a failed index restarts, `suspend` of a running Job, policies for exit codes, deadlines,
+ * and deletion of a Job some time after its end.
  */
 export class JobController {
   readonly #store: ObjectStore;
   readonly #events: Events;
   readonly #wake: () => void;
-  /** By uid of the Job, when it may be tried again. */
+  /** When a Job may be tried again, by its uid. */
   readonly #paused = new Map<string, number>();
 
   /** @param wake asks for another `sync` */
@@ -34,7 +34,7 @@ export class JobController {
     for (const pod of this.#store.list<Pod>(PODS)) if (this.#isUntracked(pod)) this.#release(pod);
   }
 
-  /** A pod whose Job is gone, or lets it go. */
+  /** Whether the pod's Job is gone, or Job and pod are both being deleted. */
   #isUntracked({ metadata }: Pod): boolean {
     if (!metadata.finalizers?.includes(TRACKING)) return false;
     const owner = metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
@@ -69,7 +69,7 @@ export class JobController {
       .filter((pod) => pod.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid));
   }
 
-  /** Takes the ends of pods that were not counted into the Job's numbers. */
+  /** Adds the pods that ended and were not counted to the Job's numbers. */
   #count(job: Job, pods: readonly Pod[]): Counted {
     const succeeded = new Set(indexesIn(job.status.completedIndexes));
     let { failed = 0 } = job.status;
@@ -89,7 +89,7 @@ export class JobController {
   #makeMissing(job: Job, succeeded: ReadonlySet<number>, pods: readonly Pod[]): void {
     const { uid } = job.metadata;
     if ((this.#paused.get(uid) ?? 0) > Date.now()) return;
-    // With `podReplacementPolicy: Failed` one that is ending keeps its place.
+    // With `podReplacementPolicy: Failed` a pod that is ending keeps its place.
     const taken = new Set(pods.filter((pod) => !isOver(pod)).map(indexOf));
     const room = job.spec.parallelism - taken.size;
     const missing = Array.from({ length: job.spec.completions }, (_, index) => index).filter(
@@ -111,10 +111,10 @@ export class JobController {
 }
 
 interface Counted {
-  /** Indexes. */
+  /** Completion indexes. */
   readonly succeeded: ReadonlySet<number>;
   readonly failed: number;
-  /** What the Job's policy says of a pod that was disrupted. */
+  /** The Job's policy for a disrupted pod. */
   readonly disrupted: string | undefined;
 }
 
@@ -156,7 +156,7 @@ interface Now {
   readonly active: readonly Pod[];
   readonly leaving: readonly Pod[];
   readonly verdict: Verdict | undefined;
-  /** No pod of it runs any more. */
+  /** No pod of the Job runs any more. */
   readonly isFinal: boolean;
 }
 

@@ -1,10 +1,10 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name of the context, the cluster and the user: nobody is to take it for a real one. */
+/** Name of the context, the cluster and the user. Users must not take it for a real cluster's. */
 const NAME = 'rehearsal';
 
-/** Writes a kubeconfig, in JSON, which is YAML too. @returns its path; mode 0600 */
+/** Writes a kubeconfig as JSON, which is YAML too. @returns its path; mode 0600 */
 export function writeKubeconfig(
   folder: string,
   { server, caFile, token }: { readonly server: string; readonly caFile: string; readonly token: string },

@@ -18,10 +18,10 @@ import { MountFailure, mountsOf } from './pod-volumes.js';
 import { PODS } from './resources.js';
 
 export interface KubeletPlace {
-  /** Folders of pods, and of what outlives them. */
+  /** Folders of pods, and of data that outlives them. */
   readonly folder: string;
   readonly confinement: DetectedConfinement;
-  /** Of every container. */
+  /** Environment of every container. */
   readonly environment: Readonly<Record<string, string>>;
   readonly addresses: PodAddresses;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
@@ -30,24 +30,25 @@ export interface KubeletPlace {
 interface PodRun {
   container?: RunningContainer;
   isStarting: boolean;
-  /** Of a deletion: when its processes are killed, epoch ms. */
+  /** When a deleted pod's processes are killed, epoch ms. */
   killAt?: number;
   killer?: NodeJS.Timeout;
 }
 
-/** As the distribution specification has it, in the small letters that the kubelet insists on. */
+/** The distribution specification's pattern, with the lower case that the kubelet insists on. */
 const IMAGE =
   /^([a-zA-Z0-9][\w.-]*(:\d+)?\/)?[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 
 /**
- * The kubelets of all rehearsed nodes. A container's processes are as those of a rehearsed TPU VM: a root and namespaces of their
- * own over this computer's system; the image is a name. Those of a rehearsal that was killed go on, and are found again.
+ * The kubelets of all rehearsed nodes. A container's processes run like those of a rehearsed TPU VM, in a separate root and
+ * separate namespaces over this computer's system; the image is only a name. Processes of a rehearsal that was killed go on, and
+ * are found again.
  */
 export class Kubelet {
   readonly #store: ObjectStore;
   readonly #events: Events;
   readonly #place: KubeletPlace;
-  /** By uid. */
+  /** Keyed by uid. */
   readonly #runs = new Map<string, PodRun>();
   readonly #removals = new Set<Promise<void>>();
   #isStopping = false;
@@ -65,7 +66,7 @@ export class Kubelet {
     return this.#runs.get(metadata.uid)?.container;
   }
 
-  /** Finds the containers of pods that are said to run, and ends those of pods that are no more. */
+  /** Finds the containers of pods that are recorded as running, and ends containers of deleted pods. */
   adopt(): void {
     const known = new Set<string>();
     for (const pod of this.#store.list<Pod>(PODS)) {
@@ -95,7 +96,7 @@ export class Kubelet {
     }
   }
 
-  /** Kills every container and resolves when all are gone; what it has made is kept. */
+  /** Kills every container and resolves when all are gone. Their files are kept. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const containers = [...this.#runs.values()].flatMap(({ container }) => container ?? []);
@@ -152,7 +153,7 @@ export class Kubelet {
     );
   }
 
-  /** The container cannot start as it is; the kubelet tries again. */
+  /** The container cannot start yet; the kubelet tries again. */
   #wait(pod: Pod, waiting: string, detail: string | undefined, reason: string, message = detail ?? ''): void {
     const status = waitingStatus(pod, waiting, detail);
     const before = pod.status.containerStatuses?.[0]?.state.waiting;
@@ -187,7 +188,7 @@ export class Kubelet {
     this.#put(pod, endedStatus(pod, ending));
   }
 
-  /** TERM, the grace period, KILL; then the object goes. */
+  /** Sends TERM, waits for the grace period, sends KILL; then the object is removed. */
   #end(pod: Pod, run: PodRun | undefined): void {
     if (run?.isStarting === true) return;
     const { container } = run ?? {};
@@ -225,7 +226,7 @@ export class Kubelet {
     this.#removals.add(removal);
   }
 
-  /** As it is now; undefined: it is gone, or another of its name is there. */
+  /** The pod as it is now; undefined if it is gone, or if another pod has its name. */
   #current({ metadata }: Pick<Pod, 'metadata'>): Pod | undefined {
     const pod = this.#store.get<Pod>(PODS, metadata.namespace ?? '', metadata.name);
     return pod?.metadata.uid === metadata.uid ? pod : undefined;
@@ -244,7 +245,7 @@ function whyNoImage(image: string): string {
 }
 
 const NO_ROOT = 'the rehearsal runs pods in namespaces of their own alone, and cannot make them here: ';
-/** A node that went down with the container running knows no more. */
+/** The end of a container whose node went down: nothing more is known. */
 const LOST = {
   exitCode: 137,
   reason: 'ContainerStatusUnknown',

@@ -21,8 +21,9 @@ export function matcherOf(query: URLSearchParams, { kind }: Resource): Matches {
 }
 
 /**
- * One page. The next one begins behind the last object of this one, at the state of then: a real API server shows the state of the
- * first page, and forgets it after 5 min (410). A token of another listing is refused with 410 here too.
+ * One page. The next page begins after the last object of this one, and shows the state at the time of its request. A real API
+ * server shows the state of the first page, and forgets it after 5 min (410). A token of another listing is refused with 410 here
+ * too.
  */
 export function pageOf(
   store: ObjectStore,
@@ -56,7 +57,7 @@ function afterOf(token: string): string {
     const { v, after } = JSON.parse(Buffer.from(token, 'base64url').toString()) as { v?: string; after?: string };
     if (v === 'rehearsal' && after !== undefined) return after;
   } catch {
-    // Below.
+    // Refused below.
   }
   throw refusals.expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',

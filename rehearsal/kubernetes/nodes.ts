@@ -7,7 +7,7 @@ import { NODES, PODS } from './resources.js';
 
 const quantity = z.union([z.string(), z.number()]).refine((value) => quantityOf(value) !== undefined, 'a quantity');
 
-/** What the rehearsed nodes offer, as POST /admin/kubernetes takes it. */
+/** Resources of the rehearsed nodes, as POST /admin/kubernetes takes them. */
 export const kubernetesSettings = z.strictObject({
   nodes: z
     .array(
@@ -15,9 +15,9 @@ export const kubernetesSettings = z.strictObject({
         name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
         cpus: quantity.default(16),
         memory: quantity.default('64Gi'),
-        /** Of `nvidia.com/gpu`. */
+        /** Number of `nvidia.com/gpu`. */
         gpus: z.int().min(0).default(0),
-        /** Others, such as `google.com/tpu: 4`. */
+        /** Other resources, such as `google.com/tpu: 4`. */
         resources: z.record(z.string(), quantity).default({}),
         labels: z.record(z.string(), z.string()).default({}),
       }),
@@ -27,14 +27,14 @@ export const kubernetesSettings = z.strictObject({
 
 export type KubernetesSettings = z.output<typeof kubernetesSettings>;
 
-/** Counted, and nothing else: the pods share this computer's CPUs, memory and devices. */
+/** Amounts are only counted: the pods share this computer's CPUs, memory and devices. */
 export const DEFAULT_SETTINGS: KubernetesSettings = kubernetesSettings.parse({
   nodes: [0, 1, 2, 3].map((index) => ({ name: `rehearsed-${index}`, gpus: 8 })),
 });
 
 const PODS_PER_NODE = 110;
 export const VERSION = 'v1.34.4';
-/** The address that all nodes say they have. */
+/** The address that all nodes report. */
 export const NODE_ADDRESS = '127.0.0.1';
 
 export function nodeObject({
@@ -68,11 +68,11 @@ export function nodeObject({
   };
 }
 
-/** What pods ask for; each pod is one of `pods`. */
+/** Resources that a pod asks for; the pod itself is one of `pods`. */
 export function requestsOf({ spec }: Pick<Pod, 'spec'>): ReadonlyMap<string, number> {
   const sums = new Map<string, number>([['pods', 1]]);
   for (const { resources } of spec.containers)
-    // A limit without a request is one.
+    // A limit without a request counts as a request.
     for (const [name, amount] of Object.entries({ ...resources?.limits, ...resources?.requests }))
       sums.set(name, (sums.get(name) ?? 0) + (quantityOf(amount) ?? 0));
   return sums;
@@ -84,7 +84,7 @@ interface Room {
   readonly free: Map<string, number>;
 }
 
-/** What each node has left. */
+/** Free resources of each node. */
 export function roomOf(store: ObjectStore): readonly Room[] {
   const pods = store.list<Pod>(PODS).filter((pod) => !isOver(pod));
   return store.list(NODES).map((node: KubeObject): Room => {

@@ -4,15 +4,15 @@ import { isOver, isTrue } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { CONFIG_MAPS, EVENTS, JOBS, PODS, type Resource, SERVICES } from './resources.js';
 
-/** Of a pod, that of its Job's name. */
+/** Label of a pod with its Job's name. */
 const JOB_LABEL = 'batch.kubernetes.io/job-name';
 
 type RecordLine = (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
 
 /**
- * The journal of Jobs, pods, ConfigMaps and Services: a line for each new state, by `namespaces/NAMESPACE/PLURAL/NAME`. States are
- * a pod's phases, a Job's `Active`, `Complete` and `Failed`, of the others `Active`; `Terminating` of what was told to end and has
- * not, then `gone`. What the cluster's parts say of an object is there too, as `kubernetes-event`.
+ * Journals Jobs, pods, ConfigMaps and Services: a line for each new state, by `namespaces/NAMESPACE/PLURAL/NAME`. States are a
+ * pod's phases; a Job's `Active`, `Complete` and `Failed`; for the others `Active`. An object that was told to end and has not
+ * ended is `Terminating`, then `gone`. Events of the cluster's components are journalled too, as `kubernetes-event`.
  */
 export function recordObjects(store: ObjectStore, record: RecordLine): void {
   const states = new Map<string, string>();

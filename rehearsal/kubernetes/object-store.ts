@@ -8,22 +8,24 @@ export interface Change {
   readonly object: KubeObject;
 }
 
-/** What is on disk. */
+/** The objects as stored on disk. */
 export interface StoredObjects {
   readonly version: number;
   readonly objects: Readonly<Record<string, readonly KubeObject[]>>;
 }
 
-/** So many changes a watch can ask for; who asks for older ones gets 410, as by a real API server after its compaction. */
+/**
+ * Number of changes that a watch can ask for. A request for older ones gets 410, as from a real API server after its compaction.
+ */
 const KEPT_CHANGES = 2_000;
 
-/** All objects, as a real API server has them in etcd: each change has one number, which is the object's resourceVersion. */
+/** All objects, as a real API server keeps them in etcd: each change has one number, which is the object's resourceVersion. */
 export class ObjectStore {
   readonly #tables = new Map<string, Map<string, KubeObject>>();
   readonly #listeners = new Set<(change: Change) => void>();
   #changes: Change[] = [];
   #version: number;
-  /** The changes after it are known. */
+  /** Changes after this version are known. */
   #since: number;
 
   constructor(stored: StoredObjects = { version: 0, objects: {} }) {
@@ -42,7 +44,7 @@ export class ObjectStore {
     return this.#table(resource).get(keyOf({ namespace, name })) as Kind | undefined;
   }
 
-  /** Sorted as etcd has them. @param namespace absent: all */
+  /** Sorted in etcd's order. @param namespace absent: all */
   list<Kind extends KubeObject = KubeObject>(resource: Resource, namespace?: string): readonly Kind[] {
     const all = [...this.#table(resource)];
     const wanted = namespace === undefined ? all : all.filter(([, { metadata }]) => metadata.namespace === namespace);
@@ -53,7 +55,7 @@ export class ObjectStore {
     return [...this.#table(resource).values()].find(({ metadata }) => metadata.uid === uid);
   }
 
-  /** Makes the object, or replaces the one of its name. @returns it with its new resourceVersion */
+  /** Creates the object, or replaces the one with its name. @returns it with its new resourceVersion */
   put<Kind extends KubeObject>(resource: Resource, object: Kind): Kind {
     const table = this.#table(resource);
     const key = keyOf(object.metadata);
@@ -73,12 +75,12 @@ export class ObjectStore {
     this.#tell({ version: this.#version, type: 'DELETED', resource, object: last });
   }
 
-  /** Undefined: they are not known any more. */
+  /** Undefined if they are no longer known. */
   changesAfter(version: number): readonly Change[] | undefined {
     return version < this.#since ? undefined : this.#changes.filter((change) => change.version > version);
   }
 
-  /** @returns ends it */
+  /** @returns a function that unsubscribes */
   onChange(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

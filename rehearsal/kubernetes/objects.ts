@@ -1,4 +1,4 @@
-/** Objects of Kubernetes as they are written in JSON, as far as the rehearsal reads them. What else a client sends is kept. */
+/** Kubernetes objects in JSON, as far as the rehearsal reads them. Other fields that a client sends are kept. */
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -11,7 +11,7 @@ export interface OwnerReference {
 
 export interface Metadata {
   readonly name: string;
-  /** Absent: of the cluster. */
+  /** Absent for an object of the cluster. */
   readonly namespace?: string;
   readonly generateName?: string;
   readonly uid: string;
@@ -19,7 +19,7 @@ export interface Metadata {
   readonly generation?: number;
   /** RFC 3339, whole seconds. */
   readonly creationTimestamp: string;
-  /** When the grace period of a deletion ends. */
+  /** End of a deletion's grace period. */
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -52,7 +52,6 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly workingDir?: string;
-  /** Of the kubelet's two. */
   readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly resources?: {
@@ -171,12 +170,12 @@ export interface Job extends KubeObject {
   readonly status: JobStatus;
 }
 
-// Small ones -----------------------------------------------------------------------------------------------------------
+// Conditions and times -------------------------------------------------------------------------------------------------
 
-/** As Kubernetes writes times of its own. */
+/** Formats a time as Kubernetes does. */
 export const timestamp = (at = Date.now()): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
-/** The condition with another status; it keeps its time if it was so before. */
+/** Returns the conditions with this one set. Its time stays if the status is the same as before. */
 export function withCondition(all: readonly Condition[] | undefined, condition: Condition): readonly Condition[] {
   const before = all?.find(({ type }) => type === condition.type);
   const same = before?.status === condition.status;

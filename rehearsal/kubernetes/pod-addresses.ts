@@ -4,17 +4,17 @@ import type { Job, Pod } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { JOBS, PODS } from './resources.js';
 
-/** Third octets of the pods' addresses 127.S.a.b: TPU VMs get there after 60,000 others. */
+/** Third octets of the pods' addresses 127.S.a.b. TPU VMs get there only after 60,000 other addresses. */
 const [FIRST, LAST] = [240, 254];
 
 /**
- * The pods' addresses. All indexes of a Job have theirs from its first pod on, so that each pod's /etc/hosts can have the names
- * that a cluster's DNS would give the others (`JOB-0.SERVICE`).
+ * The pods' addresses. All indexes of a Job get theirs with its first pod, so that each pod's /etc/hosts can have the names that
+ * a cluster's DNS would give the others (`JOB-0.SERVICE`).
  */
 export class PodAddresses {
   readonly #store: ObjectStore;
   readonly #subnetOctet: number;
-  /** By owner and index. */
+  /** Keyed by owner and index. */
   readonly #given = new Map<string, string>();
   #last = 0;
 
@@ -42,7 +42,7 @@ export class PodAddresses {
     return { hostname, hosts };
   }
 
-  /** Of Jobs and pods that are no more. */
+  /** Frees the addresses of Jobs and pods that are gone. */
   free(): void {
     const pods = this.#store.list<Pod>(PODS);
     const jobs = new Set(this.#store.list(JOBS).map(({ metadata }) => metadata.uid));

@@ -2,7 +2,7 @@ import { imagePath, VM_COMMANDS } from '../vm/environment.js';
 import { commandsOf } from './images.js';
 import type { Pod } from './objects.js';
 
-/** What every process of a pod's container starts with: as an image of Debian has it, and what the pod's spec adds. */
+/** Environment of every process of a pod's container: that of a Debian image, with the additions of the pod's spec. */
 export function containerEnvironment(
   { spec, metadata }: Pod,
   cluster: Readonly<Record<string, string>>,

@@ -32,7 +32,7 @@ export interface ExecRequest {
   readonly isTerminal: boolean;
 }
 
-/** @throws ApiRefusal before anything was run */
+/** @throws ApiRefusal before any command runs */
 export function execRequest(query: URLSearchParams, pod: Pod): ExecRequest {
   const is = (name: string): boolean => /^(1|true)$/.test(query.get(name) ?? '');
   const container = query.get('container');
@@ -58,7 +58,7 @@ export interface ExecParts {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Runs the command of a request to upgrade, and answers it. @throws ApiRefusal before the upgrade */
+/** Answers an upgrade request and runs its command. @throws ApiRefusal before the upgrade */
 export function serveExec(
   { kubelet, environment }: ExecParts,
   pod: Pod,
@@ -87,8 +87,8 @@ function inTerminal(command: readonly string[]): readonly string[] {
 }
 
 /**
- * As containerd does: the end comes when everybody has closed stdout and stderr. A connection that breaks closes stdin and leaves
- * the process, whose output nobody reads any more.
+ * Like containerd, ends when all processes have closed stdout and stderr. A broken connection closes stdin and leaves the process
+ * running, with its output unread.
  */
 function join(webSocket: WebSocket, child: ChildProcess, asked: ExecRequest): void {
   const { stdin, stdout, stderr } = child;

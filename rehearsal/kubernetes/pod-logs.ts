@@ -6,13 +6,14 @@ import { refusals } from './api-status.js';
 import type { Kubelet } from './kubelet.js';
 import type { Pod } from './objects.js';
 
-/** How often a log that is followed is looked at, ms. */
+/** Interval between reads of a followed log, ms. */
 const LOOK_MS = 100;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * What the container's first process printed, stdout and stderr as one. `follow`, `tailLines` and `limitBytes` are obeyed; times
- * of lines are not kept. @throws ApiRefusal before anything is sent
+ * Sends the output of the container's first process, stdout and stderr as one. `follow`, `tailLines` and `limitBytes` are obeyed;
+ * times of lines are not kept.
+ * @throws ApiRefusal before anything is sent
  */
 export async function serveLogs(
   kubelet: Kubelet,
@@ -37,7 +38,7 @@ export async function serveLogs(
     let at = tail === null ? 0 : await tailStart(handle, Number(tail));
     const chunk = Buffer.alloc(CHUNK_BYTES);
     while (!response.destroyed && left > 0) {
-      // Looked at before: what is printed between the two is not lost.
+      // Checked before the read, so that output printed in between is not lost.
       const isRunning = kubelet.containerOf(pod) !== undefined;
       const { bytesRead } = await handle.read(chunk, 0, Math.min(CHUNK_BYTES, left), at);
       at += bytesRead;
@@ -53,7 +54,7 @@ export async function serveLogs(
   }
 }
 
-/** Also when the client has gone. */
+/** Resolves also if the client has gone. */
 const written = (response: ServerResponse, bytes: Buffer): Promise<void> =>
   new Promise((resolve) => void response.write(bytes, () => resolve()));
 

@@ -2,7 +2,7 @@ import type { Condition, ContainerState, Pod, PodStatus } from './objects.js';
 import { timestamp, withCondition } from './objects.js';
 import { NODE_ADDRESS } from './nodes.js';
 
-/** What the rehearsed kubelet writes into a pod's status. */
+/** The pod status that the rehearsed kubelet writes. */
 
 const condition = (type: string, isSo: boolean, reason?: string, message?: string): Condition => ({
   type,
@@ -83,7 +83,7 @@ export function endedStatus(pod: Pod, { exitCode, reason, message }: ContainerEn
   return statusWith(pod, isSuccess ? 'Succeeded' : 'Failed', { terminated }, { isReady: false, reason: why });
 }
 
-/** An eviction, a drain: what `podFailurePolicy` of a Job looks for. */
+/** Status after an eviction or a drain: a Job's `podFailurePolicy` looks for this condition. */
 export const disruptedStatus = ({ status }: Pod, reason: string, message: string): PodStatus => ({
   ...status,
   conditions: withCondition(status.conditions, { type: 'DisruptionTarget', status: 'True', reason, message }),

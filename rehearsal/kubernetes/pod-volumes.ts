@@ -10,11 +10,11 @@ export class MountFailure extends Error {
   override readonly name = 'MountFailure';
 }
 
-/** Where volumes lie on this computer. */
+/** Folders of volumes on this computer. */
 export interface VolumePlace {
-  /** Of the pod, gone with it. */
+  /** Folder of the pod, deleted with it. */
   readonly pod: string;
-  /** Folders that outlive pods: of claims, and of the nodes' own disk (`hostPath`), which this computer's is not. */
+  /** Folder that outlives pods: for claims, and for the nodes' own disk (`hostPath`), which is not this computer's disk. */
   readonly lasting: string;
 }
 
@@ -28,7 +28,7 @@ export function mountsOf(store: ObjectStore, { spec, metadata }: Pod, place: Vol
     const isContent = spec.volumes?.some((each) => each.name === name && (each.configMap ?? each.secret));
     return { source: made.get(name) ?? '', target: mountPath, isReadOnly: readOnly === true || Boolean(isContent) };
   });
-  // A folder before what is in it.
+  // A folder comes before the mounts inside it.
   return mounts.toSorted((a, b) => a.target.length - b.target.length);
 }
 

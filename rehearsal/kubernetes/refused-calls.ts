@@ -1,7 +1,7 @@
 import { STATUS_CODES, type StatusName } from '../tpu/api-error.js';
 import { ApiRefusal } from './api-status.js';
 
-/** What the admin interface refuses: calls of the API server, and those of a pod's exec. */
+/** Methods that the admin interface can refuse: calls of the API server, and a pod's exec. */
 export const KUBERNETES_METHODS = [
   'kubernetes.get',
   'kubernetes.create',
@@ -10,7 +10,7 @@ export const KUBERNETES_METHODS = [
 ] as const;
 export type KubernetesMethod = (typeof KUBERNETES_METHODS)[number];
 
-/** Undefined for a method that no client of ours uses. */
+/** Undefined for a method that none of our clients uses. */
 export const methodOf = (method: string): KubernetesMethod | undefined => METHODS[method];
 
 const METHODS: Readonly<Record<string, KubernetesMethod | undefined>> = {
@@ -19,7 +19,7 @@ const METHODS: Readonly<Record<string, KubernetesMethod | undefined>> = {
   DELETE: 'kubernetes.delete',
 };
 
-/** `metav1.StatusReason` of what an API server answers; another server's or a proxy's answers have none. */
+/** `metav1.StatusReason` of an API server's answer. Answers of other servers and proxies have none. */
 const REASONS: Partial<Record<StatusName, string>> = {
   INVALID_ARGUMENT: 'BadRequest',
   NOT_FOUND: 'NotFound',

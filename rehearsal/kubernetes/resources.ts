@@ -37,7 +37,7 @@ export const DEFINITIONS: Resource = {
   ...{ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' },
   ...{ singular: 'customresourcedefinition', isNamespaced: false, shortNames: ['crd'] },
 };
-/** Kept once they are defined. No operator is rehearsed, so they never have pods. */
+/** Stored once their definition exists. No operator is rehearsed, so they never have pods. */
 export const RAY_CLUSTERS: Resource = {
   ...{ group: 'ray.io', kind: 'RayCluster', plural: 'rayclusters', singular: 'raycluster', isNamespaced: true },
 };
@@ -49,5 +49,5 @@ export const RESOURCES: readonly Resource[] = [
 
 export const apiVersionOf = ({ group }: Resource): string => (group === '' ? 'v1' : `${group}/v1`);
 
-/** As Kubernetes names it in its texts, such as `jobs.batch`. */
+/** The name in Kubernetes' messages, such as `jobs.batch`. */
 export const qualified = ({ group, plural }: Resource): string => (group === '' ? plural : `${plural}.${group}`);

@@ -5,7 +5,7 @@ import { withCondition } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { CLAIMS, NODES, PODS } from './resources.js';
 
-/** Gives each pod that has none a node with room for it, the oldest first. */
+/** Assigns each pod that has no node to a node with room for it, the oldest pod first. */
 export function schedulePods(store: ObjectStore, events: Events): void {
   const waiting = store
     .list<Pod>(PODS)

@@ -3,11 +3,11 @@ import type { KubeObject } from './objects.js';
 
 export type Matches = (object: KubeObject) => boolean;
 
-/** Requirements of a selector, which commas part; those in brackets are of a set. */
+/** Requirements of a selector, separated by commas. Brackets contain the values of a set. */
 const REQUIREMENT = /\s*((?:[^,(]|\([^)]*\))+)\s*(?:,|$)/g;
 
 /**
- * A label selector: `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`, all of which have to hold.
+ * A label selector: `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`. All parts must hold.
  * @throws ApiRefusal 400
  */
 export function labelMatcher(selector: string): Matches {
@@ -31,7 +31,7 @@ function labelTest(text: string, whole: string): (labels: Readonly<Record<string
   return (labels) => Object.hasOwn(labels, name) !== (not === '!');
 }
 
-/** Fields that can be selected of each kind; `metadata.name` and `metadata.namespace` of all. */
+/** Fields of each kind that can be selected; `metadata.name` and `metadata.namespace` can be selected for all kinds. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   Pod: ['spec.nodeName', 'status.phase', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.podIP'],
   Event: [

@@ -11,7 +11,7 @@ import { discovered } from './discovery.js';
 import { serveExec } from './pod-exec.js';
 import { type KubernetesMethod, methodOf } from './refused-calls.js';
 
-/** The refusal that is in force for a call, counted as used. `afterEffect`: the call does what it should, and its answer is lost. */
+/** The refusal in force for a call, counted as used. `afterEffect`: the call takes effect, and its answer is lost. */
 export type RefusalOf = (
   method: KubernetesMethod,
   path: string,
@@ -19,23 +19,23 @@ export type RefusalOf = (
 
 export interface ApiServerParts extends ApiParts {
   readonly token: string;
-  /** As callers may name this computer. */
+  /** Names of this computer that callers may use. */
   readonly hostNames: readonly string[];
   readonly tls: Certificates;
-  /** Of what is executed in a pod. */
+  /** Environment of commands that are executed in a pod. */
   readonly environmentOf: (pod: ReturnType<typeof podOf>) => Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
   readonly refusalOf: RefusalOf;
 }
 
-/** A body of more bytes is refused, as etcd would refuse the object. */
+/** A larger body is refused, as etcd would refuse the object. */
 const MOST_BODY_BYTES = 3 * 1024 * 1024;
-/** Longer than any client keeps a connection that it does not use. */
+/** Longer than any client keeps an unused connection. */
 const KEEP_ALIVE_MS = 620_000;
-/** Answered to everybody. */
+/** Paths that need no token. */
 const PUBLIC = /^\/(version|healthz|readyz|livez)$/;
 
-/** The API server, on loopback with TLS. @param port 0 for any */
+/** Starts the API server, on loopback with TLS. @param port 0: any free port */
 export async function startApiServer(
   parts: ApiServerParts,
   port: number,
@@ -89,7 +89,7 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
     if (answer !== undefined) send(response, answer.status, answer.body);
   } catch (error) {
     const refused = asRefusal(error);
-    // What is looked up and is not there is no news.
+    // A lookup that finds nothing is not journalled.
     if (method !== 'GET' || refused.code !== 404)
       parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message, agent });
     if (response.headersSent) response.destroy();

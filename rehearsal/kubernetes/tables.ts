@@ -2,11 +2,11 @@ import type { Job, KubeObject, Pod } from './objects.js';
 import { isTrue } from './objects.js';
 import { EVENTS, JOBS, NAMESPACES, NODES, PODS, type Resource, SERVICES, CONFIG_MAPS } from './resources.js';
 
-/** What `kubectl get` prints: the API server makes the cells. */
+/** Tables that `kubectl get` prints: the API server makes the cells. */
 
 interface Column {
   readonly name: string;
-  /** Shown with `-o wide` alone. */
+  /** Shown only with `-o wide`. */
   readonly isWide?: true;
   readonly cell: (object: KubeObject) => string | number;
 }
@@ -99,11 +99,11 @@ const COLUMNS: ReadonlyMap<Resource, readonly Column[]> = new Map([
   [NAMESPACES, [NAME, column('Status', 'status.phase'), AGE]],
 ]);
 
-/** Whether the client takes a table, as `Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json`. */
+/** Whether the client accepts a table, such as by `Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json`. */
 export const wantsTable = (accept: string | undefined): boolean =>
   /^[^,]*;as=Table;v=v1(;|,|$)/.test((accept ?? '').replaceAll(' ', ''));
 
-/** @param metadata of the list: resourceVersion, continue */
+/** @param metadata the list's resourceVersion and continue */
 export function tableOf(resource: Resource, objects: readonly KubeObject[], metadata: object): object {
   const columns = COLUMNS.get(resource) ?? [NAME, AGE];
   return {
@@ -134,7 +134,7 @@ function jobState({ metadata, spec, status }: Job): string {
   return isTrue(status.conditions, 'FailureTarget') ? 'FailureTarget' : 'Running';
 }
 
-/** As Kubernetes shortens durations: `45s`, `3m20s`, `47m`, `5h10m`, `30h`, `3d4h`, `20d`. */
+/** Formats a duration as Kubernetes does: `45s`, `3m20s`, `47m`, `5h10m`, `30h`, `3d4h`, `20d`. */
 function ageOf(from: string, to?: string): string {
   const seconds = Math.max(0, Math.floor(((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 1000));
   const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3600), Math.floor(seconds / 86_400)];

@@ -6,10 +6,10 @@ import type { KubeObject } from './objects.js';
 import type { Resource } from './resources.js';
 import { tableOf } from './tables.js';
 
-/** Without `timeoutSeconds` of the client's. */
+/** Length of a watch if the client gives no `timeoutSeconds`. */
 const LONGEST_SECONDS = 3_600;
 
-/** A line of JSON for each change, until the client goes or its time is over. */
+/** Sends a line of JSON for each change, until the client disconnects or its time is over. */
 export function serveWatch(
   store: ObjectStore,
   resource: Resource,

@@ -13,7 +13,7 @@ const ZONE = String.raw`^/compute/v1/projects/(?<project>[^/:]+)/zones/(?<zone>[
 const deniedText = (permission: string, resource: string): string =>
   `Required '${permission}' permission for '${resource}'`;
 
-/** As the permission of a method is called. */
+/** Permissions that are not named after their method. */
 const PERMISSIONS: Readonly<Record<string, string>> = {
   'instances.insert': 'compute.instances.create',
   'instances.aggregatedList': 'compute.instances.list',
@@ -53,7 +53,7 @@ export const COMPUTE_INSTANCES: readonly NeighbourRoute[] = [
   ),
 ];
 
-/** What the admin interface can refuse of them. */
+/** Methods that the admin interface can refuse. */
 export const COMPUTE_METHODS: readonly string[] = [
   'instances.insert',
   'instances.list',
@@ -122,7 +122,7 @@ function list({ path, query }: NeighbourCall, { cloud }: ComputeService): JsonOb
   );
 }
 
-/** By zone, as Google answers: zones without any say so. */
+/** Grouped by zone, as Google answers. An empty list has a warning. */
 function aggregated({ path, query }: NeighbourCall, { cloud }: ComputeService): JsonObject {
   const { project = '' } = path;
   const all = cloud.vmsIn(project).map(({ resource }) => resource);
@@ -155,7 +155,7 @@ function operation({ path }: NeighbourCall, { cloud }: ComputeService): ComputeO
   return cloud.operation(`${placeOf(path)}/operations/${path['operation']}`);
 }
 
-/** The longest that it waits, in wall ms; and how often it looks. Google's own bound is two minutes. */
+/** Longest wait and check interval, wall ms. Google's own limit is two minutes. */
 const LONGEST_WAIT_MS = 30_000;
 const LOOK_MS = 25;
 
@@ -183,7 +183,7 @@ function typeOf(kind: 'machineTypes' | 'acceleratorTypes', { facts, path }: Neig
   return { kind: kind === 'machineTypes' ? 'compute#machineType' : 'compute#acceleratorType', name: type, zone: place };
 }
 
-/** What the VM's agent writes once it is up, if its metadata lets it. */
+/** The host key that the VM's agent publishes once it is up, if its metadata allows it. */
 function guestAttributes({ path }: NeighbourCall, { cloud, hostKey }: ComputeService): JsonObject {
   const vm = cloud.vm(vmPath(path));
   const key = hostKey(vm.path);

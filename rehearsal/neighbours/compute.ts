@@ -9,7 +9,9 @@ const BASE = String.raw`^/compute/v1/projects/(?<project>[^/:]+)`;
 const deniedText = (permission: string, resource: string): string =>
   `Required '${permission}' permission for '${resource}'`;
 
-/** Compute Engine v1, as far as it tells whether a TPU VM could be reached (cloud.google.com/compute/docs/reference/rest/v1). */
+/**
+ * The part of Compute Engine v1 that tells whether a TPU VM could be reached (cloud.google.com/compute/docs/reference/rest/v1).
+ */
 export const COMPUTE: readonly NeighbourRoute[] = [
   route(
     '',
@@ -20,7 +22,7 @@ export const COMPUTE: readonly NeighbourRoute[] = [
       id: idOf(facts.id),
       name: path['project'],
       defaultServiceAccount: `${facts.number}-compute@developer.gserviceaccount.com`,
-      // gcloud crashes on a fingerprint that is not base64 (facts/cloud-tpu.md 3).
+      // gcloud crashes on a fingerprint that is not base64 (docs/facts.md, "gcloud and the VMs").
       commonInstanceMetadata: {
         kind: 'compute#metadata',
         fingerprint: Buffer.from('rehearsal').toString('base64'),
@@ -105,7 +107,7 @@ function findSubnetwork(
 }
 
 function firewalls({ facts, path, query }: NeighbourCall): JsonObject {
-  // An answer that leaves a filter out of account would be wrong without a word.
+  // Ignoring a filter would silently return a wrong list.
   if (query.has('filter')) throw new ApiError('UNIMPLEMENTED', 'firewalls.list: the rehearsal cloud has no filters');
   const all = Object.entries(facts.firewalls).map(([name, rule]) => firewallOf(path['project'] ?? '', name, rule));
   const size = Number(query.get('maxResults') ?? 500);
@@ -157,7 +159,7 @@ function region({ facts, path }: NeighbourCall): JsonObject {
   };
 }
 
-/** Those of all regions are the project's, not a region's. */
+/** Quotas of all regions belong to the project, not to a region. */
 const quotasOf = (quotas: ProjectFacts['regionQuotas'][string], isOfAllRegions: boolean): readonly JsonObject[] =>
   Object.entries(quotas)
     .filter(([metric]) => metric.endsWith('_ALL_REGIONS') === isOfAllRegions)
@@ -173,7 +175,7 @@ function url(resource: string): string {
   return `https://www.googleapis.com/compute/v1/${resource}`;
 }
 
-/** The same for the same resource, as a number of Google's looks. */
+/** The same id for the same resource; a number like Google's. */
 function idOf(resource: string): string {
   return String(createHash('sha256').update(resource).digest().readBigUInt64BE() >> 1n);
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.js';
 import { ApiError } from '../tpu/api-error.js';
 import type { NeighbourRoute } from './route.js';
 
-/** The rule where nobody has set one, by constraint. */
+/** Default rule of each constraint, if no policy is set. */
 const UNSET: Readonly<Record<string, JsonObject>> = {
   'compute.vmExternalIpAccess': { allowAll: true },
   'compute.requireOsLogin': { enforce: false },

@@ -24,7 +24,7 @@ export const RESOURCE_MANAGER: readonly NeighbourRoute[] = [
     }),
   },
   {
-    // gcloud's `config set project` looks there whether the project may be used.
+    // gcloud's `config set project` checks here whether the project may be used.
     verb: 'GET',
     path: /^\/v1\/projects\/(?<project>[^/:]+)$/,
     service: SERVICE,
@@ -86,7 +86,7 @@ export const RESOURCE_MANAGER: readonly NeighbourRoute[] = [
   },
 ];
 
-/** Those that were asked for and are held; an empty list is left out, as of every message in JSON. */
+/** The requested permissions that the caller holds. An empty list is left out, as in every JSON message. */
 function grantedOf({ body, caller }: NeighbourCall): { permissions?: readonly string[] } {
   const asked = Array.isArray(body['permissions']) ? body['permissions'].map(String) : [];
   if (asked.length === 0 || asked.length > 100) {

@@ -4,10 +4,10 @@ import type { JsonObject } from '../json.js';
 import type { ProjectFacts } from '../project/facts.js';
 import type { ComputeService } from '../compute/service.js';
 
-/** One call, its path taken apart. */
+/** One call, with its path parsed. */
 export interface NeighbourCall {
   readonly facts: ProjectFacts;
-  /** The path's named groups, decoded. `project` is one of them. */
+  /** Named groups of the path, decoded. `project` is one of them. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body: JsonObject;
@@ -18,16 +18,16 @@ export interface NeighbourCall {
 /** One call that a neighbour of Cloud TPU serves. */
 export interface NeighbourRoute {
   readonly verb: 'GET' | 'POST' | 'DELETE';
-  /** Whole path; its groups are named. */
+  /** Matches the whole path, with named groups. */
   readonly path: RegExp;
   readonly service: string;
   /** The RPC's name without its package, for refusals. */
   readonly method: string;
   readonly permission?: string;
-  /** What the permission is wanted on. */
+  /** Resource that the permission is needed on. */
   readonly resource: (path: Readonly<Record<string, string>>) => string;
   readonly deniedText?: FrontCall['deniedText'];
   readonly hidesUnknownProjects?: FrontCall['hidesUnknownProjects'];
-  /** Throws ApiError. */
+  /** @throws ApiError */
   readonly answer: (call: NeighbourCall) => JsonObject | Promise<JsonObject>;
 }

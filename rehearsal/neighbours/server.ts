@@ -31,8 +31,8 @@ const ROUTES: readonly NeighbourRoute[] = [
 ];
 
 /**
- * The APIs that tell about the project: each at its own path, so that one base URL stands for all of them. What no route
- * serves is answered 501, in Google's form.
+ * The APIs that tell about the project. Each has its own path, so one base URL serves all of them. A path without a route is
+ * answered 501, in Google's form.
  */
 export function addNeighbours(app: FastifyInstance, parts: NeighbourParts): void {
   app.all('/*', (request) => {
@@ -65,7 +65,7 @@ async function serve(parts: NeighbourParts, { route, path }: FoundRoute, request
   const resource = route.resource(path);
   const facts = parts.facts();
   const { host } = request.headers;
-  // As of Cloud TPU: the address itself says nothing of who calls.
+  // The same rule as for Cloud TPU: the plain address says nothing about the caller.
   const called = host === undefined || host.startsWith('127.0.0.1:') ? {} : { host };
   const details = { method: `${service}/${method}`, wire: 'rest', ...called };
   try {

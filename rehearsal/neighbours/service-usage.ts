@@ -63,7 +63,7 @@ function quotaLimit(facts: ProjectFacts, name: string, metricName: string, isFul
   if (quota === undefined) throw new RangeError(`no quota ${name}`);
   const zones = Object.keys(facts.zones);
   const supportedLocations = quota.per === 'zone' ? zones : [...new Set(zones.map(regionOf))];
-  // The basic view shows a place only where its limit was changed.
+  // The basic view shows a place only if its limit was changed.
   const places = isFull ? [...new Set([...supportedLocations, ...Object.keys(quota.at)])] : Object.keys(quota.at);
   return {
     name: `${metricName}/limits/%2Fproject%2F${quota.per}`,
@@ -77,7 +77,7 @@ function quotaLimit(facts: ProjectFacts, name: string, metricName: string, isFul
   };
 }
 
-/** A limit of 0 is left out of the answer, as of every message in JSON: who reads it must take its absence for 0. */
+/** A limit of 0 is left out of the answer, as in every JSON message: readers must take a missing limit for 0. */
 function bucket(effective: number, standard: number, dimensions: Readonly<Record<string, string>>): JsonObject {
   return {
     ...(effective !== 0 && { effectiveLimit: String(effective) }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** As Google's own front says them: a limit that is 0 is left out of an answer, -1 is none. */
+/** A limit in the form of Google's front end: -1 is no limit, and a limit of 0 is left out of answers. */
 const limit = z.number().int().min(-1);
 
 const firewall = z.strictObject({
@@ -15,54 +15,54 @@ const firewall = z.strictObject({
   denied: z.array(z.string()).default([]),
 });
 
-/** What the neighbours of Cloud TPU know of the rehearsed Google project. One answer for every project that there is. */
+/** The rehearsed Google project as Cloud TPU's neighbours know it. Every existing project gets the same answers. */
 export const projectSchema = z.strictObject({
   /** The project of the metadata server. */
   id: z.string(),
   number: z.string().regex(/^\d+$/),
-  /** Which projects there are, by id; other ones are refused as Google refuses them: with 403, never 404. */
+  /** Ids of existing projects. Others are refused as Google refuses them: with 403, never 404. */
   known: z.union([z.literal('any'), z.array(z.string())]),
   state: z.enum(['ACTIVE', 'DELETE_REQUESTED']),
-  /** Of Compute Engine, for all its VMs, such as `enable-oslogin`. */
+  /** Compute Engine's metadata for all VMs of the project, such as `enable-oslogin`. */
   metadata: z.record(z.string(), z.string()),
   /** Such as `tpu.googleapis.com`; every other service is enabled. */
   disabledServices: z.array(z.string()),
   /** Zones that an organisation's policy forbids. */
   deniedLocations: z.array(z.string()),
-  /** The zones that Cloud TPU lists. One that is not named here offers everything, as one without a list does. */
+  /** Zones that Cloud TPU lists. A zone that is not named here offers everything, and so does a zone without lists. */
   zones: z.record(
     z.string(),
     z.strictObject({
       acceleratorTypes: z.array(z.string()).optional(),
       runtimeVersions: z.array(z.string()).optional(),
-      /** Of Compute Engine; without a list every type of a known family is there. */
+      /** Compute Engine's machine types; absent: every type of a known family. */
       machineTypes: z.array(z.string()).optional(),
     }),
   ),
   networks: z.record(
     z.string(),
     z.strictObject({
-      /** Then it has a subnetwork of its own name in every region. */
+      /** True: it has a subnetwork of the same name in every region. */
       autoCreateSubnetworks: z.boolean(),
-      /** Of those subnetworks. */
+      /** Applies to those subnetworks. */
       privateIpGoogleAccess: z.boolean().default(false),
     }),
   ),
-  /** By `REGION/NAME`, beside those of auto mode networks. */
+  /** Keyed by `REGION/NAME`, beside the subnetworks of auto mode networks. */
   subnetworks: z.record(
     z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, 'must be REGION/NAME'),
     z.strictObject({ network: z.string(), ipCidrRange: z.string(), privateIpGoogleAccess: z.boolean().default(false) }),
   ),
   firewalls: z.record(z.string(), firewall),
-  /** By region or `any`, then by Compute Engine's metric, such as IN_USE_ADDRESSES. */
+  /** Keyed by region or `any`, then by Compute Engine's metric, such as IN_USE_ADDRESSES. */
   regionQuotas: z.record(z.string(), z.record(z.string(), z.strictObject({ limit: z.number(), usage: z.number() }))),
   /** Organisation policies in force, by constraint without `constraints/`: `allowAll`, `denyAll`, `enforce` or values. */
   policies: z.record(z.string(), z.record(z.string(), z.unknown())),
-  /** Who holds which role on the project, as its IAM policy says it. It is answered; rights come from the principals. */
+  /** Members of each role in the project's IAM policy. The API answers them, but rights come from the principals. */
   roleBindings: z.array(z.strictObject({ role: z.string(), members: z.array(z.string()) })),
-  /** Which service accounts there are, by email. */
+  /** Emails of existing service accounts. */
   serviceAccounts: z.union([z.literal('any'), z.array(z.string())]),
-  /** By metric, without `tpu.googleapis.com/`: the limit of a place, and where it is another. */
+  /** Keyed by metric without `tpu.googleapis.com/`: the default limit of a place, and the other limits by place. */
   tpuQuotas: z.record(
     z.string(),
     z.strictObject({ per: z.enum(['zone', 'region']), limit, at: z.record(z.string(), limit).default({}) }),
@@ -74,8 +74,8 @@ export type ProjectRequest = z.input<typeof projectSchema>;
 const perZone = (quota: number) => ({ per: 'zone', limit: quota }) as const;
 
 /**
- * A new project with the default network and ample quota. Names of quota metrics: as public tools read them
- * (`gcloud alpha services quota list --service=tpu.googleapis.com`, seen 2026); not looked up at Google.
+ * A new project with the default network and ample quota. The quota metrics' names come from public tools (`gcloud alpha services
+ * quota list --service=tpu.googleapis.com`, seen 2026); they were not looked up at Google.
  */
 export const DEFAULT_PROJECT: ProjectFacts = projectSchema.parse({
   id: 'rehearsed-project',

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../json.js';
 import { isObject } from '../json.js';
 
-/** RFC 7396: objects are laid over one another key by key, null takes a key away, everything else replaces. */
+/** Applies RFC 7396: objects are merged key by key, null removes a key, any other value replaces. */
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch;
   const merged: Record<string, JsonValue | undefined> = isObject(target) ? { ...target } : {};

@@ -6,13 +6,13 @@ import type { ProjectFacts } from './facts.js';
 import { DEFAULT_PROJECT, projectSchema } from './facts.js';
 import { mergePatch } from './merge-patch.js';
 
-/** The facts of the Google project: the defaults, and laid over them what somebody wanted otherwise. Kept on disk. */
+/** The facts of the Google project: the defaults with the user's changes. Kept on disk. */
 export class RehearsedProject {
   readonly #snapshot: Snapshot<JsonObject>;
   #changes: JsonObject;
   #facts: ProjectFacts;
 
-  /** @param folder of the state. Throws ZodError if what is there is not one of these. */
+  /** @param folder state folder. @throws ZodError if the facts stored there are invalid */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'project.json');
@@ -25,16 +25,16 @@ export class RehearsedProject {
     return this.#facts;
   }
 
-  /** Lays a merge patch (RFC 7396) over the facts. Throws ZodError, and then nothing is changed. */
+  /** Applies a merge patch (RFC 7396) to the facts. @throws ZodError and changes nothing if the result is invalid */
   change(patch: JsonObject): Promise<void> {
-    // Facts, not changes, are patched: what a patch takes away must not come back with the defaults.
+    // Patches the facts, not the changes: what a patch removes must not come back with the defaults.
     const next = mergePatch(this.#facts as unknown as JsonValue, patch);
     this.#facts = projectSchema.parse(next);
     this.#changes = this.#facts as unknown as JsonObject;
     return this.#snapshot.save();
   }
 
-  /** Back to the defaults. */
+  /** Restores the defaults. */
   reset(): Promise<void> {
     this.#changes = {};
     this.#facts = DEFAULT_PROJECT;

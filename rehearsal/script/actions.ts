@@ -6,7 +6,7 @@ import type { PlaceTable } from './fields.js';
 import type { Script, ScriptEvent } from './read-script.js';
 import type { ActionBody, ActionName, WrittenScript } from './schema.js';
 
-/** One verb of the admin interface with its body. Plain JSON: those that are to come outlive a restart. */
+/** One verb of the admin interface with its body. Plain JSON: pending calls outlive a restart. */
 export interface Call {
   readonly verb: string;
   readonly body: object;
@@ -14,29 +14,29 @@ export interface Call {
 
 export interface Effects {
   readonly calls: readonly Call[];
-  /** What ends them, so many ms later. */
+  /** Calls that end the effects, each `afterMs` later. */
   readonly later: readonly { readonly afterMs: number; readonly call: Call }[];
 }
 
-/** What an action may look at. */
+/** The state that an action may read. */
 export interface Scene {
   readonly settings: Settings;
-  /** By full name. */
+  /** All names are full names. */
   readonly nodes: readonly { readonly name: string; readonly queuedResource: string | undefined }[];
   /** Full names. */
   readonly queuedResources: readonly string[];
-  /** Full name of the node or queued resource that set the event off. */
+  /** Full name of the node or queued resource that triggered the event. */
   readonly subject: string | undefined;
   readonly random: Random;
 }
 
-/** What an event does, as calls of the admin interface. None where nothing matches. */
+/** The admin calls of an event; empty if nothing matches. */
 export function effectsOf(event: ScriptEvent, scene: Scene): Effects {
   const run = RUNS[event.action] as (body: unknown, scene: Scene) => Partial<Effects>;
   return { calls: [], later: [], ...run(event[event.action], scene) };
 }
 
-/** What a script changes as it begins. */
+/** Changes that a script makes as it begins. */
 export function setupOf({ timeScale, ...script }: Script, settings: Settings): readonly Call[] {
   const clock = timeScale === undefined ? [] : [{ verb: 'clock', body: { scale: timeScale } }];
   const changes = {
@@ -93,7 +93,7 @@ const RUNS: Runs = {
   freeze: ({ host, for: ms, ...target }, scene) =>
     onHosts(nodesOf(target, scene), { host, action: 'freeze' }, ms, { host, action: 'thaw' }),
   stopProcesses: ({ host, ...target }, scene) => onHosts(nodesOf(target, scene), { host, action: 'kill-processes' }),
-  // An empty list ends it.
+  // An empty list ends the fault.
   missingWorker: ({ names, workers }, { settings }) => {
     const entry = { ...namesMatch(names), workers };
     return configure({ missingWorkers: workers.length === 0 ? [] : [...settings.missingWorkers, entry] });
@@ -153,7 +153,7 @@ function refusals(methods: readonly string[], given: RefusalBody): readonly Call
   return methods.map((method) => ({ verb: 'refuse', body: { method, ...body } }));
 }
 
-/** Full names of the nodes that an action is about; of several matches all, or one that the seed draws. */
+/** Full names of the nodes that an action is about: all matches, or one that the seed draws. */
 function nodesOf(
   { node, which }: { readonly node?: string | undefined; readonly which: 'all' | 'one' },
   scene: Scene,
@@ -177,7 +177,7 @@ function requestsOf(pattern: string | undefined, { subject, queuedResources, nod
   );
 }
 
-/** A pattern of a script is compared with the whole last part of a name. */
+/** Compares a script's pattern with the whole last part of a name. */
 export function isNamed(name: string, pattern: string): boolean {
   return new RegExp(`^(?:${pattern})$`).test(lastSegment(name));
 }
@@ -186,7 +186,7 @@ function namesMatch(pattern: string | undefined): { readonly nameMatches?: strin
   return pattern === undefined ? {} : { nameMatches: `/(?:${pattern})$` };
 }
 
-/** A setting that is a time has its unit in the name that the admin interface gives it. */
+/** Adds the unit to settings that are times, as the admin interface names them. */
 function settingsOf(written: NonNullable<WrittenScript['settings']>): object {
   const named = Object.entries(written).map(
     ([key, value]) => [`${key}Ms` in DEFAULT_SETTINGS ? `${key}Ms` : key, value] as const,
@@ -194,12 +194,12 @@ function settingsOf(written: NonNullable<WrittenScript['settings']>): object {
   return defined(Object.fromEntries(named));
 }
 
-/** `null` takes a limit away. */
+/** Merges limits into a table; `null` removes a limit. */
 function laidOver(table: Readonly<Record<string, number>>, changes: PlaceTable): Readonly<Record<string, number>> {
   return defined({ ...table, ...changes }) as Readonly<Record<string, number>>;
 }
 
-/** A quota without a tier is one for each. */
+/** Expands a quota without a tier to one for each tier. */
 function quotaKeys(table: PlaceTable): PlaceTable {
   const entries = Object.entries(table).flatMap(([key, chips]) =>
     key.split('/').length > 3 ? [[key, chips] as const] : TIERS.map((tier) => [`${key}/${tier}`, chips] as const),

@@ -3,22 +3,22 @@ import type { Random } from '../random.js';
 import { isNamed } from './actions.js';
 import type { ScriptEvent } from './read-script.js';
 
-/** A resource that is in the state that an event waits for. */
+/** A resource in the state that an event waits for. */
 interface Waiting {
   readonly dueAt: number;
-  /** It has set the event off; it does so again only after it left the state. */
+  /** Whether it has triggered the event. It can do so again only after it leaves the state. */
   isDone: boolean;
 }
 
-/** How far one event of a script is. Plain JSON; times are epoch ms of the cloud's clock. */
+/** Progress of one event of a script. Plain JSON; times are epoch ms of the cloud's clock. */
 export interface EventState {
-  /** How often its turn came, `chance` or not. */
+  /** Number of turns so far, whether `chance` let them act or not. */
   turns: number;
-  /** Of an event with `at`: its next turn. */
+  /** For an event with `at`: its next turn. */
   nextAt?: number | undefined;
-  /** Of an event with `when`, by the resource's full name. */
+  /** For an event with `when`: waiting resources, by full name. */
   readonly waiting: Record<string, Waiting>;
-  /** Of an event with `when` and `every`: no turn before. */
+  /** For an event with `when` and `every`: no turn before this time. */
   quietUntil?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export function beginEvent(event: ScriptEvent, startedAt: number, random: Random
   return { turns: 0, nextAt, waiting: {} };
 }
 
-/** A resource entered a state: what waits for it begins to, or gives up. */
+/** Notes that a resource entered a state: it begins to wait for the event's turn, or no longer waits. */
 export function noteState(
   event: ScriptEvent,
   state: EventState,
@@ -42,7 +42,7 @@ export function noteState(
   else state.waiting[entered.subject] ??= { dueAt: entered.at + when.for + later(event, random), isDone: false };
 }
 
-/** When the event's next turn is, or undefined: nothing that is known now brings it. */
+/** Time of the event's next turn, or undefined if nothing known now causes one. */
 export function nextTurn(event: ScriptEvent, state: EventState): number | undefined {
   if (isOver(event, state)) return undefined;
   const due = state.nextAt ?? nextWaiting(state)?.dueAt;
@@ -53,7 +53,7 @@ export function isOver(event: ScriptEvent, { turns }: EventState): boolean {
   return turns >= event.repeat;
 }
 
-/** Takes the turn that is due at `now`. @returns the resource that it is about, if it is about one. */
+/** Takes the turn that is due at `now`. @returns full name of the resource that it is about, if any */
 export function takeTurn(event: ScriptEvent, state: EventState, now: number, random: Random): string | undefined {
   state.turns += 1;
   if (state.nextAt !== undefined) {

@@ -1,7 +1,7 @@
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y;
 
-/** Ms of a text such as `90s`, `1h30m` or `500ms`; undefined if it is none. `0` alone is 0. */
+/** Parses a duration such as `90s`, `1h30m` or `500ms` to ms; undefined if it is not one. A bare `0` is 0. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   let sum = 0;

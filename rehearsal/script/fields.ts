@@ -5,11 +5,11 @@ import { TIERS } from '../tpu/settings.js';
 import { isPattern, isRefusable, MACHINE_TYPE, REFUSABLE, ZONE } from '../admin/requests.js';
 import { parseDuration } from './duration.js';
 
-/** The values that fields of a script take. Messages go on after `'value' is not `. */
+/** Values of a script's fields. Each message continues the text `'value' is not `. */
 
 const LONGEST_MS = 365 * 86_400_000;
 
-/** Ms of the cloud's time. */
+/** A duration on the cloud's clock, in ms. */
 export const duration = z
   .union([z.string(), z.number()], 'a duration, such as 30s, 5m or 1h30m')
   .transform((value, context): number => {
@@ -20,7 +20,7 @@ export const duration = z
     return z.NEVER;
   });
 
-/** Always the same, or drawn for each. */
+/** A fixed duration, or a range to draw from each time. */
 export const span = z.union(
   [
     duration,
@@ -32,7 +32,7 @@ export const span = z.union(
 export const whole = (min: number, max: number): z.ZodNumber =>
   z.number(`a whole number from ${min} to ${max}`).int().min(min).max(max);
 
-/** Compared with the whole last part of a name. */
+/** A regular expression for the whole last part of a name. */
 export const pattern = z.string('a regular expression').refine(isPattern, 'a regular expression');
 
 export const zone = z.string('a zone').regex(ZONE, 'a zone, such as us-central1-a');
@@ -43,12 +43,12 @@ export const code = z
 
 export const method = z.string('a method').refine(isRefusable, { error: 'a method', params: { words: REFUSABLE } });
 
-/** One or several. */
+/** One method or several. */
 export const methods = z
   .union([method, z.array(method).min(1)], 'a method or a list of them')
   .transform((given): readonly string[] => (typeof given === 'string' ? [given] : given));
 
-/** null: no limit. */
+/** A number of chips. null: no limit. */
 const chips = z
   .union([z.number(), z.string()], 'a number of chips, or unlimited')
   .refine(
@@ -59,7 +59,7 @@ const chips = z
 
 const PLACE = `zone/generation or zone/generation/tier; generations: ${GENERATIONS.join(', ')}; tiers: ${TIERS.join(', ')}`;
 
-/** Chips by place. A key is checked as a value, so that its own line and column are told. */
+/** Chips by place. A key is checked like a value, so that an error names the key's line and column. */
 export const capacity = placeTable(0, `${PLACE}; or zone/machine type`);
 export const quota = placeTable(1, `project/${PLACE}; the project may be *`);
 
@@ -75,7 +75,7 @@ function placeTable(before: number, form: string): z.ZodType<PlaceTable> {
   });
 }
 
-/** VMs of Compute Engine have no tiers. */
+/** Whether the key is a zone and a machine type. Compute Engine's VMs have no tiers. */
 function isMachinePlace(key: string): boolean {
   const [place = '', machineType = '', ...others] = key.split('/');
   return zone.safeParse(place).success && MACHINE_TYPE.test(machineType) && others.length === 0;

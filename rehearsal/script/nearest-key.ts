@@ -1,4 +1,4 @@
-/** At most so many letters of a word may differ from the key that it was meant to be. */
+/** Most letters by which a mistyped word may differ from a key. */
 const MOST_LETTERS = 2;
 
 /**
@@ -16,7 +16,9 @@ export function nearestKey(typed: string, known: readonly string[]): string | un
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-/** The edit distance, a swap of neighbours counting as one. By recursion: keys are short, and three edits are as good as many. */
+/**
+ * The edit distance; a swap of neighbours is one edit. Recursive: keys are short, and distances above the limit are all alike.
+ */
 function differingLetters(a: string, b: string, budget = MOST_LETTERS): number {
   if (a === b) return 0;
   if (budget === 0) return 1;

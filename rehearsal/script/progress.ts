@@ -4,12 +4,12 @@ import type { Script, ScriptEvent } from './read-script.js';
 import type { DoneEvent, ScriptState } from './state.js';
 
 export interface EventToCome {
-  /** Epoch ms of the cloud's clock; absent while it waits for its condition. */
+  /** Epoch ms of the cloud's clock; absent while the event waits for its condition. */
   readonly at?: number;
   readonly when?: string;
   readonly line: number;
   readonly action: string;
-  /** How many turns are left. */
+  /** Number of turns left. */
   readonly turns: number;
 }
 
@@ -22,7 +22,7 @@ export interface ScriptProgress {
   readonly toCome: readonly EventToCome[];
 }
 
-/** Of the script that runs, or ran last. */
+/** Progress of the script that runs, or ran last. */
 export function progressOf(
   running: { readonly script: Script; readonly state: ScriptState } | undefined,
 ): ScriptProgress {

@@ -6,12 +6,12 @@ import { ACTIONS, scriptSchema } from './schema.js';
 import type { Path, Place } from './yaml-text.js';
 import { YamlText } from './yaml-text.js';
 
-/** A script that cannot be run: a line for each thing that is wrong, each with its line and column. */
+/** A script that cannot be run. The message has a line for each problem, with its line and column. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }
 
-/** One event: the action that it names, and where it stands in the text. */
+/** One event, with its action and its line in the text. */
 export interface ScriptEvent extends WrittenEvent {
   readonly action: ActionName;
   readonly line: number;
@@ -21,7 +21,7 @@ export interface Script extends Omit<WrittenScript, 'events'> {
   readonly events: readonly ScriptEvent[];
 }
 
-/** Throws ScriptError with everything that is wrong, in the order of the text. */
+/** @throws ScriptError with every problem, in the order of the text */
 export function readScript(text: string): Script {
   const source = new YamlText(text);
   if (source.faults.length > 0) throw scriptError(source.faults);
@@ -78,7 +78,7 @@ function formProblems(issue: Issue, tree: unknown): readonly Problem[] {
   return [{ path, at: 'value', message: `${shownPath(path)}: ${shown(value)} is not ${is}` }];
 }
 
-/** Where a value may be of several kinds: what is wrong inside the only kind that it is. */
+/** For a union, returns the problems of the one variant that matches the value's shape, or undefined unless exactly one does. */
 function branchMeant({ path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | undefined {
   const inside = errors.filter((issues) => issues.every((issue) => issue.path.length > 0 || issue.code === 'custom'));
   const [branch] = inside;
@@ -121,14 +121,14 @@ interface SchemaParts {
   readonly unwrap?: () => unknown;
 }
 
-/** Below optional and default. */
+/** Unwraps optional and default. */
 function bare(schema: unknown): SchemaParts | undefined {
   let parts = schema as SchemaParts | undefined;
   while (parts?.unwrap !== undefined && parts.element === undefined) parts = parts.unwrap() as SchemaParts;
   return parts;
 }
 
-/** Of a union the option that is an object. */
+/** For a union, returns the variant that is an object. */
 function objectIn(parts: SchemaParts | undefined): SchemaParts | undefined {
   return parts?.options?.map(bare).find((option) => option?.shape !== undefined) ?? parts;
 }
@@ -141,7 +141,7 @@ function eventsOf(tree: unknown): readonly (readonly [event: YamlMap, index: num
   return events.flatMap((event: unknown, index) => (isObject(event) ? [[event, index] as const] : []));
 }
 
-/** What the form of an event's fields does not say. */
+/** Problems of an event that the schema of its fields does not find. */
 function senseProblems([event, index]: readonly [YamlMap, number]): readonly Problem[] {
   const path = ['events', index];
   const actions = actionsIn(event);
@@ -173,7 +173,7 @@ function senseProblems([event, index]: readonly [YamlMap, number]): readonly Pro
 
 const EVENT_FIELDS = ['at', 'when', 'repeat', 'every', 'jitter', 'chance'];
 
-/** What an action is about, where no `when` says it. */
+/** The target that an action needs if the event has no `when`. */
 const NEEDED_TARGET: Readonly<Partial<Record<ActionName, string>>> = {
   preempt: 'node',
   warn: 'node',
@@ -186,13 +186,13 @@ const NEEDED_TARGET: Readonly<Partial<Record<ActionName, string>>> = {
   stopProcesses: 'node',
 };
 
-/** In the order of the text. */
+/** Actions of the event, in the order of the text. */
 function actionsIn(event: object): readonly ActionName[] {
   const values = event as Readonly<Record<string, unknown>>;
   return Object.keys(event).filter((name): name is ActionName => name in ACTIONS && values[name] !== undefined);
 }
 
-/** `events[2].preempt.notice` */
+/** Formats a path, such as `events[2].preempt.notice`. */
 function shownPath(path: Path): string {
   const parts = path.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${segment}`));
   return parts.join('').replace(/^\./, '') || 'a script';

@@ -25,12 +25,12 @@ type Turn = { readonly at: number } & (
   | { readonly kind: 'end'; readonly entry: Ending }
 );
 
-/** Runs one fault script at a time on the cloud's clock: its events are calls of the admin interface's verbs. */
+/** Runs one fault script at a time on the cloud's clock. Its events call the admin interface's verbs. */
 export class ScriptRunner implements Actor {
   readonly #parts: AdminParts;
   #running: Running | undefined;
 
-  /** @param state of a script that was running when the rehearsal ended; throws ScriptError if it cannot be read any more. */
+  /** @param state of a script that was running when the rehearsal ended. @throws ScriptError if it can no longer be read */
   constructor(parts: AdminParts, state?: ScriptState) {
     this.#parts = parts;
     if (state !== undefined)
@@ -38,12 +38,12 @@ export class ScriptRunner implements Actor {
     parts.journal.onEvent((event) => this.#observe(event));
   }
 
-  /** To be kept over a restart. */
+  /** State to keep over a restart. */
   get state(): ScriptState | undefined {
     return this.#running?.state;
   }
 
-  /** In place of the one that runs, whose lasting effects end. Throws ScriptError; nothing has changed then. */
+  /** Replaces the running script, whose lasting effects end. @throws ScriptError and changes nothing if `text` is invalid */
   start(text: string): void {
     const script = readScript(text);
     this.stop();
@@ -59,7 +59,7 @@ export class ScriptRunner implements Actor {
     this.#observeWhatIs(startedAt);
   }
 
-  /** What lasts for a while ends now; what was changed for good stays. */
+  /** Ends temporary effects now. Permanent changes stay. */
   stop(): void {
     const { state } = this.#running ?? {};
     this.#running = undefined;
@@ -88,7 +88,7 @@ export class ScriptRunner implements Actor {
     }
   }
 
-  /** The earliest; of several at once the first in the script, after what ends then. */
+  /** The earliest turn. At the same time, ends of effects come first, then events in the order of the script. */
   #nextTurn(): Turn | undefined {
     if (this.#running === undefined) return undefined;
     const { script, state } = this.#running;
@@ -124,7 +124,7 @@ export class ScriptRunner implements Actor {
     this.#parts.journal.record('script', event.action, { line: event.line, subject, result });
   }
 
-  /** @returns why it could not be done, which is no fault of the script: a node may be gone by then. */
+  /** @returns why the call failed, if it did. This is no fault of the script: a node may be gone by then */
   #run({ verb, body }: Call): string | undefined {
     try {
       const result = runVerb(this.#parts, verb, body, 'script');
@@ -136,7 +136,7 @@ export class ScriptRunner implements Actor {
     }
   }
 
-  /** Of a VM, later. */
+  /** Journals a failure that a VM reports later. */
   #tellFailure(verb: string, error: unknown): void {
     this.#parts.journal.record('script', 'failure', { verb, error: String(error) });
   }
@@ -161,7 +161,7 @@ export class ScriptRunner implements Actor {
     }
   }
 
-  /** What is in its state already when the script starts has been so since then. */
+  /** A resource that is already in its state when the script starts counts as entering it then. */
   #observeWhatIs(at: number): void {
     const { nodes, queuedResources } = this.#parts.cloud.state;
     for (const { resource } of Object.values(nodes)) {

@@ -4,12 +4,12 @@ import { CLOCK_SCALE } from '../clock.js';
 import { HOLDABLE } from '../admin/requests.js';
 import { capacity, code, duration, method, methods, pattern, quota, span, whole, zone } from './fields.js';
 
-/** The form of a fault script (README.md, "Fault scripts"). Times are of the cloud's clock. */
+/** The schema of a fault script (README.md, "Fault scripts"). Times are on the cloud's clock. */
 
-/** Which nodes: of an event with `when`, if none are named, the resource that set it off. */
+/** Nodes that an action is about. Default for an event with `when`: the resource that triggered it. */
 const target = {
   node: pattern.optional(),
-  /** Of several that match: each, or one that the seed draws. */
+  /** If several match: all of them, or one that the seed draws. */
   which: z.enum(['all', 'one']).default('all'),
 };
 const host = z
@@ -43,7 +43,7 @@ const settings = z.strictObject({
 
 const refusal = { code, message, names: pattern.optional(), zone: zone.optional() };
 
-/** What an event may do: exactly one of these. */
+/** Actions of an event: it has exactly one. */
 export const ACTIONS = {
   capacity,
   quota,
@@ -111,14 +111,14 @@ const optionalActions = Object.fromEntries(
 ) as { readonly [Name in ActionName]: z.ZodOptional<(typeof ACTIONS)[Name]> };
 
 const event = z.strictObject({
-  /** Since the script's start. */
+  /** Time since the script's start. */
   at: duration.optional(),
   when: when.optional(),
   repeat: whole(1, 100_000).default(1),
   every: duration.optional(),
-  /** As much later, at most: drawn for each. */
+  /** Longest extra delay, drawn for each turn. */
   jitter: duration.default(0),
-  /** That it is done at all: drawn for each. */
+  /** Probability that a turn acts at all, drawn for each turn. */
   chance: z.number('a number from 0 to 1').min(0).max(1).default(1),
   ...optionalActions,
 });

@@ -2,7 +2,7 @@ import type { RandomState } from '../random.js';
 import type { Call } from './actions.js';
 import type { EventState } from './agenda.js';
 
-/** A script that was started, and how far it is: plain JSON, so that a restart of the rehearsal goes on with it. */
+/** A started script and its progress. Plain JSON, so that a restart of the rehearsal continues it. */
 export interface ScriptState {
   readonly text: string;
   readonly seed: number;
@@ -10,7 +10,7 @@ export interface ScriptState {
   readonly startedAt: number;
   readonly random: RandomState;
   readonly events: readonly EventState[];
-  /** What ends effects that last for a while. */
+  /** Calls that end temporary effects. */
   later: readonly Ending[];
   readonly done: DoneEvent[];
 }
@@ -19,19 +19,19 @@ export interface Ending {
   /** Epoch ms of the cloud's clock. */
   readonly at: number;
   readonly call: Call;
-  /** Of the event in the script's text. */
+  /** Line of the event in the script's text. */
   readonly line: number;
 }
 
-/** One turn of an event that is over. */
+/** One finished turn of an event. */
 export interface DoneEvent {
   /** Epoch ms of the cloud's clock. */
   readonly at: number;
-  /** Of the event in the script's text. */
+  /** Line of the event in the script's text. */
   readonly line: number;
   readonly action: string;
-  /** Full name of the resource that set it off. */
+  /** Full name of the resource that triggered it. */
   readonly subject?: string;
-  /** `done`, or why nothing or not all was. */
+  /** `done`, or why the action was not done or not done in full. */
   readonly result: string;
 }

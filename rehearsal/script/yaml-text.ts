@@ -14,7 +14,7 @@ export interface SyntaxFault extends Place {
   readonly message: string;
 }
 
-/** A text as YAML 1.2, and where its values stand. */
+/** A text in YAML 1.2, and the positions of its values. */
 export class YamlText {
   readonly faults: readonly SyntaxFault[];
   readonly #lines = new LineCounter();
@@ -30,12 +30,12 @@ export class YamlText {
     }));
   }
 
-  /** @throws ReferenceError where aliases multiply beyond measure. */
+  /** @throws ReferenceError if aliases multiply beyond measure */
   tree(): unknown {
     return this.#document.toJS();
   }
 
-  /** Of the value at `path`, or of its key; of the nearest one above it where it is not there. */
+  /** Position of the value at `path`, or of its key. If the value is missing: of the nearest one above it. */
   placeOf(path: Path, part: 'key' | 'value' = 'value'): Place {
     let node = this.#resolve(this.#document.contents);
     let offsets = { key: node?.range?.[0] ?? 0, value: node?.range?.[0] ?? 0 };

@@ -6,7 +6,7 @@ export function json(content: unknown): StoreAnswer {
   return { kind: 'json', json: content };
 }
 
-/** JSON API: a list that is empty is left out of its answer. */
+/** JSON API: an empty list is left out of its answer. */
 export function listed(
   kind: string,
   lists: Readonly<Record<string, readonly unknown[]>>,
@@ -16,7 +16,7 @@ export function listed(
   return json({ kind, ...(nextPageToken !== undefined && { nextPageToken }), ...Object.fromEntries(filled) });
 }
 
-/** Headers say it all. */
+/** An answer without a body. */
 export function empty(status: number, headers: OutgoingHttpHeaders = {}): StoreAnswer {
   return { kind: 'bytes', status, headers, content: Buffer.alloc(0) };
 }
@@ -25,17 +25,17 @@ export function noContent(): StoreAnswer {
   return empty(204);
 }
 
-/** As the JSON API answers it. */
+/** The JSON API's form of a refusal. */
 export function refused(error: StoreError): StoreAnswer {
   return { kind: 'json', json: error, status: error.httpStatus };
 }
 
-/** What is no refusal is a failure of the store. */
+/** Any other error is a failure of the store. */
 export function asStoreError(error: unknown): StoreError {
   return error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
 }
 
-/** An answer as it goes over the wire. */
+/** Converts an answer to its form on the wire. */
 export function asBytes(answer: StoreAnswer): BytesAnswer {
   if (answer.kind === 'bytes') return answer;
   const content = Buffer.from(JSON.stringify(answer.json));

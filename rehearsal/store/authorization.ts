@@ -4,22 +4,24 @@ import type { StoreParts } from './call.js';
 import type { StoreMethodName } from './calls.js';
 import { storeErrors } from './store-error.js';
 
-/** A call as whoever decides on rights sees it. */
+/** A call as the check of rights sees it. */
 export interface AskedStoreCall {
   readonly method: StoreMethodName;
   readonly headers: CallHeaders;
-  /** It would take the place of an object that is there. */
+  /** Whether it would replace an existing object. */
   readonly replaces: boolean;
 }
 
-/** What the store asks about its callers. */
+/** The store's questions about its callers. */
 export interface StoreRights {
-  /** Throws StoreError where the caller may not. */
+  /** Throws StoreError if the caller may not make the call. */
   readonly authorize: (call: AskedStoreCall) => void;
   readonly granted: StoreParts['granted'];
 }
 
-/** The permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11), the first missing one is named. */
+/**
+ * Permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11). Refusals name the first missing one.
+ */
 const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'buckets.list': ['storage.buckets.list'],
   'buckets.insert': ['storage.buckets.create'],
@@ -30,7 +32,7 @@ const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'buckets.getStorageLayout': ['storage.objects.list'],
   'buckets.getIamPolicy': ['storage.buckets.getIamPolicy'],
   'buckets.setIamPolicy': ['storage.buckets.setIamPolicy'],
-  // Asked by anybody about themselves.
+  // Any caller may ask about itself.
   'buckets.testIamPermissions': [],
   'objects.testIamPermissions': [],
   'folders.list': ['storage.objects.list'],
@@ -38,7 +40,7 @@ const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'objects.list': ['storage.objects.list'],
   'objects.get': ['storage.objects.get'],
   'objects.insert': ['storage.objects.create'],
-  // The session's address is the right to go on with it.
+  // The session's address is the right to continue it.
   'objects.insert.resume': [],
   'objects.insert.cancel': [],
   'objects.patch': ['storage.objects.update', 'storage.objects.get'],
@@ -56,7 +58,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   'storage.objects.list': 'bucket',
 };
 
-/** Google's client libraries send no token where STORAGE_EMULATOR_HOST names a store. */
+/** Google's client libraries send no token if STORAGE_EMULATOR_HOST names a store. */
 const LOGIN_SUFFICES = { loginSuffices: true };
 
 export function storeRights(access: AccessControl): StoreRights {
@@ -67,7 +69,7 @@ export function storeRights(access: AccessControl): StoreRights {
       const wanted = [
         ...(headers.userProject === undefined ? [] : ['serviceusage.services.use']),
         ...permissions,
-        // Overwriting is deleting: a right to create alone is not enough.
+        // Overwriting includes deleting: the right to create is not enough.
         ...(replaces ? ['storage.objects.delete'] : []),
       ];
       refuse(access.caller(headers, LOGIN_SUFFICES), method, wanted);

@@ -16,7 +16,7 @@ export function isBatch({ verb, path }: StoreRequest): boolean {
   return verb === 'POST' && /^\/batch(?:\/storage\/v1)?\/?$/.test(path);
 }
 
-/** Several calls in one request (multipart/mixed), done one after another, answered in their order. Throws StoreError 400. */
+/** Answers several calls in one request (multipart/mixed), one after another, in their order. Throws StoreError 400. */
 export async function answerBatch(service: StoreService, request: StoreRequest): Promise<StoreAnswer> {
   const boundary = boundaryOf(String(request.headers['content-type'] ?? ''));
   const text = (await new RequestBody(request.content).whole()).toString('latin1');
@@ -43,7 +43,7 @@ function partsOf(text: string, boundary: string): readonly string[] {
   return pieces.slice(1, -1);
 }
 
-/** A part's own headers, a blank line, and a request of HTTP/1.1. */
+/** Reads a part: its own headers, a blank line, and an HTTP/1.1 request. */
 function readPart(part: string, outer: StoreRequest): { readonly contentId?: string; readonly inner: StoreRequest } {
   const [partHead, rest] = cut(part.replace(/^[^\n]*\n/, ''));
   const [head, body] = cut(rest.replace(/^\s+/, ''));

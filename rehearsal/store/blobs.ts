@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import type { ContentHashes } from './crc32c.js';
 import { ContentHasher } from './crc32c.js';
 
-/** Content up to this many bytes is held until it is whole: one file operation in place of four. */
+/** Content up to this many bytes is held until it is complete: one file operation instead of four. */
 const SMALL_BYTES = 256 * 1024;
 
-/** Bytes that are whole and belong to no object yet: one of the two is called, once. */
+/** Complete bytes that belong to no object yet. Call `settle` or `discard`, once. */
 export interface StagedBlob {
   readonly hashes: ContentHashes;
   /** Makes them the content of this generation, at once or not at all. */
@@ -17,11 +17,11 @@ export interface StagedBlob {
   readonly discard: () => void;
 }
 
-/** Contents of a bucket's objects, a file each by its generation. A file never changes once it is there. */
+/** Contents of a bucket's objects: one file each, named by its generation. An existing file never changes. */
 export class Blobs {
   readonly #folder: string;
   readonly #incoming: string;
-  /** How many openings of a generation are under way, and which of them are removed once they are over. */
+  /** Number of openings of each generation in progress, and the generations to remove once they are over. */
   readonly #opening = new Map<string, number>();
   readonly #unwanted = new Set<string>();
 
@@ -29,12 +29,12 @@ export class Blobs {
     this.#folder = join(folder, 'blobs');
     this.#incoming = join(folder, 'incoming');
     mkdirSync(this.#folder, { recursive: true });
-    // What a killed process was about to write belongs to nobody.
+    // Unfinished files of a killed process belong to no object.
     rmSync(this.#incoming, { recursive: true, force: true });
     mkdirSync(this.#incoming);
   }
 
-  /** Takes content of any length in; its memory does not grow with it. Nothing is left if the content breaks off. */
+  /** Stores content of any length in constant memory. If the content breaks off, nothing is left. */
   async stage(content: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
     const hasher = new ContentHasher();
     const head: Uint8Array[] = [];
@@ -62,7 +62,7 @@ export class Blobs {
     return { hashes, settle: (generation) => writeFileSync(this.#path(generation), content), discard: () => undefined };
   }
 
-  /** A file of the same file system; it is moved. */
+  /** Takes a file of the same file system, which is moved. */
   stageFile(path: string, hashes: ContentHashes): StagedBlob {
     return {
       hashes,
@@ -71,21 +71,21 @@ export class Blobs {
     };
   }
 
-  /** The content of another object, without reading it: a second name of its file, which never changes. */
+  /** Takes the content of another object without reading it: a second name of its file, which never changes. */
   stageCopy(from: Blobs, generation: string, hashes: ContentHashes): StagedBlob {
     const settle = (to: string): void => {
       const [source, target] = [from.#path(generation), this.#path(to)];
       try {
         linkSync(source, target);
       } catch {
-        // A file has so many names at most (ext4: 65,000), and some file systems let it have one.
+        // A file has a limited number of names (ext4: 65,000), and some file systems allow only one.
         copyFileSync(source, target);
       }
     };
     return { hashes, settle, discard: () => undefined };
   }
 
-  /** What is there as this is called can be read, though its object be overwritten meanwhile. Rejects with ENOENT. */
+  /** Opens content that exists at the call, even if its object is overwritten meanwhile. Rejects with ENOENT. */
   async open(generation: string): Promise<FileHandle> {
     this.#opening.set(generation, (this.#opening.get(generation) ?? 0) + 1);
     try {
@@ -103,7 +103,7 @@ export class Blobs {
     else rmSync(this.#path(generation), { force: true });
   }
 
-  /** Removes every content that no object names: a process that was killed left it. */
+  /** Removes every content that no object names: a killed process left it. */
   sweep(isNamed: (generation: string) => boolean): void {
     for (const generation of readdirSync(this.#folder)) if (!isNamed(generation)) this.remove(generation);
   }
@@ -118,7 +118,7 @@ export class Blobs {
   }
 }
 
-/** An object that was put together has no MD5: it could not be told without reading it all again. */
+/** A composed object has no MD5: it would need another read of all its bytes. */
 export function withoutMd5(staged: StagedBlob): StagedBlob {
   const { size, crc32c } = staged.hashes;
   return { ...staged, hashes: { size, crc32c } };

@@ -7,7 +7,7 @@ import { readMaxResults } from './listing.js';
 import { readPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';
 
-/** A bucket's changes: PATCH lays them over it, PUT replaces what may change. */
+/** Changes a bucket: PATCH merges the fields, PUT replaces those that may change. */
 function change(mode: 'patch' | 'update'): StoreMethod {
   return async ({ buckets }, call) => {
     const changes = (await call.body.json()) as JsonObject;
@@ -55,7 +55,7 @@ export const BUCKET_METHODS = {
       permissions: granted(callHeaders(call.headers, call.isOwnLogin), asked),
     });
   },
-  // A bucket without a hierarchical namespace has neither.
+  // A bucket without a hierarchical namespace has no folders of either kind.
   'folders.list': ({ buckets }, call) => {
     buckets.get(call.bucket);
     throw storeErrors.flatNamespace();

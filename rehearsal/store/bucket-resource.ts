@@ -5,13 +5,13 @@ import { mergePatch } from '../project/merge-patch.js';
 import type { ObjectAttributes } from './object-record.js';
 import { storeErrors } from './store-error.js';
 
-/** A bucket's resource, as it is kept and, but for its links, as it is answered. */
+/** A bucket's resource as stored. Answers add its links. */
 export type BucketResource = JsonObject & { readonly name: string };
 
-/** IAM policy of a bucket (JSON API, "Buckets: getIamPolicy"). It is kept and answered; rights come from the principals. */
+/** IAM policy of a bucket (JSON API, "Buckets: getIamPolicy"). It is stored and answered; rights come from the principals. */
 export type BucketPolicy = JsonObject & { readonly etag: string };
 
-/** What a request may not say. */
+/** Fields that a request cannot set. */
 const FIXED = ['kind', 'id', 'name', 'selfLink', 'projectNumber', 'metageneration', 'timeCreated', 'updated', 'etag'];
 
 /** Defaults of a new bucket (cloud.google.com/storage/docs/json_api/v1/buckets, 2026-11). @param now ISO 8601. */
@@ -41,7 +41,10 @@ export function newBucketResource(request: JsonObject, project: string, now: str
   };
 }
 
-/** JSON merge patch over what may change; @param mode `update` replaces it all. Throws StoreError 400. */
+/**
+ * Applies a JSON merge patch to the fields that may change.
+ * @param mode `update` replaces them all. Throws StoreError 400.
+ */
 export function changedBucketResource(
   resource: BucketResource,
   changes: JsonObject,
@@ -77,13 +80,13 @@ function checkBucketFields(request: JsonObject): void {
   const retention = request['retentionPolicy'];
   if (isObject(retention) && !(Number(retention['retentionPeriod']) > 0))
     throw storeErrors.invalid('Invalid value for: retentionPolicy.retentionPeriod');
-  // Folders are another kind of bucket altogether: better none than one that only says so.
+  // A bucket with folders is a different kind of bucket: a refusal is better than a bucket that only claims to be one.
   if (asObject(request['hierarchicalNamespace'])['enabled'] === true) {
     throw storeErrors.notServed('A bucket with a hierarchical namespace');
   }
 }
 
-/** Throws StoreError 400 (cloud.google.com/storage/docs/buckets#naming, 2026-11; names with dots up to 222). */
+/** Checks a bucket's name. Throws StoreError 400 (cloud.google.com/storage/docs/buckets#naming, 2026-11; with dots up to 222). */
 function bucketName(name: unknown): string {
   if (name === undefined) throw storeErrors.required('name');
   const text = typeof name === 'string' ? name : '';
@@ -96,24 +99,24 @@ function bucketName(name: unknown): string {
   return text;
 }
 
-/** What an object of this bucket has where its writer does not say otherwise. */
+/** Attributes that an object of this bucket gets if its writer gives none. */
 export function objectDefaults(resource: BucketResource): ObjectAttributes {
   const storageClass = resource['storageClass'];
   return typeof storageClass === 'string' && storageClass !== 'STANDARD' ? { storageClass } : {};
 }
 
-/** How long its objects are kept as they are, ms; 0 without a retention policy. */
+/** Retention period of its objects, ms; 0 without a retention policy. */
 export const retentionMs = (resource: BucketResource | undefined): number =>
   Number(asObject(resource?.['retentionPolicy'])['retentionPeriod'] ?? 0) * 1000;
 
-/** With its links. @param origin scheme and authority that the client used. */
+/** The resource with its links. @param origin scheme and authority that the client used */
 export function bucketAnswer(resource: BucketResource, origin: string): JsonObject {
   const { name, metageneration } = resource;
   const etag = Buffer.from(String(metageneration)).toString('base64');
   return { selfLink: `${origin}/storage/v1/b/${name}`, etag, ...resource };
 }
 
-/** As Google gives every project one: any that is the same each time. */
+/** A project's number, in Google's form; always the same for one project. */
 export function projectNumber(project: string): string {
   return String(10 ** 11 + (createHash('sha256').update(project).digest().readUInt32BE() % 9e8) * 1000);
 }
@@ -130,7 +133,7 @@ export function newPolicy(project: string): BucketPolicy {
   return { kind: 'storage#policy', version: 1, etag: 'CAE=', bindings };
 }
 
-/** Throws StoreError 400 for what is no policy, 412 if it changed since it was read. */
+/** Throws StoreError 400 for an invalid policy, 412 if the policy changed since it was read. */
 export function changedPolicy(old: BucketPolicy, request: JsonObject): BucketPolicy {
   const { etag, bindings = [] } = request;
   if (!Array.isArray(bindings) || !bindings.every((binding) => isObject(binding))) {
@@ -141,7 +144,7 @@ export function changedPolicy(old: BucketPolicy, request: JsonObject): BucketPol
   return { ...request, kind: 'storage#policy', bindings, etag: Buffer.from([8, (count + 1) % 256]).toString('base64') };
 }
 
-/** As Cloud Storage writes it: in capitals, and of which kind. */
+/** The location in Cloud Storage's form: in capitals, with its type. */
 function placeOf(asked: unknown): { readonly location: string; readonly locationType: string } {
   const location = typeof asked === 'string' && asked !== '' ? asked.toUpperCase() : 'US';
   if (['US', 'EU', 'ASIA'].includes(location)) return { location, locationType: 'multi-region' };

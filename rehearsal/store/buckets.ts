@@ -18,28 +18,28 @@ import type { Preconditions } from './preconditions.js';
 import { checkBucketPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';
 
-/** What is kept of a bucket beside its objects. */
+/** The stored data of a bucket, without its objects. */
 interface BucketFile {
   readonly resource: BucketResource;
-  /** Absent: made by a version that did not ask; it is in every project. */
+  /** Absent in buckets of a version that did not store it: they are in every project. */
   readonly project?: string;
   readonly policy: BucketPolicy;
 }
 
 export interface Bucket extends BucketFile {
   readonly objects: BucketObjects;
-  /** Of a new object, where its writer does not say otherwise. */
+  /** Attributes of a new object, if its writer gives none. */
   readonly defaults: ObjectAttributes;
 }
 
-/** All buckets, each a folder of its own. Nobody has one until a client makes it. */
+/** All buckets, each in a separate folder. None exists until a client creates it. */
 export class Buckets {
   readonly #folder: string;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
   #lastGeneration = 0n;
 
-  /** @param now epoch ms, of the cloud's clock. */
+  /** @param now epoch ms of the cloud's clock */
   constructor(folder: string, now: () => number) {
     this.#folder = folder;
     this.#now = now;
@@ -53,7 +53,7 @@ export class Buckets {
     }
   }
 
-  /** Of a project, by name. */
+  /** Buckets of a project, sorted by name. */
   list(project: string): readonly Bucket[] {
     const found = [...this.#buckets.values()].filter((bucket) => (bucket.project ?? project) === project);
     return found.toSorted((a, b) => compareNames(a.resource.name, b.resource.name));
@@ -70,7 +70,7 @@ export class Buckets {
     return bucket;
   }
 
-  /** Throws StoreError 409 if there is one of that name. */
+  /** Throws StoreError 409 if the name is taken. */
   create(request: JsonObject, project: string): Bucket {
     const resource = newBucketResource(request, project, this.#isoNow());
     if (this.#buckets.has(resource.name)) throw storeErrors.bucketTaken(resource.name);
@@ -140,7 +140,7 @@ export class Buckets {
     return bucket;
   }
 
-  /** Microseconds since 1970, as Google's generations look, never twice, even if the clock was set back. */
+  /** Microseconds since 1970, as Google's generations look. Never the same twice, even if the clock was set back. */
   #generation(): string {
     const now = BigInt(Math.floor(this.#now())) * 1000n;
     this.#lastGeneration = now > this.#lastGeneration ? now : this.#lastGeneration + 1n;
@@ -152,7 +152,7 @@ export class Buckets {
   }
 }
 
-/** Version 0.1 kept the resource alone. */
+/** Version 0.1 stored only the resource. */
 function readBucketFile(text: string): BucketFile {
   const content = JSON.parse(text) as BucketFile | BucketResource;
   if ('policy' in content) return content as BucketFile;

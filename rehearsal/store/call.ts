@@ -7,20 +7,20 @@ import type { MultipartUploads } from './multipart-uploads.js';
 import type { RequestBody } from './request-body.js';
 import type { ResumableUploads } from './uploads.js';
 
-/** One HTTP request, its path taken apart by the router. */
+/** One HTTP request, with its path parsed by the router. */
 export interface StoreCall {
   readonly verb: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Whether a process of the rehearsal's own login makes it. */
+  /** Whether a process of the rehearsal's own login makes the call. */
   readonly isOwnLogin: () => boolean;
   readonly body: RequestBody;
   readonly bucket: string;
-  /** '' where the call is about none. Of an upload whose body names the object: that name. */
+  /** '' if the call is not about an object. For an upload whose body names the object: that name. */
   readonly object: string;
-  /** Of a copy. */
+  /** Target of a copy. */
   readonly destination?: { readonly bucket: string; readonly object: string };
-  /** Of an upload. */
+  /** Head and content of an upload. */
   readonly upload?: UploadHead;
   /** Scheme and authority that the client used. */
   readonly origin: string;
@@ -34,7 +34,7 @@ export interface BytesAnswer {
   readonly kind: 'bytes';
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Without a content-length among the headers a stream is sent in chunks. */
+  /** A stream without a content-length header is sent in chunks. */
   readonly content: Readable | Buffer;
 }
 
@@ -42,7 +42,7 @@ export interface StoreParts {
   readonly buckets: Buckets;
   readonly uploads: ResumableUploads;
   readonly multipartUploads: MultipartUploads;
-  /** Which of these the caller holds; none for a token that is not good. */
+  /** Returns the permissions that the caller holds; none for an invalid token. */
   readonly granted: (caller: CallHeaders, permissions: readonly string[]) => readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { COPY_METHODS } from './copy-calls.js';
 import { OBJECT_METHODS } from './object-calls.js';
 import { UPLOAD_METHODS } from './upload-calls.js';
 
-/** Calls by the names of the JSON API's reference; the XML API's are counted among them. */
+/** Calls by their names in the JSON API's reference. The XML API's calls are counted under the same names. */
 export const STORE_METHODS = {
   ...BUCKET_METHODS,
   ...OBJECT_METHODS,

@@ -1,19 +1,19 @@
 import { storeErrors } from './store-error.js';
 
-/** Which bytes of an upload a request carries. */
+/** The bytes of an upload that a request carries. */
 export type ContentRange =
-  /** `bytes *\/N`, `bytes *\/*`: none, it asks how far the upload is; with N it says that this is all. */
+  /** `bytes *\/N`, `bytes *\/*`: no bytes; the request asks how far the upload is. With N it says that this is all. */
   | { readonly kind: 'query'; readonly total?: number }
   | {
       readonly kind: 'bytes';
       readonly start: number;
-      /** `a-b`: so it says how many come; absent for `a-*`, until the request ends. */
+      /** `a-b`: the last byte that the request announces. Absent for `a-*`: bytes come until the request ends. */
       readonly end?: number;
-      /** `/N`: how many the object has; absent for `/*`. */
+      /** `/N`: total bytes of the object; absent for `/*`. */
       readonly total?: number;
     };
 
-/** Without the header a request carries everything. Throws StoreError 400. */
+/** Without the header a request carries all bytes. Throws StoreError 400. */
 export function parseContentRange(header: string | undefined): ContentRange {
   if (header === undefined) return { kind: 'bytes', start: 0 };
   const match = /^bytes[ =](?:\*|(\d{1,15})-(\d{1,15}|\*))\/(\d{1,15}|\*)$/i.exec(header.trim());

@@ -88,7 +88,7 @@ async function readCopy({ buckets }: StoreParts, call: StoreCall): Promise<Copy>
   const source = objects.get(call.object, readGeneration(call.query, 'sourceGeneration'));
   checkReadPreconditions(source, readPreconditions(call.query, 'ifSource'));
   const target = buckets.get(bucket);
-  // Metadata that the request gives takes the place of the source's, all of it.
+  // Metadata in the request replaces all of the source's.
   const { storageClass: _, ...own } = pickAttributes({ ...source });
   const attributes = { ...target.defaults, ...(Object.keys(body).length === 0 ? own : pickAttributes(body)) };
   const { componentCount } = source;
@@ -98,8 +98,8 @@ async function readCopy({ buckets }: StoreParts, call: StoreCall): Promise<Copy>
 }
 
 /**
- * With `maxBytesRewrittenPerCall` it takes so many calls as Google's would, though the copy itself costs nothing here.
- * The token says all: it stays good over a restart.
+ * With `maxBytesRewrittenPerCall` it takes as many calls as at Google, though the copy itself costs nothing here. The token holds
+ * the whole progress: it stays valid over a restart.
  */
 async function rewriteObject(parts: StoreParts, call: StoreCall): Promise<StoreAnswer> {
   const copy = await readCopy(parts, call);
@@ -127,7 +127,7 @@ function bytesPerCall(query: URLSearchParams): number {
   return Number(text);
 }
 
-/** What earlier calls of this rewrite did. Throws StoreError 400 for a token of another one. */
+/** Bytes that earlier calls of this rewrite copied. Throws StoreError 400 for a token of another rewrite. */
 function bytesBefore({ query }: StoreCall, source: ObjectRecord): number {
   const token = query.get('rewriteToken');
   if (token === null || token === '') return 0;
@@ -136,7 +136,7 @@ function bytesBefore({ query }: StoreCall, source: ObjectRecord): number {
     const { generation, rewritten } = content;
     if (generation === source.generation && typeof rewritten === 'number' && rewritten >= 0) return rewritten;
   } catch {
-    // Told below: no token of ours.
+    // Not a token of ours: refused below.
   }
   throw storeErrors.invalidValue('rewriteToken', token);
 }

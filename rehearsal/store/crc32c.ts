@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 // Castagnoli's polynomial, reflected.
 const POLYNOMIAL = 0x82f63b78;
-/** How many bytes a step takes: eight tables in place of one are four times as fast (Intel, "slicing by 8"). */
+/** Bytes per step: eight tables instead of one are four times as fast (Intel, "slicing by 8"). */
 const SLICES = 8;
 const TABLES = makeTables();
 
@@ -28,7 +28,7 @@ function entry(table: number, byte: number): number {
   return TABLES[table * 256 + (byte & 255)] ?? 0;
 }
 
-/** CRC-32C of bytes that come in pieces. */
+/** CRC-32C of bytes that arrive in pieces. */
 export class Crc32c {
   #crc = -1;
 
@@ -56,7 +56,7 @@ export class Crc32c {
     this.#crc = crc;
   }
 
-  /** As Cloud Storage writes it: base64 of the four bytes, big-endian. */
+  /** Cloud Storage's form: base64 of the four bytes, big-endian. */
   digest(): string {
     const bytes = Buffer.alloc(4);
     bytes.writeInt32BE(this.#crc ^ -1);
@@ -70,15 +70,15 @@ export function crc32c(content: Uint8Array): string {
   return crc.digest();
 }
 
-/** What an object says about its bytes. */
+/** Size and hashes of an object's bytes. */
 export interface ContentHashes {
   readonly size: number;
   readonly crc32c: string;
-  /** Base64, as in an object's md5Hash. Absent for bytes that were put together from others. */
+  /** Base64, as in an object's md5Hash. Absent for bytes that were composed from others. */
   readonly md5?: string;
 }
 
-/** Both hashes of bytes that come in pieces. */
+/** Both hashes of bytes that arrive in pieces. */
 export class ContentHasher {
   readonly #crc = new Crc32c();
   readonly #md5 = createHash('md5');
@@ -94,7 +94,7 @@ export class ContentHasher {
     this.#size += chunk.length;
   }
 
-  /** Can be asked once. */
+  /** Call only once. */
   digest(): Required<ContentHashes> {
     return { size: this.#size, crc32c: this.#crc.digest(), md5: this.#md5.digest('base64') };
   }

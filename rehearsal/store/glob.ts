@@ -1,9 +1,9 @@
 import { storeErrors } from './store-error.js';
 
 /**
- * What objects.list takes as `matchGlob` (cloud.google.com/storage/docs/json_api/v1/objects/list, "List objects and
- * prefixes using glob", 2026-11): `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a-z]`, `{a,b}`.
- * Throws StoreError 400 for a pattern that does not end what it opens.
+ * Converts a `matchGlob` of objects.list (cloud.google.com/storage/docs/json_api/v1/objects/list, "List objects and prefixes
+ * using glob", 2026-11): `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a-z]`, `{a,b}`. Throws StoreError 400 for a
+ * pattern that does not close its brackets.
  */
 export function globExpression(glob: string): RegExp {
   let source = '';
@@ -27,7 +27,7 @@ export function globExpression(glob: string): RegExp {
 function expressionOf(token: string): string {
   switch (token) {
     case '**/':
-      // No folder at all is matched too.
+      // It also matches no folder at all.
       return '(?:.*/)?';
     case '**':
       return '.*';

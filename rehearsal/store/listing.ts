@@ -10,15 +10,15 @@ export interface ObjectPage {
   readonly nextPageToken?: string;
 }
 
-/** Items and prefixes together, on one page. */
+/** Most items and prefixes together on one page. */
 const MAX_RESULTS = 1000;
 
 interface Listing {
   readonly prefix: string;
   readonly delimiter: string;
-  /** Inclusive; '' for none. */
+  /** Inclusive; '': no start. */
   readonly start: string;
-  /** Exclusive; '' for none. */
+  /** Exclusive; '': no end. */
   readonly end: string;
   readonly glob: RegExp | undefined;
   readonly isVersioned: boolean;
@@ -28,15 +28,15 @@ interface Listing {
   readonly after: Place | undefined;
 }
 
-/** Where a page ended. */
+/** The place where a page ended. */
 type Place =
   | { readonly prefix: string }
   /** Versions up to this generation were shown. */
   | { readonly name: string; readonly generation: string };
 
 /**
- * One page of a listing (JSON API, objects.list). Names are in the order of their bytes; names with a delimiter behind
- * the prefix are told as one prefix, and passed over at one step however many they are. Throws StoreError 400.
+ * One page of a listing (JSON API, objects.list). Names are in the order of their bytes. Names with a delimiter after the prefix
+ * are returned as one prefix, and skipped in one step however many they are. Throws StoreError 400.
  */
 export function listPage(objects: BucketObjects, query: URLSearchParams): ObjectPage {
   const listing = readListing(query);
@@ -84,14 +84,14 @@ function readListing(query: URLSearchParams): Listing {
   };
 }
 
-/** 1 to 1000; 1000 where the query names none, 0 or more. Throws StoreError 400. */
+/** Page size, 1 to 1000; 1000 if the query gives none, 0 or more than 1000. Throws StoreError 400. */
 export function readMaxResults(query: URLSearchParams): number {
   const text = query.get('maxResults') ?? '0';
   if (!/^\d{1,10}$/.test(text)) throw storeErrors.invalidValue('maxResults', text);
   return Math.min(Number(text) || MAX_RESULTS, MAX_RESULTS);
 }
 
-/** False where the query does not name it. Throws StoreError 400. */
+/** False if the query lacks the parameter. Throws StoreError 400. */
 export function readBoolean(query: URLSearchParams, parameter: string): boolean {
   const text = query.get(parameter) ?? 'false';
   if (!/^(?:true|false)$/i.test(text)) throw storeErrors.invalidValue(parameter, text);
@@ -101,11 +101,11 @@ export function readBoolean(query: URLSearchParams, parameter: string): boolean 
 function firstIndex({ names }: BucketObjects, { prefix, start, after }: Listing): number {
   const index = names.firstFrom(compareNames(prefix, start) > 0 ? prefix : start);
   if (after === undefined) return index;
-  // The name itself again: it may have versions that were not shown.
+  // Begins with the same name again: it may have versions that were not shown.
   return Math.max(index, 'prefix' in after ? names.firstBehindPrefix(after.prefix) : names.firstFrom(after.name));
 }
 
-/** The prefix that stands for this name and all like it; undefined for a name that is told itself. */
+/** The prefix that stands for this name and all like it; undefined for a name that is listed itself. */
 function prefixOf(name: string, { prefix, delimiter }: Listing): string | undefined {
   const cut = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
   return cut < 0 ? undefined : name.slice(0, cut + delimiter.length);
@@ -137,7 +137,7 @@ function decodePlace(token: string): Place {
       return { name, generation };
     }
   } catch {
-    // Told below: the token is nothing that a page ended with.
+    // Not a token of a page: refused below.
   }
   throw storeErrors.invalidValue('pageToken', token);
 }

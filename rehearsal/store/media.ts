@@ -13,13 +13,13 @@ export interface Media {
   readonly content: Readable | Buffer;
 }
 
-/** Up to this many bytes an answer is read whole: a stream costs more than they do. */
+/** Content up to this many bytes is read whole: a stream would cost more. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * An object's bytes as `alt=media` answers them: a part if a Range header asks for one, unpacked if they are stored with
- * gzip and the reader does not take that (cloud.google.com/storage/docs/transcoding, 2026-11; then there is no range).
- * Throws StoreError 404 and 416. @param isHead no bytes are wanted.
+ * An object's bytes for `alt=media`. A Range header selects a part. Content that is stored with gzip is unpacked, without ranges,
+ * if the reader does not accept gzip (cloud.google.com/storage/docs/transcoding, 2026-11). Throws StoreError 404 and 416.
+ * @param isHead no bytes are wanted
  */
 export async function mediaOf(
   objects: BucketObjects,
@@ -75,7 +75,7 @@ function mediaHeaders(object: ObjectRecord): OutgoingHttpHeaders {
   };
 }
 
-/** Custom metadata, which the XML API alone answers; what no header can carry is left out. */
+/** Custom metadata, which only the XML API answers as headers. Entries that no header can carry are left out. */
 export function metadataHeaders(object: ObjectRecord): OutgoingHttpHeaders {
   const entries = Object.entries(object.metadata ?? {}).filter(
     ([key, value]) => /^[\w.-]+$/.test(key) && /^[\x20-\x7e]*$/.test(value),
@@ -88,12 +88,12 @@ function isTranscoded(object: ObjectRecord, headers: IncomingHttpHeaders): boole
   return object.contentEncoding === 'gzip' && !takesGzip && !/no-transform/.test(object.cacheControl ?? '');
 }
 
-/** Content that is not gzip after all breaks off, as a proxy's unpacking would. */
+/** Content that is not gzip breaks off, as it does at a proxy that unpacks. */
 function unpacked(object: ObjectRecord, packed: Readable | Buffer): Media {
   const headers = { ...mediaHeaders(object), warning: '214 UploadServer gunzipped', 'accept-ranges': 'none' };
   if (Buffer.isBuffer(packed) && packed.length === 0) return { status: 200, headers, content: packed };
   const gunzip = createGunzip();
-  // Its reader is told too; without a listener of ours an error before that would end the process.
+  // The stream's reader gets the error too. Without a listener here an earlier error would end the process.
   gunzip.on('error', () => undefined);
   if (Buffer.isBuffer(packed)) gunzip.end(packed);
   else pipeline(packed, gunzip, () => undefined);

@@ -20,7 +20,7 @@ import { storeErrors } from './store-error.js';
 import type { ExpectedHashes } from './upload-checks.js';
 import { checkHashes } from './upload-checks.js';
 
-/** An object that will be put together from parts. Plain JSON. */
+/** An object to be composed from parts. Plain JSON. */
 interface PartsRequest {
   readonly bucket: string;
   readonly name: string;
@@ -29,13 +29,13 @@ interface PartsRequest {
 
 export interface NamedPart {
   readonly number: number;
-  /** The part's MD5 in hexadecimal, as the upload of the part answered it. */
+  /** MD5 of the part in hexadecimal, as the answer to its upload gave it. */
   readonly etag: string;
 }
 
 /**
  * XML API multipart uploads (cloud.google.com/storage/docs/multipart-uploads, 2026-11): the Python client's
- * `upload_chunks_concurrently` makes them. A folder each: `request.json`, and `<number>.<md5>` for every part, so they
+ * `upload_chunks_concurrently` makes them. Each has a folder with `request.json`, and `<number>.<md5>` for every part, so uploads
  * outlive the process.
  */
 export class MultipartUploads {
@@ -57,7 +57,7 @@ export class MultipartUploads {
     return id;
   }
 
-  /** Takes a part in; the same number again takes the place of the one before. */
+  /** Stores a part. The same number again replaces the part. */
   async put(
     id: string,
     number: number,
@@ -85,7 +85,7 @@ export class MultipartUploads {
     }
   }
 
-  /** Puts the named parts together, in the order of their numbers. Throws StoreError 400 for one that is not there. */
+  /** Composes the named parts in the order of their numbers. Throws StoreError 400 if one is missing. */
   async complete(id: string, parts: readonly NamedPart[]): Promise<ObjectRecord> {
     const { bucket, name, resource } = this.#request(id);
     const files = parts

@@ -1,12 +1,12 @@
 import { parseResource } from './request-body.js';
 import { storeErrors } from './store-error.js';
 
-/** What stands before an object's content in a multipart/related upload. */
+/** Most bytes before an object's content in a multipart/related upload. */
 const HEAD_LIMIT = 1024 * 1024;
 
 export interface UploadHead {
   readonly resource: Record<string, unknown>;
-  /** To be read once, to its end; throws StoreError 400 if the last boundary does not come. */
+  /** Read it once, to its end. It throws StoreError 400 if the closing boundary is missing. */
   readonly content: AsyncIterable<Buffer>;
 }
 
@@ -19,8 +19,8 @@ export function boundaryOf(contentType: string): string {
 }
 
 /**
- * A multipart/related upload: the resource as JSON, then the content, which is passed on as it comes.
- * Lines may end with a bare newline: apitools (gcloud, gsutil) sends them so.
+ * Reads a multipart/related upload: the resource as JSON, then the content, which is passed on as it arrives. Lines may end with
+ * a bare newline: apitools (gcloud, gsutil) sends them so.
  */
 export async function readMultipart(body: AsyncGenerator<Buffer, void>, contentType: string): Promise<UploadHead> {
   const boundary = `--${boundaryOf(contentType)}`;
@@ -60,7 +60,7 @@ class PartReader {
     this.#source = source;
   }
 
-  /** What stands before the mark, which is taken too. */
+  /** Returns the bytes before the mark, and consumes the mark too. */
   async take(mark: Buffer): Promise<Buffer> {
     for (let at = this.#held.indexOf(mark); ; at = this.#held.indexOf(mark)) {
       if (at >= 0) {
@@ -73,14 +73,14 @@ class PartReader {
     }
   }
 
-  /** A part's headers; it may have none, then it begins with the blank line itself. */
+  /** Reads a part's headers. A part without headers begins with the blank line itself. */
   async takeHeaders(newline: string, blank: Buffer): Promise<Buffer> {
     while (this.#held.length < newline.length && (await this.#more()));
     if (this.#held.subarray(0, newline.length).equals(Buffer.from(newline))) return this.take(Buffer.from(newline));
     return this.take(blank);
   }
 
-  /** All up to the mark; what follows it is read and dropped. */
+  /** Yields all bytes up to the mark. Bytes after it are read and dropped. */
   async *until(mark: Buffer): AsyncGenerator<Buffer, void> {
     for (;;) {
       const at = this.#held.indexOf(mark);
@@ -89,7 +89,7 @@ class PartReader {
         for await (const _ of this.#source);
         return;
       }
-      // The mark may have begun in what is held last.
+      // The mark may have begun in the last bytes held.
       const safe = this.#held.length - mark.length + 1;
       if (safe > 0) {
         yield this.#held.subarray(0, safe);

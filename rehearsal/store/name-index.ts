@@ -1,12 +1,12 @@
 /**
- * Names of a bucket's objects in the order in which Cloud Storage lists them: by the bytes of UTF-8. A sorted array: a
- * page of a listing is a walk from a place that is found by halving, so it costs the page, not the bucket. An insertion
- * moves what is behind it (20 µs at 100,000 names).
+ * Names of a bucket's objects in Cloud Storage's listing order: by the bytes of UTF-8. They are in a sorted array, and a page is
+ * a walk from a place found by binary search: it costs the page, not the bucket. An insertion moves all later names (20 µs at
+ * 100,000 names).
  */
 export class NameIndex {
   readonly #names: string[];
 
-  /** @param names in any order, each once. */
+  /** @param names in any order, without duplicates */
   constructor(names: Iterable<string>) {
     this.#names = [...names].sort(compareNames);
   }
@@ -35,7 +35,7 @@ export class NameIndex {
     if (this.#names[index] === name) this.#names.splice(index, 1);
   }
 
-  /** Place of the first name that is not before this one; the length if there is none. */
+  /** Index of the first name that is not before this one; the length if there is none. */
   firstFrom(name: string): number {
     return this.#firstWhere((candidate) => compareNames(candidate, name) >= 0);
   }
@@ -44,12 +44,12 @@ export class NameIndex {
     return this.#firstWhere((candidate) => compareNames(candidate, name) > 0);
   }
 
-  /** Place of the first name behind all that begin so. */
+  /** Index of the first name after all names with this prefix. */
   firstBehindPrefix(prefix: string): number {
     return this.#firstWhere((candidate) => compareNames(candidate, prefix) > 0 && !candidate.startsWith(prefix));
   }
 
-  /** @param isThere false for names up to a place, true from there on. */
+  /** @param isThere false for names up to an index, true from there on */
   #firstWhere(isThere: (name: string) => boolean): number {
     let [low, high] = [0, this.#names.length];
     while (low < high) {
@@ -62,8 +62,8 @@ export class NameIndex {
 }
 
 /**
- * Order of the UTF-8 bytes, without making them. UTF-16 has the same order but for surrogates, which stand for the
- * highest code points and yet are smaller than U+E000 to U+FFFF.
+ * Order of the UTF-8 bytes, without encoding. UTF-16 has the same order except for surrogates, which stand for the highest code
+ * points and yet are smaller than U+E000 to U+FFFF.
  */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -49,7 +49,7 @@ async function getObject({ buckets }: StoreParts, call: StoreCall): Promise<Stor
   return { kind: 'bytes', ...(await mediaOf(objects, object, call.headers, call.verb === 'HEAD')) };
 }
 
-/** 0 is the live one, as gcsfuse asks for it. Throws StoreError 400. */
+/** 0 means the live generation, as gcsfuse sends it. Throws StoreError 400. */
 export function readGeneration(query: URLSearchParams, parameter = 'generation'): string | undefined {
   const generation = query.get(parameter);
   if (generation === null || generation === '0') return undefined;

@@ -7,9 +7,9 @@ export type ObjectChange =
   | { readonly drop: { readonly name: string; readonly generation: string } };
 
 /**
- * What happened to a bucket's objects, a file that grows: each line is an array of changes that take effect together.
- * A line that was written whole is kept when the process is killed; half a line at the end never happened.
- * (A power failure may take the last seconds: nothing is forced to the disk.)
+ * The changes of a bucket's objects, in a file that grows. Each line is an array of changes that take effect together. A whole
+ * line survives a kill of the process; half a line at the end counts as never written. (A power failure may take the last
+ * seconds: nothing is forced to the disk.)
  */
 export class ObjectLog {
   readonly #file: string;
@@ -22,7 +22,7 @@ export class ObjectLog {
     this.#size = size;
   }
 
-  /** Opens the log, and tells each of its changes in order. */
+  /** Opens the log, and passes each of its changes to `apply`, in order. */
   static open(file: string, apply: (change: ObjectChange) => void): ObjectLog {
     const size = readJsonLines(file, (changes) => {
       for (const change of changes as ObjectChange[]) apply(change);
@@ -30,14 +30,14 @@ export class ObjectLog {
     return new ObjectLog(file, size);
   }
 
-  /** With the kernel when it returns. If it throws (no space), nothing of it is in the log. */
+  /** When it returns, the kernel has the changes. If it throws (no space), none of them are in the log. */
   append(changes: readonly ObjectChange[]): void {
     const line = Buffer.from(`${JSON.stringify(changes)}\n`);
     appendWhole(this.#fd, this.#size, line);
     this.#size += line.length;
   }
 
-  /** Writes it anew, with the objects that are there and not how they came to be. */
+  /** Rewrites the log with the present objects, without their history. */
   compact(records: Iterable<ObjectRecord>): void {
     let text = '';
     for (const put of records) text += `${JSON.stringify([{ put }])}\n`;

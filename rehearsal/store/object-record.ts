@@ -15,7 +15,7 @@ export interface ObjectAttributes {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What is kept of an object; the rest of its resource follows from this. */
+/** Stored fields of an object; the rest of its resource follows from them. */
 export interface ObjectRecord extends ObjectAttributes {
   readonly name: string;
   readonly generation: string;
@@ -26,13 +26,13 @@ export interface ObjectRecord extends ObjectAttributes {
   readonly crc32c: string;
   readonly timeCreated: string;
   readonly updated: string;
-  /** Since when it is not the live version any more; absent for the live one. */
+  /** When it stopped being the live version; absent for the live one. */
   readonly timeDeleted?: string;
-  /** Of an object that was composed: how many it was made of. */
+  /** Number of components of a composed object. */
   readonly componentCount?: number;
 }
 
-/** An object's resource as the JSON API answers it. */
+/** An object's resource in the JSON API's form. */
 export type ObjectResource = ObjectRecord & Readonly<Record<string, unknown>>;
 
 const ATTRIBUTES: Readonly<Record<Exclude<keyof ObjectAttributes, 'metadata'>, 'string' | 'boolean'>> = {
@@ -47,12 +47,12 @@ const ATTRIBUTES: Readonly<Record<Exclude<keyof ObjectAttributes, 'metadata'>, '
   eventBasedHold: 'boolean',
 };
 
-/** The attributes among the fields of a request's object resource; the rest is the service's to say. Throws StoreError 400. */
+/** The attributes in a request's object resource. The service sets all other fields. Throws StoreError 400. */
 export function pickAttributes(resource: Readonly<Record<string, unknown>>): ObjectAttributes {
   return withoutNulls(pickChanges(resource));
 }
 
-/** The same for a patch, where null takes one away. */
+/** The same for a patch, in which null removes an attribute. */
 function pickChanges(resource: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const changes: Record<string, unknown> = {};
   for (const [field, type] of Object.entries(ATTRIBUTES)) {
@@ -76,7 +76,7 @@ function customMetadata(metadata: unknown): Readonly<Record<string, string | nul
   return metadata as Readonly<Record<string, string | null>>;
 }
 
-/** An object with a patch laid over its attributes: null takes one away, keys of `metadata` are merged. */
+/** Applies a patch to an object's attributes: null removes one, keys of `metadata` are merged. */
 export function patched(record: ObjectRecord, patch: Readonly<Record<string, unknown>>, now: string): ObjectRecord {
   const changes = pickChanges(patch);
   const { metadata } = changes;
@@ -86,7 +86,7 @@ export function patched(record: ObjectRecord, patch: Readonly<Record<string, unk
   return withNextMetageneration(withoutNulls({ ...record, ...changes }), now);
 }
 
-/** An object with these attributes in place of its own (objects.update). */
+/** Replaces an object's attributes (objects.update). */
 export function replaced(record: ObjectRecord, update: Readonly<Record<string, unknown>>, now: string): ObjectRecord {
   const cleared = Object.fromEntries([...Object.keys(ATTRIBUTES), 'metadata'].map((field) => [field, null]));
   const { storageClass } = record;
@@ -133,7 +133,7 @@ export function hashesOf(record: ObjectRecord): ContentHashes {
   return { size: Number(size), crc32c, ...(md5Hash !== undefined && { md5: md5Hash }) };
 }
 
-/** It changes with the metadata too. */
+/** Changes with the metadata too. */
 export function etagOf({ generation, metageneration }: ObjectRecord): string {
   return Buffer.from(`${generation}/${metageneration}`).toString('base64');
 }

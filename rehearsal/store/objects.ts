@@ -12,26 +12,26 @@ import type { Preconditions } from './preconditions.js';
 import { checkPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';
 
-/** What a bucket tells its objects. */
+/** The bucket's settings that its objects use. */
 export interface ObjectsContext {
   readonly bucket: string;
   readonly folder: string;
-  /** Never the same twice, and always greater. */
+  /** Always greater than the last one. */
   readonly nextGeneration: () => string;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Whether what is overwritten or deleted is kept as a noncurrent version. */
+  /** Whether overwritten and deleted objects are kept as noncurrent versions. */
   readonly isVersioned: () => boolean;
-  /** How long an object is neither replaced, moved nor removed, ms. */
+  /** Time during which an object is neither replaced, moved nor removed, ms. */
   readonly retentionMs: () => number;
 }
 
-/** A log of this many lines more than there are objects is written anew when the bucket is opened. */
+/** A log with this many more lines than there are objects is rewritten when the bucket is opened. */
 const SPARE_LINES = 1000;
 
 /**
- * The objects of one bucket, in a folder: `blobs/<generation>` holds bytes, `objects.jsonl` what happened to the objects.
- * A blob is whole before the log names it, so a crash leaves the old object or the new one.
+ * The objects of one bucket, in a folder: `blobs/<generation>` holds bytes, `objects.jsonl` the objects' changes. A blob is
+ * complete before the log names it, so a crash leaves the old object or the new one.
  */
 export class BucketObjects {
   readonly #context: ObjectsContext;
@@ -60,12 +60,12 @@ export class BucketObjects {
     this.names = new NameIndex(new Set(records.map((record) => record.name)));
   }
 
-  /** Noncurrent versions count. */
+  /** Noncurrent versions count too. */
   get isEmpty(): boolean {
     return this.names.length === 0;
   }
 
-  /** The greatest generation of all; '0' without objects. */
+  /** The greatest generation of all; 0 without objects. */
   get lastGeneration(): bigint {
     let last = 0n;
     for (const { generation } of this.#records()) if (BigInt(generation) > last) last = BigInt(generation);
@@ -76,13 +76,13 @@ export class BucketObjects {
     return this.#live.get(name);
   }
 
-  /** Every version of a name, oldest first, the live one last. */
+  /** All versions of a name, oldest first, the live one last. */
   versions(name: string): readonly ObjectRecord[] {
     const live = this.#live.get(name);
     return [...(this.#archived.get(name) ?? []), ...(live === undefined ? [] : [live])];
   }
 
-  /** The live object, or the one of that generation. Throws StoreError 404. */
+  /** The live object, or the version with this generation. Throws StoreError 404. */
   get(name: string, generation?: string): ObjectRecord {
     const live = this.#live.get(name);
     const object =
@@ -94,8 +94,8 @@ export class BucketObjects {
   }
 
   /**
-   * Finds the bytes if it is called in the same turn as `get`; later it rejects with StoreError 404 if the object was overwritten
-   * meanwhile. The caller closes the file.
+   * Opens an object's bytes. It finds them if called in the same turn as `get`; later it rejects with StoreError 404 if the
+   * object was overwritten meanwhile. The caller closes the file.
    */
   async open(object: ObjectRecord): Promise<FileHandle> {
     try {
@@ -109,19 +109,19 @@ export class BucketObjects {
     return this.#blobs.stage(content);
   }
 
-  /** Content that is in a file of this state folder. */
+  /** Takes content from a file of this state folder. */
   stageFile(path: string, hashes: StagedBlob['hashes']): StagedBlob {
     return this.#blobs.stageFile(path, hashes);
   }
 
-  /** The content of an object of any bucket. */
+  /** Takes the content of an object of any bucket. */
   stageCopy(from: BucketObjects, object: ObjectRecord): StagedBlob {
     return this.#blobs.stageCopy(from.#blobs, object.generation, hashesOf(object));
   }
 
   /**
-   * Makes staged bytes the live object of a name, all at once. Throws StoreError 412 if the object that is there is not
-   * as the preconditions want it, 403 if it is retained; then the bytes are gone.
+   * Makes staged bytes the live object of a name, at once. Throws StoreError 412 if the present object does not meet the
+   * preconditions, 403 if it is retained; then the bytes are discarded.
    */
   write(name: string, staged: StagedBlob, { attributes, wanted, componentCount }: ObjectToWrite): ObjectRecord {
     try {
@@ -141,7 +141,7 @@ export class BucketObjects {
     }
   }
 
-  /** Changes attributes, null takes one away, keys of `metadata` are merged; or, with `update`, replaces them all. */
+  /** Changes attributes: null removes one, keys of `metadata` are merged. Mode `update` replaces them all. */
   patch(
     name: string,
     changes: Readonly<Record<string, unknown>>,
@@ -154,7 +154,7 @@ export class BucketObjects {
     return next;
   }
 
-  /** @param generation that version for good; without one the live object, which a versioned bucket keeps as noncurrent. */
+  /** @param generation removes that version for good; absent: the live object, which a versioned bucket keeps as noncurrent */
   remove(name: string, wanted: Preconditions, generation?: string): void {
     const object = this.get(name, generation);
     checkPreconditions(object, wanted);
@@ -163,7 +163,7 @@ export class BucketObjects {
     this.#change(generation === undefined ? this.#endOf(object) : [gone]);
   }
 
-  /** The live object under another name, at once. Throws StoreError 403, 404 and 412. */
+  /** Renames the live object, at once. Throws StoreError 403, 404 and 412. */
   move(
     from: string,
     to: string,
@@ -181,12 +181,12 @@ export class BucketObjects {
     return record;
   }
 
-  /** For a bucket that is being deleted. */
+  /** Call when the bucket is deleted or the store closes. */
   close(): void {
     this.#log.close();
   }
 
-  /** A versioned bucket's too: there it is not made noncurrent. */
+  /** Applies to a versioned bucket too: a retained object is not made noncurrent there. */
   #checkRetention(object: ObjectRecord | undefined): void {
     const period = this.#context.retentionMs();
     if (object === undefined || period === 0) return;
@@ -194,7 +194,7 @@ export class BucketObjects {
     if (until > this.#context.now()) throw storeErrors.retained(this.#context.bucket, object.name, until);
   }
 
-  /** What becomes of the live object when another takes its place, or none does. */
+  /** Changes to the live object when it is replaced or removed. */
   #endOf(old: ObjectRecord | undefined): readonly ObjectChange[] {
     if (old === undefined) return [];
     if (this.#context.isVersioned()) return [{ put: { ...old, timeDeleted: this.#now() } }];
@@ -228,7 +228,7 @@ export class BucketObjects {
     yield* this.#live.values();
   }
 
-  /** Version 0.1 kept a file for each object. */
+  /** Takes over the files of version 0.1, which stored one for each object. */
   #takeOverFiles(): void {
     const folder = join(this.#context.folder, 'objects');
     if (!existsSync(folder)) return;

@@ -1,6 +1,6 @@
 import { storeErrors } from './store-error.js';
 
-/** Which fields of an answer are wanted; an empty map is all of them below. */
+/** Wanted fields of an answer; an empty map means all of them below. */
 type Selection = ReadonlyMap<string, Selection>;
 
 /**
@@ -28,7 +28,7 @@ function parseSelection(text: string): Selection {
   return root;
 }
 
-/** Reads `a,b/c,d(e,f)` from a place on into `into`. @returns the place behind it. */
+/** Parses `a,b/c,d(e,f)` from `start` on into `into`. @returns the index after it */
 function parseList(text: string, start: number, into: Map<string, Selection>, whole: string): number {
   for (let at = start; ;) {
     at = parseField(text, at, into, whole);

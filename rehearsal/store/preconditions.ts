@@ -1,6 +1,6 @@
 import { storeErrors } from './store-error.js';
 
-/** What a call wants the object to be. Generation '0' stands for an object that does not exist. */
+/** Conditions of a call on the object. Generation '0' stands for an object that does not exist. */
 export interface Preconditions {
   readonly generation?: string;
   readonly notGeneration?: string;
@@ -8,7 +8,7 @@ export interface Preconditions {
   readonly notMetageneration?: string;
 }
 
-/** The part of an object that preconditions look at. */
+/** The part of an object that preconditions check. */
 type Versioned = Readonly<Record<'generation' | 'metageneration', string>>;
 
 const FIELDS = [
@@ -23,12 +23,12 @@ export function readPreconditions(query: URLSearchParams, prefix: 'if' | 'ifSour
   return preconditionsOf((name) => query.get(`${prefix}${name}`) ?? undefined);
 }
 
-/** @param given a condition's value by its name in the JSON API without its `if`; a number, a text, or undefined. */
+/** @param given returns a condition's value by its JSON API name without `if`: a number, a text, or undefined */
 export function preconditionsOf(given: (name: (typeof FIELDS)[number][1]) => unknown): Preconditions {
   return Object.fromEntries(
     FIELDS.flatMap(([field, name]) => {
       const value = given(name);
-      // The Python client says null of what it does not ask for.
+      // The Python client sends null for conditions that it does not set.
       if (value === undefined || value === null) return [];
       const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
       if (!/^\d{1,20}$/.test(text)) throw storeErrors.invalidValue(`if${name}`, text);
@@ -49,14 +49,14 @@ export function checkPreconditions(object: Versioned | undefined, wanted: Precon
   if (!holds) throw storeErrors.preconditionFailed();
 }
 
-/** The same for a read: a `Not` condition that fails means that the reader has the newest (304). */
+/** The same for a read: a `Not` condition that fails means that the reader has the newest version (304). */
 export function checkReadPreconditions(object: Versioned, wanted: Preconditions): void {
   const hasNewest = wanted.notGeneration === object.generation || wanted.notMetageneration === object.metageneration;
   if (hasNewest) throw storeErrors.notModified();
   checkPreconditions(object, wanted);
 }
 
-/** A bucket has metagenerations alone. Throws StoreError 412. */
+/** A bucket has only metagenerations. Throws StoreError 412. */
 export function checkBucketPreconditions(resource: Readonly<Record<string, unknown>>, wanted: Preconditions): void {
   const { metageneration, notMetageneration } = wanted;
   const found = String(resource['metageneration']);

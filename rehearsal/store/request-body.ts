@@ -3,10 +3,10 @@ import { createGunzip } from 'node:zlib';
 import { isJsonType } from '../json.js';
 import { storeErrors } from './store-error.js';
 
-/** What is not an object's content is small: a resource, a list of sources. */
+/** Limit of a body that is not an object's content: a resource or a list of sources is small. */
 const JSON_LIMIT = 8 * 1024 * 1024;
 
-/** A request's bytes, as they come. */
+/** A request's bytes, as they arrive. */
 export class RequestBody {
   readonly #content: AsyncIterable<Uint8Array>;
   readonly #type: string;
@@ -18,7 +18,7 @@ export class RequestBody {
     this.#type = type;
   }
 
-  /** How many came until now. */
+  /** Number of bytes so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -40,7 +40,10 @@ export class RequestBody {
     return Buffer.concat(chunks);
   }
 
-  /** An object; an empty body is an empty one. Throws StoreError 400, and for another type than JSON: a web page could send it unasked. */
+  /**
+   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for another type than JSON: a web page could
+   * send it unasked.
+   */
   async json(): Promise<Record<string, unknown>> {
     const text = (await this.whole()).toString();
     if (text.trim() !== '' && !isJsonType(this.#type)) throw storeErrors.notJson(this.#type);
@@ -61,7 +64,7 @@ export function parseResource(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** A body that was packed for its way (`gcloud storage cp --gzip-in-flight`). Throws StoreError 400 if it is no gzip. */
+/** Unpacks a body compressed for transport (`gcloud storage cp --gzip-in-flight`). Throws StoreError 400 if it is not gzip. */
 export async function* unpackedBody(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const gunzip = createGunzip();
   pipeline(Readable.from(content), gunzip, () => undefined);

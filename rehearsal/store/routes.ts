@@ -13,9 +13,9 @@ export type Route = Place & { readonly method: StoreMethodName } & (
   );
 
 /**
- * What a request asks for, or undefined if nothing here serves it. The JSON API's paths come with and without their
- * beginning: the Node client sends `/b/..` when STORAGE_EMULATOR_HOST is set, gcsfuse `/storage/b/..`. What is none of
- * them is the XML API's `/bucket/object`: no bucket has a name of one letter. Throws StoreError 400.
+ * Returns the call that a request makes, or undefined if nothing here serves it. The JSON API's paths may lack their beginning:
+ * the Node client sends `/b/..` if STORAGE_EMULATOR_HOST is set, gcsfuse `/storage/b/..`. Any other path is the XML API's
+ * `/bucket/object`: no bucket has a name of one letter. Throws StoreError 400.
  */
 export function routeOf(verb: string, path: string, query: URLSearchParams): Route | undefined {
   const upload = /^\/(?:resumable\/)?upload\/storage\/v1\/b\/([^/]+)\/o\/?$/.exec(path);
@@ -27,7 +27,7 @@ export function routeOf(verb: string, path: string, query: URLSearchParams): Rou
 
 type Verbs = Readonly<Record<string, StoreMethodName>>;
 
-/** Calls by what stands behind `/b/BUCKET`, '' for the bucket itself. */
+/** Calls by the path after `/b/BUCKET`; '' for the bucket itself. */
 const BUCKET_CALLS: Readonly<Record<string, Verbs>> = {
   '': { GET: 'buckets.get', PATCH: 'buckets.patch', PUT: 'buckets.update', DELETE: 'buckets.delete' },
   '/iam': { GET: 'buckets.getIamPolicy', PUT: 'buckets.setIamPolicy' },

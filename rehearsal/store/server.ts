@@ -22,12 +22,13 @@ export interface StoreServer {
   close(): Promise<void>;
 }
 
-/** Longer than any client keeps a connection that it does not use: who closes first is the client. */
+/** Longer than any client keeps an unused connection, so that the client closes first. */
 const KEEP_ALIVE_MS = 620_000;
 
 /**
- * Cloud Storage on loopback, its objects kept in `folder`. Beside the buckets' folders there are some whose names begin
- * with a dot, as no bucket's does. @param port 0 for any
+ * Starts Cloud Storage on loopback, with its objects in `folder`. Beside the buckets' folders there are some whose names begin
+ * with a dot, as no bucket's does.
+ * @param port 0: any free port
  */
 export async function startStoreServer(
   folder: string,
@@ -44,7 +45,7 @@ export async function startStoreServer(
   };
   const service = new StoreService(parts, hooks, new SigningKey(join(folder, '.signing-key.json')));
   const server = loopbackServer(guard, (request, response) => void serve(service, request, response));
-  // An upload takes as long as it takes.
+  // An upload may take any time.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
@@ -70,8 +71,8 @@ async function serve(service: StoreService, request: IncomingMessage, response: 
 }
 
 /**
- * What of a body was not wanted has to be read all the same, or the client never comes to read the answer. A reader that
- * stopped after an upload's head still listens, and `resume` alone does nothing then.
+ * The unwanted rest of a body must be read all the same, or the client never reads the answer. A reader that stopped after an
+ * upload's head still listens, and then `resume` alone has no effect.
  */
 function readRest(request: IncomingMessage): void {
   request.removeAllListeners('readable');
@@ -85,15 +86,15 @@ function requestOf(request: IncomingMessage): StoreRequest {
     verb: request.method ?? 'GET',
     headers: request.headers,
     isOwnLogin: () => !mayBeSimple(request) && isOwnLogin(request.socket),
-    // An answer goes over the same socket, so a reader who stops must not destroy it.
+    // The answer goes over the same socket, so a reader that stops must not destroy it.
     content: { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) },
     origin: `${scheme}://${request.headers.host ?? '127.0.0.1'}`,
   };
 }
 
 /**
- * Whether a web page could send this POST without being asked first (fetch.spec.whatwg.org, "CORS-safelisted"): then the login of
- * the process, which may be a browser, says nothing.
+ * Whether a web page could send this POST without a preflight (fetch.spec.whatwg.org, "CORS-safelisted"). Then the login of the
+ * process, which may be a browser, proves nothing.
  */
 function mayBeSimple({ method, headers }: IncomingMessage): boolean {
   const { 'content-type': type = '' } = headers;
@@ -112,6 +113,6 @@ function send(request: IncomingMessage, response: ServerResponse, answer: StoreA
     return;
   }
   response.writeHead(status, headers);
-  // An end of either is the end of both; a client that went away is no error of ours.
+  // The end of either ends both; a client that went away is not an error here.
   pipeline(content, response, () => undefined);
 }

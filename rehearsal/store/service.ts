@@ -16,14 +16,14 @@ import { readUploadHead, uploadedName } from './upload-calls.js';
 import { xmlError } from './xml-answers.js';
 import { resourceOfHeaders, XML_METHODS } from './xml-calls.js';
 
-/** A request as it came over the wire, or as one part of a batch. */
+/** A request from the wire, or one part of a batch. */
 export interface StoreRequest {
   readonly verb: string;
-  /** As it was sent, percent-encoded, without the query. */
+  /** Path as sent: percent-encoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Whether a process of the rehearsal's own login asks. */
+  /** Whether a process of the rehearsal's own login makes the request. */
   readonly isOwnLogin: () => boolean;
   readonly content: AsyncIterable<Uint8Array>;
   /** Scheme and authority that the client used. */
@@ -32,20 +32,20 @@ export interface StoreRequest {
 
 export interface StoreHooks {
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
-  /** A call that is to be refused, before its effect or after it; undefined if it goes through. */
+  /** The refusal of a call, before or after its effect; undefined if the call goes through. */
   readonly refusal: (
     method: StoreMethodName,
     name: string,
   ) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined;
   readonly rights: StoreRights;
-  /** Epoch ms of the cloud's clock, for the times of buckets and objects. This computer's if absent. */
+  /** Time for buckets and objects, epoch ms of the cloud's clock. Absent: this computer's. */
   readonly now?: () => number;
 }
 
-/** Where the key is that signs URLs: no path of Google's. */
+/** Path of the key that signs URLs. Google has no such path. */
 const KEY_PATH = '/_rehearsal/service-account-key';
 
-/** The calls of Cloud Storage, whatever carries them. */
+/** The calls of Cloud Storage, over any transport. */
 export class StoreService {
   readonly #parts: StoreParts;
   readonly #hooks: StoreHooks;
@@ -108,7 +108,7 @@ export class StoreService {
     return withFields(answer, call.query);
   }
 
-  /** A write to a name that is taken. One that wants the name free fails for that, not for rights. */
+  /** Whether the call writes to a name that is taken. A call that requires a free name fails for that, not for rights. */
   #replacesObject(call: StoreCall, method: StoreMethodName): boolean {
     const written = call.destination ?? (/^objects\.(?:insert|compose)$/.test(method) ? call : undefined);
     if (written === undefined || call.query.get('ifGenerationMatch') === '0') return false;
@@ -123,7 +123,7 @@ export class StoreService {
   }
 }
 
-/** Packed for its way. Of an upload of nothing but the content the header is said of the object. */
+/** Whether the body is compressed for transport. In an upload of the content alone, the header describes the object. */
 function isPacked({ headers, query }: StoreRequest, { method, api }: Route): boolean {
   const isWhole = method === 'objects.insert' && query.get('uploadType') === 'multipart';
   return api === 'json' && (isWhole || method === 'objects.insert.resume') && headers['content-encoding'] === 'gzip';
@@ -133,7 +133,7 @@ function subjectOf({ bucket, object }: StoreCall): string {
   return `${bucket}/${object}`;
 }
 
-/** An upload's head tells what the rest is about: who may write it, and which refusals are meant for it. */
+/** Reads an upload's head, which tells who may write the object and which refusals apply. */
 async function withUpload(call: StoreCall, route: Route): Promise<StoreCall> {
   if (route.method !== 'objects.insert') return call;
   if (route.api === 'xml')
@@ -155,7 +155,7 @@ function errorAnswer(error: unknown, api: 'json' | 'xml', { query }: StoreReques
   return api === 'xml' ? xmlError(refusal) : refused(refusal);
 }
 
-/** Whoever asks for bytes is told in bytes. */
+/** A caller that asks for bytes gets the error as bytes. */
 function mediaError({ httpStatus: status, message }: StoreError): StoreAnswer {
   return {
     kind: 'bytes',

@@ -2,10 +2,10 @@ import { createHash, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { storeErrors } from './store-error.js';
 
-/** What of a request is signed. */
+/** The signed parts of a request. */
 export interface SignedRequest {
   readonly verb: string;
-  /** As it was sent, percent-encoded. */
+  /** Path as sent, percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
@@ -17,9 +17,9 @@ export interface Signer {
   readonly publicKey: string;
 }
 
-/** Cloud Storage's longest: seven days. */
+/** Longest validity in Cloud Storage: seven days. */
 const MAX_SECONDS = 604_800;
-/** How far a signer's clock may be ahead. */
+/** Most time by which a signer's clock may be ahead. */
 const SKEW_MS = 15 * 60_000;
 
 export function isSigned(query: URLSearchParams): boolean {
@@ -28,15 +28,15 @@ export function isSigned(query: URLSearchParams): boolean {
 
 const SIGNATURE = 'X-Goog-Signature';
 
-/** By its name in any case: gcloud writes small letters. */
+/** Finds a parameter by its name in any case: gcloud writes lower case. */
 function parameter(query: URLSearchParams, name: string): string | undefined {
   return [...query].find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];
 }
 
 /**
- * Throws StoreError unless the URL was signed by this signer with the V4 process, and is not over
+ * Throws StoreError unless this signer signed the URL with the V4 process and the URL has not expired
  * (cloud.google.com/storage/docs/authentication/signatures and ../canonical-requests, 2026-11).
- * @param now epoch ms of this computer's clock, which the signer has too; the cloud's may run faster.
+ * @param now epoch ms of this computer's clock, which the signer uses too; the cloud's may run faster
  */
 export function checkSignedUrl(request: SignedRequest, signer: Signer | undefined, now: number): void {
   const { query } = request;
@@ -74,7 +74,7 @@ function checkTimes(query: URLSearchParams, now: number): void {
   if (from > now + SKEW_MS) throw storeErrors.wrongSignature('The signature is not good yet.');
 }
 
-/** With the port and without: Google has none, and the Node client signs the name alone. */
+/** The host with and without its port: Google has none, and the Node client signs only the name. */
 function hostsOf(headers: IncomingHttpHeaders): readonly string[] {
   const host = headers.host ?? '';
   return [host, host.replace(/:\d+$/, '')];
@@ -101,7 +101,7 @@ function headerText(value: string | readonly string[] | undefined): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-/** RFC 3986: all but letters, digits and `-._~`. */
+/** Encodes as RFC 3986 does: all but letters, digits and `-._~`. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

@@ -5,7 +5,7 @@ import type { Signer } from './signed-url.js';
 
 const EMAIL = 'signer@rehearsal.iam.gserviceaccount.com';
 
-/** A service account's key file, as the console gives it. */
+/** A service account's key file in the console's form. */
 interface KeyFile {
   readonly type: 'service_account';
   readonly client_email: string;
@@ -14,8 +14,8 @@ interface KeyFile {
 }
 
 /**
- * The key whose signed URLs the store takes. It is made when somebody asks for it (100 ms of work that most rehearsals
- * never need), and kept: a URL stays good over a restart.
+ * The key whose signed URLs the store accepts. It is made on first use (100 ms of work that most rehearsals never need), and
+ * kept: a URL stays valid over a restart.
  */
 export class SigningKey {
   readonly #file: string;
@@ -26,12 +26,12 @@ export class SigningKey {
     this.#file = file;
   }
 
-  /** For GOOGLE_APPLICATION_CREDENTIALS or `keyFilename`: it signs, it does not log in. */
+  /** Key file for GOOGLE_APPLICATION_CREDENTIALS or `keyFilename`: it signs, it does not log in. */
   keyFile(): Promise<KeyFile> {
     return (this.#key ??= this.#readOrMake());
   }
 
-  /** Undefined as long as nobody had the key. */
+  /** Undefined until the key is made. */
   signer(): Signer | undefined {
     if (this.#signer === undefined && existsSync(this.#file)) {
       const { client_email: email, private_key: key } = this.#read();

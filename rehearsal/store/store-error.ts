@@ -3,7 +3,7 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly httpStatus: number;
   readonly reason: string;
-  /** What the XML API calls it. */
+  /** Its code in the XML API. */
   readonly xmlCode: string;
 
   constructor(httpStatus: number, reason: string, message: string, xmlCode?: string) {
@@ -33,7 +33,7 @@ const XML_CODES: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** Which part of the request is to blame, where Google says it. */
+/** The part of the request to blame, if Google names it. */
 function placeOf(code: number): object {
   if (code === 401) return { locationType: 'header', location: 'Authorization' };
   return code === 412 ? { locationType: 'header', location: 'If-Match' } : {};
@@ -68,7 +68,7 @@ export const storeErrors = {
   outOfScope: () => new StoreError(403, 'forbidden', 'Provided scope(s) are not authorized'),
   denied: (who: string, permission: string, noun: string) =>
     new StoreError(403, 'forbidden', deniedText(who, permission, noun)),
-  /** As field reports have it (lakeFS issue 1339, sitespeed.io issue 2749). @param until epoch ms */
+  /** Text from field reports (lakeFS issue 1339, sitespeed.io issue 2749). @param until epoch ms */
   retained: (bucket: string, name: string, until: number) =>
     new StoreError(
       403,

@@ -1,4 +1,4 @@
-/** A request's target, `/path?query` or with scheme and authority before it. The path stays as it was sent. */
+/** Parses a request's target, `/path?query`, with or without scheme and authority. The path stays as sent. */
 export function parseTarget(target: string): { readonly path: string; readonly query: URLSearchParams } {
   const local = target.replace(/^https?:\/\/[^/?]*/i, '');
   const cut = local.indexOf('?');

@@ -11,7 +11,7 @@ import { storeErrors } from './store-error.js';
 import { checkHashes, expectedHashes } from './upload-checks.js';
 import type { ResumableAnswer } from './uploads.js';
 
-/** Bytes of UTF-8 (cloud.google.com/storage/docs/objects#naming, 2026-11). */
+/** Limit in bytes of UTF-8 (cloud.google.com/storage/docs/objects#naming, 2026-11). */
 const MAX_NAME_BYTES = 1024;
 
 export const UPLOAD_METHODS = {
@@ -32,7 +32,7 @@ export const UPLOAD_METHODS = {
   },
 } as const satisfies Readonly<Record<string, StoreMethod>>;
 
-/** Reads what stands before the content. Throws StoreError 400. */
+/** Reads the part before the content. Throws StoreError 400. */
 export async function readUploadHead({ query, headers, body }: StoreCall): Promise<UploadHead> {
   const type = query.get('uploadType');
   const contentType = headers['content-type'];
@@ -48,7 +48,7 @@ function typed(contentType: string | undefined): Record<string, unknown> {
   return contentType === undefined ? {} : { contentType };
 }
 
-/** What an upload names its object. Throws StoreError 400. */
+/** The name that an upload gives its object. Throws StoreError 400. */
 export function uploadedName(query: URLSearchParams, resource: Readonly<Record<string, unknown>>): string {
   const name = query.get('name') ?? resource['name'];
   if (typeof name !== 'string' || name === '') throw storeErrors.required('name');
@@ -64,7 +64,7 @@ export function checkObjectName(name: string): void {
   if (isForbidden) throw storeErrors.invalid(`Invalid object name: ${JSON.stringify(name)}`);
 }
 
-/** Takes the content in and makes it the object. */
+/** Stores the content and makes it the object. */
 export async function writeUpload(parts: StoreParts, call: StoreCall, wanted: Preconditions): Promise<ObjectRecord> {
   const { objects, defaults } = parts.buckets.get(call.bucket);
   const { resource, content } = headOf(call);
@@ -105,8 +105,8 @@ export function resumeUpload({ uploads }: StoreParts, call: StoreCall): Promise<
 }
 
 /**
- * 308. Without a Range header the client starts from 0. The Go client asks for 200 in its place, since 308 means a
- * redirect elsewhere (google.golang.org/api/internal/gensupport, 0.280).
+ * Answers 308. Without a Range header the client starts from 0. The Go client asks for 200 instead, because 308 means a redirect
+ * elsewhere (google.golang.org/api/internal/gensupport, 0.280).
  */
 export function askForMore(
   { headers }: StoreCall,

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ContentHashes } from './crc32c.js';
 import { storeErrors } from './store-error.js';
 
-/** Hashes of the content that its uploader gave, base64. */
+/** Hashes that the uploader gave for the content, base64. */
 export interface ExpectedHashes {
   readonly crc32c?: string;
   readonly md5?: string;
 }
 
-/** From the object's resource, from `x-goog-hash: crc32c=..,md5=..`, and from `content-md5`. */
+/** Reads the hashes from the object's resource, from `x-goog-hash: crc32c=..,md5=..`, and from `content-md5`. */
 export function expectedHashes(
   resource: Readonly<Record<string, unknown>>,
   headers: IncomingHttpHeaders,
@@ -21,7 +21,7 @@ export function expectedHashes(
   return { ...(crc32c !== undefined && { crc32c }), ...(md5 !== undefined && { md5 }) };
 }
 
-/** Throws StoreError 400 if the content is not what its uploader meant to send. */
+/** Throws StoreError 400 if the content does not match its uploader's hashes. */
 export function checkHashes(expected: ExpectedHashes, found: ContentHashes): void {
   const pairs = [
     ['CRC32C', expected.crc32c, found.crc32c],

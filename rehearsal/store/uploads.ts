@@ -25,13 +25,13 @@ import { storeErrors } from './store-error.js';
 import type { ExpectedHashes } from './upload-checks.js';
 import { checkHashes } from './upload-checks.js';
 
-/** What Cloud Storage keeps of an upload that breaks off is a multiple of this. */
+/** Cloud Storage keeps a multiple of this many bytes of an interrupted upload. */
 const GRAIN = 256 * 1024;
 const SESSION_DAYS = 7;
-/** So many uploads that ended are remembered, for clients that did not get the answer. */
+/** Number of ended uploads that are remembered, for clients that did not get the answer. */
 const REMEMBERED = 1000;
 
-/** One object to be written, as the request describes it that began the upload. Plain JSON. */
+/** One object to be written, as described by the request that began the upload. Plain JSON. */
 export interface UploadRequest {
   readonly bucket: string;
   readonly name: string;
@@ -42,24 +42,24 @@ export interface UploadRequest {
 
 export type ResumableAnswer =
   | { readonly kind: 'done'; readonly object: ObjectRecord }
-  /** 308: so many bytes are here, send the rest. */
+  /** 308: number of bytes received; the client sends the rest. */
   | { readonly kind: 'more'; readonly received: number };
 
 interface Session {
   readonly id: string;
   readonly request: UploadRequest;
   size: number;
-  /** Of the bytes that are here; absent: they have to be read again. */
+  /** Hashes of the bytes received; absent: they must be read again. */
   hasher: ContentHasher | undefined;
   done: ObjectRecord | undefined;
-  /** Requests for one session wait for one another: a client may send again while its first one is still dying. */
+  /** Requests of one session run one after another: a client may send again while its first request is still ending. */
   last: Promise<unknown>;
 }
 
 /**
- * Resumable uploads, each two files: `<id>.json` says what for, `<id>.data` holds what came. So they outlive the process;
- * what a request had sent when it broke off is kept in multiples of 256 KiB, as at Google. A session without data has
- * ended: its object took the file.
+ * Resumable uploads, two files each: `<id>.json` describes the upload, `<id>.data` holds the bytes received. So uploads outlive
+ * the process. Bytes of an interrupted request are kept in multiples of 256 KiB, as at Google. A session without data has ended:
+ * its object took the file.
  */
 export class ResumableUploads {
   readonly #folder: string;
@@ -79,7 +79,7 @@ export class ResumableUploads {
     }
   }
 
-  /** @returns the session's id. Throws StoreError 412 if the object is already not as wanted. */
+  /** @returns the session's id. Throws StoreError 412 if the object already fails the preconditions. */
   begin(request: UploadRequest): string {
     checkPreconditions(this.#buckets.get(request.bucket).objects.find(request.name), request.wanted);
     const id = randomBytes(32).toString('hex');
@@ -90,7 +90,7 @@ export class ResumableUploads {
     return id;
   }
 
-  /** Takes a request of the session. @param expected hashes that this request gave, beside those of the first one. */
+  /** Takes a request of the session. @param expected hashes of this request, beside those of the first one */
   put(
     id: string,
     range: ContentRange,
@@ -155,7 +155,7 @@ export class ResumableUploads {
     throw isTooMuch ? storeErrors.tooMuch(size, total) : storeErrors.smallChunk(size - start);
   }
 
-  /** Forgets what is behind `size`. */
+  /** Discards the bytes after `size`. */
   #cutTo(session: Session, size: number): void {
     if (session.size === size && session.hasher !== undefined) return;
     truncateSync(this.#data(session.id), size);
@@ -184,7 +184,7 @@ export class ResumableUploads {
       this.#remember(session.id);
       return object;
     } catch (error) {
-      // What was uploaded is not what was wanted, and will not become it.
+      // The content fails its hashes or the preconditions, and a retry cannot change that.
       this.#remove(session.id);
       throw error;
     }
@@ -226,7 +226,7 @@ function newSession(id: string, request: UploadRequest, size: number): Session {
   return { id, request, size, hasher: undefined, done: undefined, last: Promise.resolve() };
 }
 
-/** Writes what is not there yet. @returns the size then. */
+/** Writes the bytes that are not stored yet. @returns the new size */
 async function writeFresh(
   file: FileHandle,
   { hasher, skip, from }: { readonly hasher: ContentHasher; readonly skip: number; readonly from: number },

@@ -14,8 +14,8 @@ import { expectedHashes } from './upload-checks.js';
 import { escapeXml, xmlAnswer } from './xml-answers.js';
 
 /**
- * Objects over the XML API (cloud.google.com/storage/docs/xml-api/reference-methods, 2026-11): what signed URLs point
- * at, and what the Python and Go clients use for parts of what they do. Buckets are not served over it.
+ * Objects over the XML API (cloud.google.com/storage/docs/xml-api/reference-methods, 2026-11). Signed URLs point at it, and the
+ * Python and Go clients use it for parts of their work. Buckets are not served over it.
  */
 export const XML_METHODS = {
   async get({ buckets }, call) {
@@ -70,7 +70,7 @@ export const XML_METHODS = {
 } as const satisfies Readonly<Record<string, StoreMethod>>;
 export type XmlOperation = keyof typeof XML_METHODS;
 
-/** The object's attributes, which the XML API takes from headers. */
+/** The object's attributes; the XML API takes them from headers. */
 export function resourceOfHeaders({ headers }: StoreCall): Record<string, unknown> {
   const named = [
     ['contentType', 'content-type'],
@@ -110,7 +110,7 @@ function headersOf(record: ObjectRecord): OutgoingHttpHeaders {
   };
 }
 
-/** `<Part><PartNumber>1</PartNumber><ETag>"..."</ETag></Part>`, namespaces or not. Throws StoreError 400. */
+/** Reads `<Part><PartNumber>1</PartNumber><ETag>"..."</ETag></Part>`, with or without namespaces. Throws StoreError 400. */
 function readParts(xml: string): readonly NamedPart[] {
   const parts = [...xml.matchAll(/<(?:\w+:)?Part>([\s\S]*?)<\/(?:\w+:)?Part>/g)].map(([, part = '']) => {
     const number = /PartNumber>\s*(\d{1,5})\s*</.exec(part)?.[1];

@@ -21,7 +21,7 @@ export interface Replayed {
   readonly seen: ReadonlyMap<string, number>;
 }
 
-/** From the protos' comments and facts/cloud-tpu.md 1.4, not from the code: what may follow what. */
+/** From the protos' comments and docs/facts.md, "Cloud TPU", not from the code: what may follow what. */
 const QUEUED_RESOURCE_MOVES: Readonly<Record<string, readonly string[]>> = {
   absent: ['CREATING'],
   CREATING: ['WAITING_FOR_RESOURCES', 'ACCEPTED', 'FAILED', 'DELETING'],
@@ -47,7 +47,7 @@ const NODE_MOVES: Readonly<Record<string, readonly string[]>> = {
   PREEMPTED: ['DELETING', 'gone'],
   DELETING: ['gone'],
 };
-/** facts/tpu-types.json, those that the tests use. */
+/** The types that the tests use. */
 const CHIPS: Readonly<Record<string, number>> = { 'v5litepod-8': 8, 'v5litepod-16': 16, 'v4-8': 4, 'v4-16': 8 };
 
 /** @param settings those in force before the first line. */

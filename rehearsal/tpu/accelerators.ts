@@ -33,14 +33,14 @@ export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
   v6e: { apiEnum: 'V6E', defaultRuntime: 'v2-alpha-tpuv6e' },
 };
 
-/** What v5p is made of, from 64 chips on: cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
+/** Side of a v5p cube. From 64 chips on, v5p consists of cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
 const CUBE_SIDE = 4;
-/** Cubes. Up to 96 whichever fit; then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
+/** Numbers of cubes: up to 96 all that fit, then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
 const V5P_CUBES = [...Array.from({ length: 96 }, (_, index) => index + 1), 108, 140];
-/** Cubes along one axis at most: v5p-8576 would be 4x4x268, and Google has none (ibid.). */
+/** Most cubes along one axis: v5p-8576 would be 4x4x268, and Google does not offer it (ibid.). */
 const LONGEST_AXIS = 64;
 
-/** The shape of so many cubes with A <= B <= C whose axes have the smallest sum: Google's own of each size. */
+/** The shape A <= B <= C of this many cubes whose axes have the smallest sum: Google's own shape of each size. */
 function nearestToCube(cubes: number): readonly [number, number, number] {
   let best: readonly [number, number, number] = [1, 1, cubes];
   for (let a = 1; a ** 3 <= cubes; a += 1)
@@ -132,5 +132,5 @@ export const ACCELERATOR_TYPES: readonly AcceleratorType[] = GENERATIONS.flatMap
 
 const BY_NAME = new Map(ACCELERATOR_TYPES.map((accelerator) => [accelerator.type, accelerator]));
 
-/** The type called `name` exactly, or undefined. */
+/** Returns the type with exactly this name, or undefined. */
 export const findAccelerator = (name: string): AcceleratorType | undefined => BY_NAME.get(name);

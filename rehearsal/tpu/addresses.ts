@@ -1,13 +1,13 @@
 import { apiErrors } from './api-error.js';
 import type { CloudState } from './state.js';
 
-/** Of those given back so many are remembered. */
+/** Number of freed addresses that are remembered. */
 const KEPT_FREED = 256;
 const MOST = 65_534;
 
 /**
- * The hosts' addresses 127.S.a.b, b from 1 to 254. They go round, so that one is not reused soon; with
- * `Settings.recycleAddresses` the one that was freed last is given out first.
+ * The hosts' addresses 127.S.a.b, b from 1 to 254. They are given out in a circle, so that an address is not reused soon; with
+ * `Settings.recycleAddresses` the last freed address is given out first.
  */
 export class Addresses {
   readonly #state: CloudState;
@@ -24,7 +24,7 @@ export class Addresses {
     this.#taken = new Set(hosts.map((host) => host.address));
   }
 
-  /** Throws ApiError if the whole subnet is in use. */
+  /** @throws ApiError if the whole subnet is in use */
   take(): string {
     const address = this.#state.settings.recycleAddresses ? (this.#lastFreed() ?? this.#nextFree()) : this.#nextFree();
     this.#taken.add(address);

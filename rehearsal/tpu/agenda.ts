@@ -1,4 +1,4 @@
-/** A moment at which something is to be looked at. */
+/** A moment at which a resource must be checked. */
 export interface Appointment {
   /** Epoch ms of the cloud's clock. */
   readonly at: number;
@@ -8,14 +8,14 @@ export interface Appointment {
 }
 
 /**
- * What comes due when: a binary heap, so that ten thousand resources cost what those cost that are due. Appointments are
- * never taken back: one that holds no more is dropped when its time comes.
+ * Due times of resources in a binary heap: with ten thousand resources, only the due ones cost work. Appointments are never
+ * removed early: an outdated one is dropped when its time comes.
  */
 export class Agenda {
   readonly #heap: Appointment[] = [];
   readonly #isCurrent: (appointment: Appointment) => boolean;
 
-  /** @param isCurrent false: the resource is gone, or waits for another moment by now. */
+  /** @param isCurrent false: the resource is gone, or waits for another moment by now */
   constructor(isCurrent: (appointment: Appointment) => boolean) {
     this.#isCurrent = isCurrent;
   }
@@ -36,7 +36,7 @@ export class Agenda {
     return this.#heap[0]?.at;
   }
 
-  /** Takes out what is due at `moment` or before, in order of time. */
+  /** Removes and returns what is due at `moment` or before, in order of time. */
   takeUntil(moment: number): readonly Appointment[] {
     const taken: Appointment[] = [];
     for (let next = this.next(); next !== undefined && next <= moment; next = this.next()) {

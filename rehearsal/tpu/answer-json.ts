@@ -27,8 +27,8 @@ function messageJson(message: JsonObject, version: ApiVersion): JsonObject {
 }
 
 /**
- * google.longrunning.Operation with the metadata and result types of the version that the call came in, whichever asks
- * for it later: clients decode the result by the version that they called.
+ * A google.longrunning.Operation with the metadata and result types of the version of its first call, whatever version asks for
+ * it later: clients decode the result by the version that they called.
  */
 export function operationJson(operation: Operation): JsonObject {
   const { target, verb, createTime, endTime, error, result, cancelRequested, apiVersion: version = 'v2' } = operation;
@@ -45,8 +45,8 @@ export function operationJson(operation: Operation): JsonObject {
   const base = { name: operation.name, metadata, done: error !== undefined || result !== undefined };
   if (error !== undefined) return { ...base, error: { ...error } };
   if (result === undefined) return base;
-  // v2alpha1's DeleteQueuedResource declares a QueuedResource; what the real one sends does not unpack as such
-  // (GoogleCloudPlatform/python-docs-samples#12716, java-docs-samples#9600). Empty, as in v2, is our reading of that.
+  // v2alpha1's DeleteQueuedResource declares a QueuedResource, but the real answer does not unpack as one
+  // (GoogleCloudPlatform/python-docs-samples#12716, java-docs-samples#9600). An Empty, as in v2, is our reading of that.
   if (result.type === 'Empty') return { ...base, response: { '@type': 'type.googleapis.com/google.protobuf.Empty' } };
   return { ...base, response: { '@type': type(result.type), ...fromCanonical(result.value, version) } };
 }

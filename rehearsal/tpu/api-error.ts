@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
 import type { Status } from './model.js';
 
-/** The canonical codes (google.rpc.Code) and the HTTP status that Google's front end gives each. */
+/** The canonical codes (google.rpc.Code), each with the HTTP status that Google's front end gives it. */
 export const STATUS_CODES = {
   CANCELLED: [1, 499],
   UNKNOWN: [2, 500],
@@ -22,20 +22,20 @@ export const STATUS_CODES = {
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 export type StatusName = keyof typeof STATUS_CODES;
 
-/** google.rpc.ErrorInfo: the reason that programs read. */
+/** google.rpc.ErrorInfo: the machine-readable reason. */
 export interface ErrorInfo {
   readonly reason: string;
   readonly domain: string;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** google.rpc.BadRequest.FieldViolation. `field` in the names of the proto file, from the request on. */
+/** google.rpc.BadRequest.FieldViolation. `field` uses the proto file's names and starts at the request. */
 export interface FieldViolation extends JsonObject {
   readonly field: string;
   readonly description: string;
 }
 
-/** One of google.rpc's messages of details, as JSON. */
+/** One of google.rpc's detail messages, as JSON. */
 export interface ErrorDetail extends JsonObject {
   readonly '@type': `type.googleapis.com/google.rpc.${'ErrorInfo' | 'ResourceInfo' | 'BadRequest'}`;
 }
@@ -45,7 +45,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: StatusName;
   readonly info: ErrorInfo | undefined;
-  /** `info` is the first of them. */
+  /** `info` is the first detail. */
   readonly details: readonly ErrorDetail[];
 
   constructor(status: StatusName, message: string, info?: ErrorInfo, more: readonly ErrorDetail[] = []) {
@@ -65,7 +65,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The code called by its name or number, or undefined. */
+/** Returns the code with this name or number, or undefined. */
 export function findStatus(code: string | number): StatusName | undefined {
   const names = Object.keys(STATUS_CODES) as StatusName[];
   return names.find((name) => name === code || STATUS_CODES[name][0] === code);
@@ -79,15 +79,15 @@ function aboutResource(resourceName: string): readonly ErrorDetail[] {
 }
 
 /**
- * Texts as seen at the real service (facts/cloud-tpu.md 1.5; `alreadyExists` with its detail: skypilot-org/skypilot#129,
- * `unknownRuntime`: tensorflow/tpu#877, which is of 2020 and v1).
+ * Error texts as seen at the real service (docs/facts.md, "Cloud TPU"; `alreadyExists` with its detail:
+ * skypilot-org/skypilot#129; `unknownRuntime`: tensorflow/tpu#877, of 2020 and v1).
  */
 export const apiErrors = {
   notFound: (name: string) =>
     new ApiError('NOT_FOUND', `Resource '${name}' was not found`, undefined, aboutResource(name)),
   alreadyExists: (name: string) =>
     new ApiError('ALREADY_EXISTS', `Resource '${name}' already exists`, undefined, aboutResource(name)),
-  /** Words of ours: Google's were not found. */
+  /** Our own text: Google's was not found. */
   notJson: (contentType: string) =>
     new ApiError('INVALID_ARGUMENT', `Content-Type is '${contentType}': the rehearsal takes JSON as application/json`),
   badRequest: (text: string) => new ApiError('INVALID_ARGUMENT', `Cloud TPU received a bad request. ${text} ${EID}`),
@@ -97,7 +97,7 @@ export const apiErrors = {
         `accelerator configurations for "${zone}".; the accelerator ${type} was not found in zone ${zone}`,
     ),
   unsupportedZone: (zone: string) => apiErrors.badRequest(`The requested zone "${zone}" is not supported.`),
-  /** Of a place that is none, or that an organisation forbids: nobody learns which. */
+  /** For a location that does not exist or that an organisation forbids: callers cannot tell which. */
   unknownZone: (project: string, location: string) =>
     new ApiError('PERMISSION_DENIED', `Permission denied on 'locations/${location}' (or it may not exist).`, {
       reason: 'LOCATION_POLICY_VIOLATED',
@@ -109,14 +109,14 @@ export const apiErrors = {
       'INVALID_ARGUMENT',
       `Cloud TPU received an invalid argument. The field "runtimeVersion" cannot be "${version}". ${EID}`,
     ),
-  /** What `gcloud .. create --node-count 2` was told for a v2-8 (AI-Hypercomputer/maxtext#158, 2023-09). */
+  /** Answer to `gcloud .. create --node-count 2` for a v2-8 (AI-Hypercomputer/maxtext#158, 2023-09). */
   multisliceRefused: () =>
     new ApiError(
       'INVALID_ARGUMENT',
       `Cloud TPU was unable to complete the operation. Please try again, or contact support if the problem persists. ${EID}`,
     ),
   updateRefused: (state: string) => apiErrors.badRequest(`update is not supported while in state ${state}`),
-  /** An UpdateNode beside one that runs. gcloud's ssh goes on where it gets this one. */
+  /** For an UpdateNode while another one runs. gcloud's ssh continues if it gets this error. */
   unableToQueue: () => new ApiError('ABORTED', 'unable to queue the operation'),
   flexStartRefused: (type: string, zone: string) =>
     new ApiError(
@@ -137,25 +137,28 @@ export const apiErrors = {
       `There is no more capacity in the zone "${zone}"; you can try in another zone where Cloud TPU Nodes are offered ` +
         `(see https://cloud.google.com/tpu/docs/regions) ${EID}`,
     ),
-  /** @param quota Google's name of it, such as `TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI` @param limit chips */
+  /**
+   * @param quota Google's name for it, such as `TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI`
+   * @param limit chips
+   */
   quotaExhausted: (quota: string, limit: number, region: string) =>
     new ApiError('RESOURCE_EXHAUSTED', `Quota '${quota}' exhausted. Limit ${limit} in region ${region}`),
-  /** Both RESOURCE_EXHAUSTED and FAILED_PRECONDITION were seen, also without any reservation asked for. */
+  /** Both RESOURCE_EXHAUSTED and FAILED_PRECONDITION were seen, also for requests without a reservation. */
   noReservedCapacity: () =>
     new ApiError(
       'RESOURCE_EXHAUSTED',
       `Insufficient reserved capacity. Contact customer support to increase your reservation. ${EID}`,
     ),
-  /** The external addresses of a region, fewer than a slice has hosts. */
+  /** For a slice with more hosts than its region has external addresses left. */
   noAddresses: (limit: number) =>
     new ApiError(
       'RESOURCE_EXHAUSTED',
       `Quota 'IN_USE_ADDRESSES' exceeded. IN_USE_ADDRESSES limit: ${limit.toFixed(1)}`,
     ),
   internal: () => new ApiError('INTERNAL', 'an internal error has occurred'),
-  /** No method has this path and this verb. */
+  /** For a path and verb without a method. */
   methodNotFound: () => new ApiError('NOT_FOUND', 'Method not found.'),
-  /** What Google's front end refuses of a request's form, before any API sees it. */
+  /** Refusals of a request's form by Google's front end, before any API sees it. */
   malformed: (violations: readonly Partial<FieldViolation>[]) =>
     new ApiError('INVALID_ARGUMENT', violations.map(({ description }) => description).join('\n'), undefined, [
       {
@@ -167,12 +170,15 @@ export const apiErrors = {
     new ApiError('UNIMPLEMENTED', `${what} is not implemented by the rehearsal cloud in this version`),
 };
 
-/** What an operation or a request fails with. */
+/** Error of a failed operation or request. */
 export function statusOf({ code, message }: ApiError): Status {
   return { code, message };
 }
 
-/** The body of a refused REST call. @param legacyReason adds the list of the older format. */
+/**
+ * The body of a refused REST call.
+ * @param legacyReason adds the error list of the older format
+ */
 export function errorBody({ httpStatus: code, status, message, details }: ApiError, legacyReason?: string): object {
   const errors = legacyReason !== undefined && [{ message, domain: 'global', reason: legacyReason }];
   return { error: { code, message, ...(errors && { errors }), status, ...(details.length > 0 && { details }) } };

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../json.js';
 import { asObject, isObject } from '../json.js';
 
-/** A version of the API: the package of its messages, its first path segment over REST. v1 has locations alone here. */
+/** A version of the API: the package of its messages, and its first path segment over REST. Of v1 only locations are here. */
 export const API_VERSIONS = ['v1', 'v2', 'v2alpha1'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];
 
-/** A request in the canonical form, which is v2's: v2alpha1 calls multislice_params multi_node_params. */
+/** Converts a request to the canonical form, which is v2's: v2alpha1 calls multislice_params multi_node_params. */
 export function toCanonical(request: JsonObject, version: ApiVersion): JsonObject {
   const queuedResource = request['queuedResource'];
   if (version !== 'v2alpha1' || !isObject(queuedResource)) return request;
@@ -20,8 +20,8 @@ export function toCanonical(request: JsonObject, version: ApiVersion): JsonObjec
 }
 
 /**
- * A resource as a version writes it: the way back is shorter, for a multislice is expanded into nodes with ids by then.
- * v2alpha1's protos have no V2, and gcloud alpha leaves a node out whose version it cannot read.
+ * Converts a resource to a version's form. This way is shorter, because a multislice is expanded into nodes with ids by then.
+ * v2alpha1's protos have no V2, and gcloud alpha leaves out a node whose version it cannot read.
  */
 export function fromCanonical(resource: JsonObject, version: ApiVersion): JsonObject {
   const isUnknown = version === 'v2alpha1' && resource['apiVersion'] === 'V2';

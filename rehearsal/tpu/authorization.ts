@@ -10,9 +10,9 @@ import type { AskedCall } from './gateway.js';
 const SERVICE = 'tpu.googleapis.com';
 
 /**
- * What each call needs. Queued resources have no permissions of their own: Google's reference names those of nodes
- * (docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.queuedResources, 2026-11). Those of maintenance,
- * of operations that are ended by hand and of the service identity are guesses by the nearest one that Google lists.
+ * The permission that each call needs. Queued resources have no permissions of their own: Google's reference names those of nodes
+ * (docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.queuedResources, 2026-11). The permissions for
+ * maintenance, for cancelling or deleting operations and for the service identity are guesses: the nearest one that Google lists.
  */
 const PERMISSIONS: Readonly<Record<string, string>> = {
   ListNodes: 'tpu.nodes.list',
@@ -47,9 +47,9 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Rights of a call to Cloud TPU; the facts are read at each call. The words for a missing permission are the service's
- * own of 2019 (tensorflow/tpu#296), their end that of most APIs today; what a create names as its resource was found
- * nowhere. Throws ApiError.
+ * Checks the rights of a call to Cloud TPU. The facts are read at each call. The text for a missing permission is the service's
+ * own of 2019 (tensorflow/tpu#296) with the ending of most APIs today. The resource that a create names in it was found nowhere.
+ * @throws ApiError
  */
 export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {
   return ({ method, version, subject, request, headers }) => {
@@ -59,7 +59,7 @@ export function tpuAuthorization(access: AccessControl, facts: () => ProjectFact
       service: SERVICE,
       method: `google.cloud.tpu.${version}.Tpu.${method}`,
       project,
-      // A method that is not in the table is not served: it is refused for that, not for rights.
+      // A method that is not in the table is not served, and is refused for that, not for rights.
       ...(PERMISSIONS[method] !== undefined && { permission: PERMISSIONS[method] }),
       resource: subject,
       ...(location !== undefined && { location }),
@@ -69,7 +69,7 @@ export function tpuAuthorization(access: AccessControl, facts: () => ProjectFact
   };
 }
 
-/** Those that a create call names for its hosts. The default one is asked for by nobody here. */
+/** Service accounts that a create call names for its hosts. No caller here asks for the default one by name. */
 function serviceAccounts(method: string, request: JsonObject): readonly string[] {
   if (!method.startsWith('Create')) return [];
   const specs = asObject(asObject(request['queuedResource'])['tpu'])['nodeSpec'];
@@ -80,7 +80,7 @@ function serviceAccounts(method: string, request: JsonObject): readonly string[]
   return nodes.map((node) => asString(asObject(node['serviceAccount'])['email'])).filter((email) => email !== '');
 }
 
-/** In the words of Compute Engine, which makes the VMs; Cloud TPU's own were not found. */
+/** With the text of Compute Engine, which makes the VMs; Cloud TPU's own text was not found. */
 function checkServiceAccount(caller: Caller, facts: ProjectFacts, email: string): void {
   const isThere = facts.serviceAccounts === 'any' || facts.serviceAccounts.includes(email);
   if (isThere && mayDo(caller, 'iam.serviceAccounts.actAs')) return;

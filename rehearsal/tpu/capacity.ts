@@ -10,7 +10,7 @@ import { zoneOf } from './resource-name.js';
 import type { Settings, Tier } from './settings.js';
 import type { CloudState } from './state.js';
 
-/** What a resource draws on. */
+/** The limits that a resource draws on. */
 export interface Place {
   readonly project: string;
   readonly zone: string;
@@ -18,18 +18,18 @@ export interface Place {
   readonly tier: Tier;
 }
 
-/** @param name of a node or queued resource. */
+/** @param name full name of a node or queued resource */
 export function placeOf(name: string, acceleratorType: string, tier: Tier): Place {
   const generation = findAccelerator(acceleratorType)?.generation ?? acceleratorType;
   return { project: name.split('/')[1] ?? '', zone: zoneOf(name), generation, tier };
 }
 
-/** Chips that all tiers of a generation share: the key of `Settings.capacity` without a tier. */
+/** Key of the chips that all tiers of a generation share: an entry of `Settings.capacity` without a tier. */
 export function poolOf({ zone, generation }: Place): string {
   return `${zone}/${generation}`;
 }
 
-/** The keys of `Settings.capacity` that bind, those without a limit too. */
+/** Keys of `Settings.capacity` that apply, including those without a limit. */
 export function capacityKeys(place: Place): readonly [pool: string, tier: string] {
   return [poolOf(place), `${poolOf(place)}/${place.tier}`];
 }
@@ -38,29 +38,29 @@ export function quotaKey({ project, zone, generation, tier }: Place): string {
   return `${project}/${zone}/${generation}/${tier}`;
 }
 
-/** Of a project that is not named it is that of `*`; undefined: no limit. */
+/** Quota of a place. A project without an entry has that of `*`. Undefined: no limit. */
 export function quotaLimit(settings: Settings, place: Place): number | undefined {
   return settings.quota[quotaKey(place)] ?? settings.quota[quotaKey({ ...place, project: '*' })];
 }
 
-/**
- * Chips of the provider's that a node holds: none once it was preempted or is stopped. One that is being deleted holds
- * them until it is gone.
- */
+/** Chips of the provider's that a node holds: 0 after a preemption or a stop. A node in DELETING holds them until it is gone. */
 export function capacityOfNode(node: NodeRecord): number {
   const isFree = node.isReclaimed || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
   return isFree ? 0 : node.chips;
 }
 
 /**
- * Chips of the project's quota that a request holds: from its creation until it is gone, SUSPENDED and FAILED too
+ * Chips of the project's quota that a request holds: from its creation until it is gone, even when SUSPENDED or FAILED
  * (marin#87), unless quota itself refused it.
  */
 export function quotaOfRequest(record: QueuedResourceRecord): number {
   return record.isOverQuota ? 0 : record.chips;
 }
 
-/** A node that a request stands for holds none beside it; any other one does until it is gone, a husk too (skypilot#1468). */
+/**
+ * Quota chips that a node holds: 0 if its request holds them. Any other node holds them until it is gone, a husk too
+ * (skypilot#1468).
+ */
 export function quotaOfNode(node: NodeRecord, state: Pick<CloudState, 'queuedResources'>): number {
   const owner = state.queuedResources[node.resource.queuedResource ?? ''];
   return owner?.nodes.includes(node.resource.name) === true ? 0 : node.chips;
@@ -74,7 +74,9 @@ export function quotaExhausted({ generation, tier, zone }: Place, limit: number)
   return apiErrors.quotaExhausted(quota, limit, regionOf(zone));
 }
 
-/** Chips that live nodes of this type hold in the zone, all tiers together: counted anew, for people. */
+/**
+ * Chips that live nodes of this type's generation hold in the zone, all tiers together. Counted anew at each call, for people.
+ */
 export function usedChips(state: CloudState, zone: string, acceleratorType: string): number {
   const pool = poolOf(placeOf(`projects//locations/${zone}`, acceleratorType, 'on-demand'));
   const nodes = Object.values(state.nodes).filter((node) => poolOf(placeOfNode(node)) === pool);
@@ -89,12 +91,12 @@ export function placeOfRequest(record: QueuedResourceRecord): Place {
   return placeOf(record.resource.name, acceleratorOf(record), record.tier);
 }
 
-/** Every node of a request is of one type. */
+/** All nodes of a request have one type. */
 export function acceleratorOf(record: QueuedResourceRecord): string {
   return asString(nodesAskedFor(record)[0]?.['acceleratorType']);
 }
 
-/** The nodes of its specs, in their order. */
+/** The nodes of the request's specs, in their order. */
 export function nodesAskedFor({ resource }: QueuedResourceRecord): readonly JsonObject[] {
   const specs = asObject(resource['tpu'])['nodeSpec'];
   return Array.isArray(specs) ? specs.map(asObject).map((spec) => asObject(spec['node'])) : [];

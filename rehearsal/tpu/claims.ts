@@ -1,6 +1,8 @@
 import type { QueuedResourceRecord } from './model.js';
 
-/** Names of queued resources by the nodes that they made or will make; under one name several may have been, one after another. */
+/**
+ * Names of queued resources by the nodes that they made or will make. One node name may have served several, one after another.
+ */
 export class Claims {
   readonly #names = new Map<string, Set<string>>();
 

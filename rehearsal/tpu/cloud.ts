@@ -21,15 +21,15 @@ import type { Settings } from './settings.js';
 import type { CloudState } from './state.js';
 
 /**
- * Cloud TPU as a state machine: the verbs of its API on plain JSON, without a wire, a process or a clock of its own.
- * Verbs throw ApiError, and see the state as it is at their time. Whoever owns the cloud calls `lifecycle.advance` after
- * each verb and whenever time has come.
+ * Cloud TPU as a state machine: the verbs of its API on plain JSON, without a network, a process or its own clock. Verbs throw
+ * ApiError, and see the state as it is at their time. The owner of the cloud calls `lifecycle.advance` after each verb and
+ * whenever something is due.
  */
 export class TpuCloud {
   readonly state: CloudState;
   readonly lifecycle: Lifecycle;
   readonly records: Records;
-  /** What the provider announces and does: from behind, no verb of the API. */
+  /** The provider's announcements and actions. Most are verbs of the admin, not of the API. */
   readonly maintenance: Maintenance;
   readonly #nodes: NodeVerbs;
   readonly #requests: QueuedResourceVerbs;
@@ -86,7 +86,7 @@ export class TpuCloud {
     return this.#atOnce(() => this.#nodes.delete(this.#node(name)));
   }
 
-  /** Keeps id, addresses and disk, and quota; the chips are given back. */
+  /** The node keeps its id, addresses, disk and quota; its chips are given back. */
   stopNode(name: string): Operation {
     return this.#atOnce(() => this.#nodes.stop(this.#node(name)));
   }
@@ -95,7 +95,7 @@ export class TpuCloud {
     return this.#atOnce(() => this.#nodes.start(this.#node(name)));
   }
 
-  /** @param mask fields as proto3 JSON or the proto names them; a map such as `metadata` is replaced whole. */
+  /** @param mask field names of proto3 JSON or of the proto; a map such as `metadata` is replaced whole */
   updateNode(name: string, changes: JsonObject, mask: readonly string[]): Operation {
     return this.#atOnce(() => this.#nodes.update(this.#node(name), changes, mask));
   }
@@ -104,12 +104,12 @@ export class TpuCloud {
     return this.#atOnce(() => this.maintenance.perform(this.#node(name)));
   }
 
-  /** @param nodeNames full names of nodes of the request; none: all. */
+  /** @param nodeNames full names of nodes of the request; empty: all */
   performMaintenanceQueuedResource(name: string, nodeNames: readonly string[]): Operation {
     return this.#atOnce(() => this.maintenance.performOn(this.#queuedResource(name), nodeNames));
   }
 
-  /** @param workerIds the first one alone is told; none: worker 0. */
+  /** @param workerIds only the first one is told; empty: worker 0 */
   simulateMaintenanceEvent(name: string, workerIds: readonly string[]): Operation {
     return this.#atOnce(() => this.maintenance.simulate(this.#node(name), workerIds));
   }
@@ -119,12 +119,12 @@ export class TpuCloud {
     this.records.operations.cancel(name);
   }
 
-  /** Forgets the operation; what it does goes on. */
+  /** Forgets the operation; its work goes on. */
   deleteOperation(name: string): void {
     this.records.operations.forget(name);
   }
 
-  /** v2alpha1's reservations: one for each `zone/generation/reserved` that `Settings.capacity` names. */
+  /** v2alpha1's reservations: one for each `zone/generation/reserved` in `Settings.capacity`. */
   listReservations(parent: string): readonly JsonObject[] {
     const { zone } = parseZone(parent);
     return Object.entries(this.state.settings.capacity).flatMap(([key, size]) => {
@@ -136,12 +136,12 @@ export class TpuCloud {
     });
   }
 
-  /** From behind: what the settings say from now on. */
+  /** Admin verb: changes the settings from now on. */
   configure(changes: Partial<Settings>): void {
     this.records.configure(changes);
   }
 
-  /** From behind: the provider takes the node, at once; nothing if it did before. `vanish`: it leaves the list too. */
+  /** Admin verb: the provider takes the node at once, unless it did before. `vanish`: the node also leaves the list. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
     this.#atOnce(() => {
       const isThere = this.state.nodes[node.resource.name] === node;
@@ -149,7 +149,9 @@ export class TpuCloud {
     });
   }
 
-  /** From behind: any state, and what nothing here brings about. No time leaves REIMAGING, TERMINATED, HIDING and their like. */
+  /**
+   * Admin verb: sets any state, also one that nothing here causes. Time does not end REIMAGING, TERMINATED, HIDING and the like.
+   */
   force(
     node: NodeRecord,
     state: NodeState,
@@ -158,22 +160,22 @@ export class TpuCloud {
     this.lifecycle.nodes.enter(node, state, { ...changes });
   }
 
-  /** From behind: the service gives up on a request that waits or stalls. @returns false if it does neither. */
+  /** Admin verb: the service gives up on a request that waits or stalls. @returns false if it does neither */
   giveUp(record: QueuedResourceRecord, error: Status): boolean {
     return this.#atOnce(() => this.lifecycle.requests.giveUp(record, error));
   }
 
-  /** From behind: a request goes back from PROVISIONING into the queue. @returns false if it is in another state. */
+  /** Admin verb: a request goes from PROVISIONING back into the queue. @returns false if it is in another state */
   sendBack(record: QueuedResourceRecord): boolean {
     return this.#atOnce(() => this.lifecycle.requests.sendBack(record));
   }
 
-  /** From behind: the service gives up on it, by its name. */
+  /** Admin verb: the service gives up on the request with this name. */
   giveUpOn(name: string, error: Status): void {
     this.giveUp(this.#queuedResource(name), error);
   }
 
-  /** From behind: a create call is accepted, and its operation fails at once. Nothing was made. */
+  /** Admin verb: a create call is accepted, and its operation fails at once. Nothing is created. */
   failCreate(name: string, error: Status): Operation {
     return this.#atOnce(() => {
       const { operations } = this.records;
@@ -181,7 +183,7 @@ export class TpuCloud {
     });
   }
 
-  /** All VMs of the node answer on SSH: nothing but time keeps it from READY. Ignored if the node is another by now. */
+  /** Notes that all VMs of the node answer on SSH: only time keeps it from READY. Ignored if another node has the name by now. */
   markBooted(name: string, nodeId: string): void {
     const node = this.state.nodes[name];
     if (node?.resource.id !== nodeId) return;
@@ -189,7 +191,7 @@ export class TpuCloud {
     this.records.wakeNode(name);
   }
 
-  /** A VM of the node could not be booted: the node comes to nothing, with an internal error. */
+  /** Notes that a VM of the node could not boot: the node fails with an internal error. */
   markBootFailed(name: string, nodeId: string, error: Error): void {
     this.#atOnce(() => {
       const node = this.state.nodes[name];
@@ -198,7 +200,7 @@ export class TpuCloud {
     });
   }
 
-  /** One time for the whole of a verb, with everything done that was due before it. */
+  /** Runs a verb at one instant, after everything that was due before it. */
   #atOnce<T>(verb: () => T): T {
     return this.records.atInstant(this.now(), () => {
       this.#fresh();
@@ -206,7 +208,7 @@ export class TpuCloud {
     });
   }
 
-  /** The state with everything done that is due. */
+  /** The state, after everything that is due. */
   #fresh(): CloudState {
     if (this.lifecycle.isBehind()) this.lifecycle.advance();
     return this.state;

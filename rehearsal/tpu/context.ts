@@ -1,15 +1,17 @@
 import type { Random } from '../random.js';
 
-/** What the cloud needs from outside: time, chance, and somebody to tell. With these given its behaviour is its calls' alone. */
+/**
+ * The outside parts that the cloud needs: time, randomness, and a listener. With these given, only calls determine what it does.
+ */
 export interface CloudContext {
-  /** The cloud's time, epoch ms: never goes back. */
+  /** The cloud's time, epoch ms; never goes back. */
   readonly now: () => number;
-  /** Queue times, ids and addresses are drawn from it. */
+  /** Source of queue times, ids and addresses. */
   readonly random: Random;
-  /** The second octet of every host's address: 127.S.a.b. */
+  /** Second octet of every host's address: 127.S.a.b. */
   readonly subnetOctet: number;
-  /** Told after each event, in order, while `now` says when it was. */
+  /** Receives each event, in order, while `now` is the time of the event. */
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
-  /** Runs that with `now` at an instant that is past: what came due while nobody looked. Without it: at the present. */
+  /** Runs `run` with `now` at a past instant, for what came due unobserved. Absent: it runs at the present time. */
   readonly atInstant?: <T>(instant: number, run: () => T) => T;
 }

@@ -8,9 +8,10 @@ import { zoneOf } from './resource-name.js';
 import type { CloudState } from './state.js';
 
 /**
- * What a slice with external addresses fails with where its region has fewer left than it has hosts: at Google it waits in
- * the queue first and FAILED then (`IN_USE_ADDRESSES limit: 8.0`). A node holds its own until it is gone, or was preempted.
- * @param specs the nodes that are asked for, each with its type.
+ * The error of a slice with external addresses if its region has fewer left than the slice has hosts, else undefined. At Google
+ * the request waits in the queue first and is FAILED then (`IN_USE_ADDRESSES limit: 8.0`). A node holds its addresses until it is
+ * gone or preempted.
+ * @param specs the requested nodes, each with its type
  */
 export function lackOfAddresses(state: CloudState, zone: string, specs: readonly JsonObject[]): ApiError | undefined {
   const region = regionOf(zone);

@@ -4,9 +4,9 @@ import type { CloudState } from './state.js';
 import { matches } from './state.js';
 
 /**
- * The first refusal that is in force for a call, counted as used; undefined if the call goes through.
- * @param name of the resource that the call is about, or a listing's parent.
- * @param now epoch ms of the cloud's clock.
+ * Returns the first refusal in force for a call and counts it as used; undefined if the call goes through.
+ * @param name of the resource that the call is about, or a listing's parent
+ * @param now epoch ms of the cloud's clock
  */
 export function takeRefusal(state: CloudState, method: string, name: string, now: number): Refusal | undefined {
   state.refusals = state.refusals.filter((rule) => rule.until === undefined || now < rule.until);

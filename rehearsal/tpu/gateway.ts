@@ -13,20 +13,20 @@ import { checkProvisioning } from './provisioning-model.js';
 import type { Site } from './site.js';
 import { checkLocation } from './site.js';
 
-/** How a call came, and by whom. */
+/** The wire, the version and the caller of a call. */
 export interface Via {
   readonly wire: 'grpc' | 'rest';
   readonly version: ApiVersion;
   readonly headers: CallHeaders;
-  /** The name that the caller dialled, if it is another than this server's address: it tells callers apart. */
+  /** The name that the caller dialled, if it is not this server's address: it tells callers apart. */
   readonly host?: string;
 }
 
-/** A call as whoever decides on rights sees it. */
+/** A call as the check of rights sees it. */
 export interface AskedCall {
   readonly method: string;
   readonly version: ApiVersion;
-  /** The resource's or the parent's full name. */
+  /** Full name of the resource or the parent. */
   readonly subject: string;
   readonly request: JsonObject;
   readonly headers: CallHeaders;
@@ -35,22 +35,22 @@ export interface AskedCall {
 export interface GatewayParts {
   readonly cloud: TpuCloud;
   readonly site: Site;
-  /** Throws ApiError where the caller may not. */
+  /** @throws ApiError if the caller may not make the call */
   readonly authorize: (call: AskedCall) => void;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
-  /** Called after every call that may change something; resolves when what it changed is on disk. */
+  /** Call after every call that may change something; resolves when the change is on disk. */
   readonly changed: () => Promise<void>;
 }
 
-/** One call, from any wire. Rejects with ApiError alone. */
+/** One call, from any wire. Rejects with ApiError only. */
 export type Gateway = (via: Via, method: string, request: JsonObject) => Promise<Answer>;
 
-/** The one door to the cloud: rights, refusals that were asked for, the call, the journal, the disk; then the answer. */
+/** The only entrance to the cloud. In order: rights, the admin's refusals, the call, the journal, the disk; then the answer. */
 export function createGateway(parts: GatewayParts): Gateway {
   return async ({ wire, version, headers, host }, method, asSent) => {
     const request = toCanonical(asSent, version);
     const subject = subjectOf(method, request);
-    // Journals of one version read as they always did.
+    // v2 is left out, so that its journals read as they always did.
     const how = { wire, ...(version !== 'v2' && { version }), ...(host !== undefined && { host }) };
     try {
       parts.authorize({ method, version, subject, request, headers });
@@ -63,7 +63,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       parts.record('api-call', subject, { method, code: refused.status, ...how, message: refused.message });
       throw refused;
     } finally {
-      // A read changes nothing, except that it may use up a refusal: that is worth no write of its own.
+      // A read changes nothing, except that it may use up a refusal: that is not worth a write.
       if (!isRead(method)) await parts.changed();
     }
   };
@@ -90,24 +90,24 @@ function isRead(method: string): boolean {
   return /^(Get|List|Wait)/.test(method);
 }
 
-/** A fault of our own is INTERNAL to who calls, in Google's words; the rest says what it was. */
+/** Callers see a fault of ours as INTERNAL, with Google's text followed by the error's own. */
 function asApiError(error: unknown): ApiError {
   return error instanceof ApiError
     ? error
     : new ApiError('INTERNAL', `an internal error has occurred: ${String(error)}`);
 }
 
-/** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
+/** An operation is always answered in the version of the call that began it; v2 needs no note. */
 function noteVersion({ cloud }: GatewayParts, version: ApiVersion, method: string, answer: Answer): Answer {
   if (answer.kind !== 'operation' || version === 'v2' || isRead(method)) return answer;
   return { kind: 'operation', operation: cloud.records.operations.noteVersion(answer.operation.name, version) };
 }
 
-/** The longest that WaitOperation waits where its caller does not say, in wall ms; and how often it looks. */
+/** Longest wait of WaitOperation, and its default, in wall ms; and the interval of checks. */
 const LONGEST_WAIT_MS = 60_000;
 const LOOK_MS = 25;
 
-/** The operation at its end, or as it is when the time is over: WaitOperation never fails for that. */
+/** The operation at its end, or as it is at the timeout: WaitOperation does not fail for that. */
 async function waited({ cloud }: GatewayParts, request: JsonObject): Promise<Answer> {
   const name = asString(request['name']);
   const asked = Number.parseFloat(asString(request['timeout'])) * 1000;

@@ -14,7 +14,7 @@ import type { ApiVersion } from './api-version.js';
 import { decode, encode, protoRoot } from './protos.js';
 import { errorTrailers } from './rich-status.js';
 
-/** Operations and places are the same in every version: an operation is answered in the one that it began in. */
+/** Operations and locations are the same in every version: an operation is answered in the version that it began in. */
 const SERVICES: readonly (readonly [name: string, version: ApiVersion])[] = [
   ['google.cloud.tpu.v2.Tpu', 'v2'],
   ['google.cloud.tpu.v2alpha1.Tpu', 'v2alpha1'],
@@ -29,7 +29,7 @@ export interface GrpcServer {
   close(): void;
 }
 
-/** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0 for any */
+/** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0: any free port */
 export async function startGrpcServer(gateway: Gateway, port: number, guard: Guard): Promise<GrpcServer> {
   const server = new grpc.Server();
   const callers = new Map<string, Socket>();
@@ -39,7 +39,7 @@ export async function startGrpcServer(gateway: Gateway, port: number, guard: Gua
     server.addService(definition, handlers);
   }
   const injector = server.createConnectionInjector(serverCredentials(guard.tls));
-  // Accepted here, since a call of gRPC names its connection by address alone, and the kernel is asked once for each.
+  // Accepted here: a gRPC call names its connection only by address, and the kernel is asked once for each connection.
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     callers.set(
@@ -65,7 +65,7 @@ function serverCredentials(tls: Certificates | undefined): grpc.ServerCredential
   return grpc.ServerCredentials.createSsl(null, [pair]);
 }
 
-/** What a call passes on its way in. */
+/** The checks and the gateway that a call passes on its way in. */
 interface Door {
   readonly gateway: Gateway;
   readonly hostNames: readonly string[];
@@ -128,7 +128,7 @@ function handler(door: Door, method: string, version: ApiVersion): grpc.handleUn
 const refusedAsForeign = (reason: string): ApiError =>
   new ApiError('PERMISSION_DENIED', `refused: ${reason}; ${FOREIGN_ADVICE}`);
 
-/** Undefined for the address itself. */
+/** Undefined if the caller dialled the address itself. */
 const dialledName = (authority: string): string | undefined =>
   authority.startsWith(`${ADDRESS}:`) ? undefined : authority;
 

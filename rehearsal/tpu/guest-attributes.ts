@@ -12,15 +12,15 @@ interface Attribute extends JsonObject {
 }
 
 /**
- * What the guest agents posted: host keys, and the host's name. One entry per worker that was asked for (no ids, or "":
- * all), also where nothing was posted yet: gcloud takes the first entry without a look whether there is one.
+ * The attributes that guest agents posted: host keys, and the host's name. There is one entry per requested worker (no ids, or
+ * "": all), even if nothing was posted yet: gcloud takes the first entry without a check that there is one.
  */
 export function guestAttributes(cloud: TpuCloud, request: JsonObject, site: Site): JsonObject {
   const name = asString(request['name']);
   const node = cloud.getNode(name);
   const hosts = cloud.state.nodes[name]?.hosts ?? [];
   const fault = cloud.state.settings.guestAttributes.find((rule) => matches(rule.nameMatches, name));
-  // In the words of Compute Engine's instances.getGuestAttributes; Cloud TPU's own were not found.
+  // With the text of Compute Engine's instances.getGuestAttributes; Cloud TPU's own was not found.
   if (fault?.forbidden === true)
     throw new ApiError('PERMISSION_DENIED', 'Guest attributes endpoint access is disabled.');
   const isPosted = cloud.now() >= Date.parse(asString(node['createTime'])) + (fault?.afterMs ?? 0);
@@ -34,7 +34,7 @@ export function guestAttributes(cloud: TpuCloud, request: JsonObject, site: Site
   return { guestAttributes: guest };
 }
 
-/** Nothing while the VM boots: its agent posts all at once. Namespaces and keys: as gcloud 528 reads them. */
+/** Empty while the VM boots: its agent posts all at once. Namespaces and keys as gcloud 528 reads them. */
 function attributesOf(hostKey: string | undefined, hostname: string): readonly Attribute[] {
   if (hostKey === undefined) return [];
   const value = hostKey.slice(hostKey.lastIndexOf(' ') + 1);
@@ -44,7 +44,7 @@ function attributesOf(hostKey: string | undefined, hostname: string): readonly A
   ];
 }
 
-/** @param path empty, `namespace/` or `namespace/key`. */
+/** @param path empty, `namespace/` or `namespace/key` */
 function isUnder(path: string, { namespace, key }: Attribute): boolean {
   return path === '' || path === `${namespace}/` || path === `${namespace}/${key}`;
 }

@@ -3,16 +3,16 @@ import type { ApiVersion } from './api-version.js';
 import { API_VERSIONS } from './api-version.js';
 import { protoRoot } from './protos.js';
 
-/** How one method is called over HTTP (google.api.HttpRule). */
+/** The HTTP form of one method (google.api.HttpRule). */
 export interface HttpRule {
   readonly version: ApiVersion;
   readonly method: string;
   readonly verb: string;
-  /** Of the whole path. Its groups are the `fields`, in order. */
+  /** Matches the whole path. Its groups are the `fields`, in order. */
   readonly path: RegExp;
-  /** Paths of the request's fields that the path gives, such as `node.name`. */
+  /** Request fields that are taken from the path, such as `node.name`. */
   readonly fields: readonly string[];
-  /** The field that the body is; `*`: the request itself; empty: there is none. */
+  /** The field that the body holds; `*`: the request itself; empty: no body. */
   readonly body: string;
   readonly request: protobuf.Type;
   readonly response: protobuf.Type;
@@ -20,7 +20,7 @@ export interface HttpRule {
 
 let rules: readonly HttpRule[] | undefined;
 
-/** The rules of every method, from the annotations in Google's protos; undefined if no method has this verb and path. */
+/** Finds a method's rule, from the annotations in Google's protos; undefined if no method has this verb and path. */
 export function findRule(
   verb: string,
   path: string,
@@ -33,7 +33,7 @@ export function findRule(
   return undefined;
 }
 
-/** gcloud lists and describes accelerator types by v1; its other methods are of TPU nodes, which are no VMs. */
+/** gcloud lists and describes accelerator types by v1; v1's other methods are for TPU nodes, which are not VMs. */
 const V1_METHODS: readonly string[] = ['ListAcceleratorTypes', 'GetAcceleratorType'];
 
 function annotatedRules(version: ApiVersion): readonly HttpRule[] {
@@ -55,7 +55,7 @@ function annotation(method: protobuf.Method): Readonly<Record<string, string>> {
   >;
 }
 
-/** Methods that every API of Google's takes over: their paths are in each service's configuration, not in the protos. */
+/** Methods that all Google APIs share: their paths are in each service's configuration, not in the protos. */
 function mixinRules(version: ApiVersion): readonly HttpRule[] {
   const operation = '{name=projects/*/locations/*/operations/*}';
   const mixins: readonly (readonly [service: string, method: string, verb: string, path: string, body: string])[] = [

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.js';
 import { isObject } from '../json.js';
 import { apiErrors } from './api-error.js';
 
-/** A request's body. What is no JSON, or no object, is refused in the words of Google's parser, with the place. */
+/** Parses a request's body. Text that is not a JSON object is refused with the text of Google's parser and the position. */
 export function readJsonBody(text: string): JsonObject {
   const parsed = parse(text);
   if (isObject(parsed)) return parsed;
@@ -15,12 +15,12 @@ function parse(text: string): unknown {
   } catch (error) {
     if (/end of JSON/.test(String(error)))
       throw refused('Unexpected end of string. Expected a value.', text, text.length);
-    // V8 names the place of most faults; the others are at the beginning, or near it.
+    // V8 reports the position of most faults; the others are at the beginning, or near it.
     throw refused('Unexpected token.', text, Number(/at position (\d+)/.exec(String(error))?.[1] ?? 0));
   }
 }
 
-/** Google shows the line up to 20 characters around the place, and a caret below it. */
+/** Google shows the line up to 20 characters around the position, and a caret below it. */
 function refused(what: string, text?: string, position = 0): Error {
   const said = `Invalid JSON payload received. ${what}`;
   if (text === undefined) return apiErrors.malformed([{ description: said }]);

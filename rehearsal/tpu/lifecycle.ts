@@ -6,20 +6,20 @@ import { draw } from './settings.js';
 import { byTurn, WaitingQueue } from './waiting-queue.js';
 
 /**
- * Carries out what time brings to nodes and queued resources, each thing at the instant when it was due, in order: whoever
- * looks seldom, or lets the clock run a thousand times as fast, sees the same story. What is due and cannot be done (it is
- * held, or waits for chips or a VM) is looked at again when that has changed.
+ * Carries out what time brings to nodes and queued resources, each change at the instant when it was due, in order. The result is
+ * the same if the cloud is seldom read, or if its clock runs a thousand times as fast. Something due that cannot be done yet (it
+ * is held, or waits for chips or a VM) is checked again once that has changed.
  */
 export class Lifecycle {
   readonly nodes: NodeLifecycle;
   readonly requests: RequestLifecycle;
   readonly #records: Records;
   readonly #waiting = new WaitingQueue();
-  /** What is due and did not move, by name. */
+  /** Names of resources that were due and did not move. */
   readonly #stuck = { nodes: new Set<string>(), requests: new Set<string>() };
   #rules: readonly unknown[] = [];
 
-  /** @param makeNodes makes the nodes of a request that got its resources. */
+  /** @param makeNodes makes the nodes of a request that got its resources */
   constructor(records: Records, makeNodes: (record: QueuedResourceRecord) => void) {
     this.#records = records;
     this.nodes = new NodeLifecycle(records, {
@@ -32,16 +32,16 @@ export class Lifecycle {
   }
 
   /**
-   * Does all that is due.
-   * @returns when there may be more to do, epoch ms, if time alone brings it.
+   * Carries out everything that is due.
+   * @returns when more may be due, epoch ms, if time alone brings it
    */
   advance(): number | undefined {
     const { agenda, context, state } = this.#records;
     const present = context.now();
-    // What a call or a VM changed since belongs to the present, not to the instants that are caught up with.
+    // Changes by a call or a VM since then belong to the present, not to the instants that are caught up with.
     const fromOutside = this.#records.takeWoken();
     for (let next = agenda.next(); next !== undefined && next <= present; next = agenda.next()) {
-      // After a restart much may be long past: the story never goes back behind what it told.
+      // After a restart much may be long past: time never goes back behind what was journalled.
       const instant = Math.max(next, Math.min(state.advancedTo, present));
       this.#records.atInstant(instant, () => this.#settle(instant));
     }
@@ -52,18 +52,18 @@ export class Lifecycle {
     return agenda.next();
   }
 
-  /** True if something is due: the state shows what is past. */
+  /** True if something is due and not yet in the state. */
   isBehind(): boolean {
     const next = this.#records.agenda.next();
     return next !== undefined && next <= this.#records.now;
   }
 
-  /** Ms of the cloud's time from a preemption's notice to it. */
+  /** Time between a preemption's notice and the preemption, ms of the cloud's clock. */
   drawNotice(): number {
     return draw(this.#records.state.settings.noticeMs, this.#records.context.random);
   }
 
-  /** Until nothing moves at that instant. */
+  /** Repeats until nothing moves at this instant. */
   #settle(instant: number): void {
     for (;;) {
       for (const { kind, name } of this.#records.agenda.takeUntil(instant)) {
@@ -86,7 +86,7 @@ export class Lifecycle {
     if (dueAt !== undefined && dueAt <= this.#records.now) this.#stuck.nodes.add(name);
   }
 
-  /** Those that wait for chips have their turn before later ones; the others are on their own. */
+  /** Requests that wait for chips have their turn before later ones. The others do not depend on each other. */
   #lookAtRequests({ requests, pools }: Woken): void {
     const { state, now } = this.#records;
     const arrived: QueuedResourceRecord[] = [];
@@ -103,7 +103,7 @@ export class Lifecycle {
     for (const record of arrived.toSorted(byTurn)) this.requests.advance(record);
   }
 
-  /** Who asks for less than those before it goes first where only that fits. */
+  /** A smaller request goes ahead of earlier ones if only it fits. */
   #grantInOrder(pool: string): void {
     const { state, usage } = this.#records;
     const isIn = (record: QueuedResourceRecord): boolean =>
@@ -115,7 +115,7 @@ export class Lifecycle {
     }
   }
 
-  /** New settings or holds: whatever is stuck may move now. */
+  /** After new settings or holds, every stuck resource may move. */
   #wakeByRules(): void {
     const { settings, holds } = this.#records.state;
     const rules = [settings, holds, holds.length];

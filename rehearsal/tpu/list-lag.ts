@@ -4,15 +4,15 @@ import type { CloudState } from './state.js';
 
 type Kind = 'node' | 'queued-resource';
 
-/** What a resource was from `at` on (cloud's epoch ms); without `resource`: it was not there. */
+/** A resource from `at` on (cloud's epoch ms); without `resource`: it did not exist. */
 interface Image {
   readonly at: number;
   readonly resource: JsonObject | undefined;
 }
 
 /**
- * What lists showed a while ago, out of the after-images in the journal. Kept in memory and only while there is a lag: it
- * begins with what is there when the lag is switched on, or when the rehearsal starts again.
+ * Past contents of lists, from the after-images in the journal. Kept in memory and only during a lag: it begins with the
+ * resources that exist when the lag is switched on, or when the rehearsal starts again.
  */
 export class ListHistory {
   readonly #state: CloudState;
@@ -23,7 +23,7 @@ export class ListHistory {
     this.#state = state;
   }
 
-  /** To be told of each event of the journal, after the change. */
+  /** Takes each event of the journal, after the change. */
   observe({ kind, subject, at, details }: Pick<JournalEvent, 'kind' | 'subject' | 'at' | 'details'>): void {
     if (this.#state.listLag === undefined) return this.#forget();
     this.#begin();
@@ -34,7 +34,7 @@ export class ListHistory {
     this.#images[of].set(subject, withoutOld(images, at - this.#state.listLag.lagMs));
   }
 
-  /** The resources as a list shows them now, or undefined: as they are. @param now cloud's epoch ms. */
+  /** The resources as a list shows them now; undefined: as they are. @param now cloud's epoch ms */
   shown(kind: Kind, now: number): readonly JsonObject[] | undefined {
     const { listLag } = this.#state;
     if (listLag === undefined) return undefined;
@@ -71,7 +71,7 @@ function kindOf(eventKind: string): Kind | undefined {
     : undefined;
 }
 
-/** The last image before `moment` is still shown then; those before it never again. */
+/** The last image before `moment` is still shown then; earlier ones never are again. */
 function withoutOld(images: Image[], moment: number): Image[] {
   const last = images.findLastIndex(({ at }) => at <= moment);
   return last <= 0 ? images : images.slice(last);

@@ -8,12 +8,13 @@ export interface Page<T> {
   readonly nextPageToken: string;
 }
 
-/** Google's pages, and ours, hold no more. */
+/** Largest page, of Google and here. */
 const MAX_PAGE = 1000;
 
 /**
- * One page of a listing in order of names. The token is the last name handed out, so that a page is right whatever was
- * added or deleted meanwhile. @throws ApiError for a page or a filter that is none
+ * One page of a listing in order of names. The token is the last name returned, so that the next page is right whatever was added
+ * or deleted meanwhile.
+ * @throws ApiError for an invalid page or filter
  */
 export function pageOf<T extends { readonly name: string }>(all: readonly T[], request: JsonObject): Page<T> {
   const asked = Number(request['pageSize'] ?? 0);
@@ -38,7 +39,7 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return a.name < b.name ? -1 : 1;
 }
 
-/** The part of google.aip.dev/160 that lists here are asked for: `field = value`, `!=` and `:` (has), joined by AND. */
+/** The part of google.aip.dev/160 that lists here use: `field = value`, `!=` and `:` (has), joined by AND. */
 function filterOf(filter: string): (item: JsonObject) => boolean {
   if (filter.trim() === '') return () => true;
   const tests = filter.split(/\s+AND\s+/).map((term) => {

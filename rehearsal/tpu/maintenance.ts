@@ -6,7 +6,7 @@ import { refuseUnless } from './node-verbs.js';
 import type { Records } from './records.js';
 import { draw } from './settings.js';
 
-/** What the provider announces and does to a node, asked for by the API or from behind. Verbs of the API throw ApiError. */
+/** Announcements and actions of the provider on a node, asked for by the API or the admin. Verbs of the API throw ApiError. */
 export class Maintenance {
   readonly #records: Records;
   readonly #lifecycle: () => Lifecycle;
@@ -17,8 +17,8 @@ export class Maintenance {
   }
 
   /**
-   * Health says what is coming while the node still works (4 to 6 minutes before, 3 of 3 in the field); the guests are told
-   * in the last `guestNoticeMs` of it, and shut down.
+   * Health announces the preemption while the node still works (4 to 6 minutes before, 3 of 3 in the field). The guests are told
+   * in the last `guestNoticeMs` of that time, and shut down.
    */
   announcePreemption(node: NodeRecord, noticeMs: number): void {
     const { now, context, state } = this.#records;
@@ -29,32 +29,35 @@ export class Maintenance {
     this.#records.changeNode(node, health, { ...this.#ending(offAt), noticeAt });
   }
 
-  /** The guests alone are told: the API shows nothing before it says PREEMPTED. */
+  /** Only the guests are told: the API shows nothing until PREEMPTED. */
   signalPreemption(node: NodeRecord): void {
     const { now, context, state } = this.#records;
     const offAt = now + draw(state.settings.guestNoticeMs, context.random);
     this.#records.changeNode(node, {}, { ...this.#ending(offAt), noticeAt: now });
   }
 
-  /** Nobody is told. */
+  /** Without any notice. */
   cutPower(node: NodeRecord): void {
     this.#records.changeNode(node, {}, { ...this.#ending(this.#records.now), noticeAt: undefined });
   }
 
-  /** UNHEALTHY_MAINTENANCE and nothing more. @param clearAfterMs healthy again after that; absent: until it is told to be. */
+  /**
+   * Sets UNHEALTHY_MAINTENANCE and nothing more.
+   * @param clearAfterMs healthy again after that time; absent: until the admin clears it
+   */
   warn(node: NodeRecord, clearAfterMs?: number): void {
     const clearAt = clearAfterMs === undefined ? undefined : this.#records.now + clearAfterMs;
     const healthDescription = 'The TPU will undergo maintenance.';
     this.#records.changeNode(node, { health: 'UNHEALTHY_MAINTENANCE', healthDescription }, { clearAt });
   }
 
-  /** REPAIRING, then READY: the operation ends with it. */
+  /** REPAIRING, then READY, which ends the operation. */
   perform(node: NodeRecord): Operation {
     refuseUnless(node, 'performMaintenance', ['READY']);
     return this.#repair([node], node.resource.name);
   }
 
-  /** @param nodeNames full names of nodes of the request; none: all. */
+  /** @param nodeNames full names of nodes of the request; empty: all */
   performOn(record: QueuedResourceRecord, nodeNames: readonly string[]): Operation {
     const stranger = nodeNames.find((name) => !record.nodes.includes(name));
     if (stranger !== undefined) throw apiErrors.notFound(stranger);
@@ -65,7 +68,7 @@ export class Maintenance {
     return this.#repair(nodes, record.resource.name);
   }
 
-  /** One worker's metadata server tells of a maintenance event: the first named, else worker 0 (v2alpha1 proto). */
+  /** One worker's metadata server announces a maintenance event: the first one named, else worker 0 (v2alpha1 proto). */
   simulate(node: NodeRecord, workerIds: readonly string[]): Operation {
     refuseUnless(node, 'simulateMaintenanceEvent', ['READY']);
     const worker = Number(workerIds[0] ?? 0);
@@ -78,7 +81,7 @@ export class Maintenance {
     return this.#records.operations.endAtOnce(operation, { result: { type: 'Node', value: node.resource } });
   }
 
-  /** The guests are told, and it clears after `repairingMs`. @param workers by index; none: all. */
+  /** Tells the guests; the announcement clears after `repairingMs`. @param workers by index; absent: all */
   announceMaintenance(node: NodeRecord, workers?: readonly number[]): void {
     const { now } = this.#records;
     const until = now + this.#drawRepair();

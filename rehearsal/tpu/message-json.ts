@@ -5,23 +5,24 @@ import type { FieldViolation } from './api-error.js';
 import { readScalar } from './scalar-json.js';
 
 export interface Form {
-  /** Fields that the protos do not have: Google's newer ones, which its own tools know. */
+  /** Treatment of fields that the protos lack: Google's newer ones, which its own tools know. */
   readonly unknown: 'keep' | 'drop';
   readonly enums: 'names' | 'numbers';
-  /** `serializer`: an Any of a well-known type as proto3-json-serializer wants it. */
+  /** `serializer`: an Any of a well-known type in the form that proto3-json-serializer wants. */
   readonly form?: 'serializer';
 }
 
 export interface Conformed {
-  /** In canonical proto3 JSON: lowerCamelCase, 64-bit integers as strings. Without what is in `violations`. */
+  /** Canonical proto3 JSON: lowerCamelCase, 64-bit integers as strings. Without the fields in `violations`. */
   readonly json: JsonObject;
-  /** In the words of Google's front end. */
+  /** With the texts of Google's front end. */
   readonly violations: readonly FieldViolation[];
 }
 
 /**
- * A message's JSON in one form, whatever of the forms that proto3 JSON allows it came in: names of fields in either
- * spelling, enums as numbers, integers as text. @param path of the message in its request, for what is violated.
+ * Converts a message's JSON to one form, from any form that proto3 JSON allows: field names in either spelling, enums as numbers,
+ * integers as text.
+ * @param path of the message in its request, for violations
  */
 export function conform(root: protobuf.Root, type: protobuf.Type, json: JsonObject, form: Form, path = ''): Conformed {
   const walk = new Walk(root, form);
@@ -40,13 +41,13 @@ class Walk {
 
   message(type: protobuf.Type, json: JsonObject, path: string): JsonObject {
     const entries = Object.entries(json).flatMap(([key, value]) => {
-      // null is a field that is not set.
+      // null means that the field is not set.
       if (value === undefined || value === null) return [];
       const field = fieldOf(type, key);
       const read = field === undefined ? this.#unknown(value) : this.#field(field, value, path);
       return read === undefined ? [] : [[field?.name ?? key, read] as const];
     });
-    // Not by assignment: a field called __proto__ is one like any other.
+    // Not by assignment: a field called __proto__ must be an ordinary field.
     const found: JsonObject = Object.fromEntries(entries);
     this.#checkOneofs(type, found, path);
     return found;
@@ -60,7 +61,7 @@ class Walk {
     const path = joined(at, protoName(field.name));
     if (field instanceof protobuf.MapField) return this.#map(field, value, path);
     if (field.repeated) {
-      // Google's parser takes one value for a list of it.
+      // Google's parser accepts one value in place of a list of one.
       const items = (Array.isArray(value) ? value : [value]) as readonly JsonValue[];
       const read = items.map((item, index) =>
         this.#single(field, item, Array.isArray(value) ? `${path}[${index}]` : path),
@@ -96,7 +97,7 @@ class Walk {
     return this.#invalid(path, label, read.why === undefined ? shown(value) : `Field '${field.name}', ${read.why}`);
   }
 
-  /** Canonical as its name; a number that the protos do not have is refused as a name is. */
+  /** Canonical is the name; a number that the protos lack is refused like an unknown name. */
   #enum(type: protobuf.Enum, value: JsonValue, path: string): JsonValue | undefined {
     const number = typeof value === 'number' ? value : type.values[String(value)];
     const name = number === undefined ? undefined : type.valuesById[number];
@@ -133,7 +134,7 @@ class Walk {
   }
 }
 
-/** By its JSON name or its name in the proto file. */
+/** Finds a field by its JSON name or its name in the proto file. */
 export function fieldOf(type: protobuf.Type, key: string): protobuf.Field | undefined {
   const spellings = [key, key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())];
   const name = spellings.find((spelling) => Object.hasOwn(type.fields, spelling));

@@ -11,7 +11,7 @@ import type { Named, Site } from './site.js';
 import { acceleratorTypes, checkOffer, findLocation, locations, named, runtimeVersions } from './site.js';
 import { readUpdate } from './update-mask.js';
 
-/** The answer to a call: an operation (its Any is the codec's to make) or a message in canonical JSON. */
+/** The answer to a call: an operation, whose Any the codec makes, or a message in canonical JSON. */
 export type Answer =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly nextPageToken: string }
@@ -19,7 +19,7 @@ export type Answer =
 
 type Method = (cloud: TpuCloud, request: JsonObject, site: Site) => Answer;
 
-/** Calls by their RPC's name. Requests are the RPC's own messages in proto3 JSON. */
+/** Calls by the RPC's name. Requests are the RPC's own messages in proto3 JSON. */
 export const METHODS: Readonly<Record<string, Method>> = {
   ListNodes: (cloud, request, site) =>
     reachable(cloud, 'nodes', lagging(cloud, site, 'node', request) ?? cloud.listNodes(parentIn(request)), request),
@@ -61,7 +61,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     operation(cloud.performMaintenanceQueuedResource(nameIn(request), texts(request['nodeNames']))),
 
   GetOperation: (cloud, request) => operation(getOperation(cloud.state, nameIn(request))),
-  // Its answer is the gateway's to wait for.
+  // The gateway waits for the operation's end.
   WaitOperation: (cloud, request) => operation(getOperation(cloud.state, nameIn(request))),
   ListOperations(cloud, request) {
     const { items, nextPageToken } = pageOf(listOperations(cloud.state, nameIn(request)), request);
@@ -93,7 +93,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     message({ identity: { email: `service-${site.facts().number}@cloud-tpu.iam.gserviceaccount.com` } }),
 };
 
-/** What a listing shows while lists lag (an admin verb); undefined: what is there. */
+/** Contents of a listing while lists lag (an admin verb); undefined: what exists. */
 function lagging(
   cloud: TpuCloud,
   site: Site,
@@ -134,7 +134,7 @@ function page(field: string, all: readonly Named[], request: JsonObject): Answer
   return message({ [field]: items, ...(nextPageToken === '' ? {} : { nextPageToken }) });
 }
 
-/** A page of what listings reach; it names the zones of its parent that they do not. */
+/** A page of the resources that a listing reaches. It names the unreachable zones of its parent. */
 function reachable(cloud: TpuCloud, field: string, all: readonly Named[], request: JsonObject): Answer {
   const { unreachableZones } = cloud.state.settings;
   const { project, zone } = parseLocation(parentIn(request));
@@ -146,7 +146,7 @@ function reachable(cloud: TpuCloud, field: string, all: readonly Named[], reques
   return message({ [field]: items, ...(nextPageToken === '' ? {} : { nextPageToken }), unreachable });
 }
 
-/** What a call is about, for the journal and the rules of refusals: the resource's full name, or a listing's parent. */
+/** The subject of a call, for the journal and for refusals: the resource's full name, or a listing's parent. */
 export function subjectOf(method: string, request: JsonObject): string {
   const parent = parentIn(request);
   if (method === 'CreateNode') return `${parent}/nodes/${asString(request['nodeId'])}`;

@@ -7,11 +7,11 @@ import type { Span } from './settings.js';
 import { draw } from './settings.js';
 import { isHeld, matches } from './state.js';
 
-/** What waits for a node or a request that a deletion comes before. */
+/** Error of operations that wait for a node or a request when a deletion overtakes them. */
 export const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
 const PREEMPTED: Status = { code: 10, message: 'The node was preempted.' };
 
-/** Nothing is announced: no preemption, no notice of one, no warning that ends by itself. */
+/** No announcement is pending: no preemption, no notice, no warning that ends by itself. */
 const NOTHING_AHEAD = {
   preemptAt: undefined,
   offAt: undefined,
@@ -21,25 +21,25 @@ const NOTHING_AHEAD = {
   power: undefined,
 };
 
-/** What a node's fate means to the request that made it. */
+/** Effects of a node's changes on the request that made it. */
 export interface OwnerHooks {
   /** False: the node must wait before it becomes READY for the first time. */
   readonly mayBecomeReady: (node: NodeRecord) => boolean;
   readonly becameReady: (node: NodeRecord) => void;
   readonly wasPreempted: (node: NodeRecord) => void;
-  /** A boot came to nothing; the node is gone. */
+  /** A boot failed; the node is gone. */
   readonly failed: (node: NodeRecord, error: Status) => void;
 }
 
 /**
- * Moves nodes from state to state, the one place that does:
+ * Moves nodes from state to state. No other code does:
  *
  *   CREATING -> READY -> STOPPING -> STOPPED -> STARTING -> READY
  *   READY -> REPAIRING | RESTARTING -> READY
  *   any live one -> PREEMPTED, or gone at once; any -> DELETING -> gone
  *
- * REIMAGING, TERMINATED, HIDING, HIDDEN, UNHIDING and UNKNOWN are entered by `force` alone, and left by nothing but that
- * and a deletion.
+ * REIMAGING, TERMINATED, HIDING, HIDDEN, UNHIDING and UNKNOWN are entered by `force` only, and left only by `force` and by a
+ * deletion.
  */
 export class NodeLifecycle {
   readonly #records: Records;
@@ -50,17 +50,17 @@ export class NodeLifecycle {
     this.#owner = owner;
   }
 
-  /** @param changes of the resource beside its state. */
+  /** @param changes of the resource beside its state */
   enter(node: NodeRecord, state: NodeState, changes: JsonObject = {}): void {
     const span = this.#spanOf(state);
     const dueAt = span === undefined ? undefined : this.#records.now + draw(span, this.#records.context.random);
-    // Who is not live any more waits for no preemption, and whose VMs are down has to boot them again.
+    // A node that is not live waits for no preemption. A node whose VMs are down has to boot them again.
     const ended = LIVE.includes(state) ? {} : NOTHING_AHEAD;
     const booted = BOOTED.includes(state) ? {} : { isBooted: false };
     this.#records.moveNode(node, state, changes, { dueAt, ...ended, ...booted });
   }
 
-  /** The provider takes the node. `vanish`: it leaves the list at once, as was seen in the field too. */
+  /** The provider takes the node. `vanish`: it leaves the list at once, which was also seen in the field. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
     this.endOperations(node, { error: PREEMPTED });
     this.#records.noteNode(node, { isReclaimed: true, expiresAt: undefined });
@@ -69,11 +69,11 @@ export class NodeLifecycle {
     this.#owner.wasPreempted(node);
   }
 
-  /** Nothing if it is being deleted already. An operation that waits for another state fails. */
+  /** Has no effect if it is being deleted already. An operation that waits for another state fails. */
   beginDelete(node: NodeRecord): void {
     if (node.resource.state === 'DELETING') return;
     this.endOperations(node, { error: OVERTAKEN });
-    // One that was stopped gave its chips back, and takes none again to be deleted.
+    // A stopped node gave its chips back, and takes none to be deleted.
     if (capacityOfNode(node) === 0) this.#records.noteNode(node, { isReclaimed: true });
     this.enter(node, 'DELETING');
   }
@@ -83,14 +83,14 @@ export class NodeLifecycle {
     this.endOperations(node, { result: { type: 'Empty', value: {} } });
   }
 
-  /** The node comes to nothing: its operations fail, it is gone, and a request of its own has FAILED. */
+  /** The node fails: its operations fail, it is removed, and its request becomes FAILED. */
   fail(node: NodeRecord, error: Status): void {
     this.endOperations(node, { error });
     this.remove(node);
     this.#owner.failed(node, error);
   }
 
-  /** Ends what waits for the node; an operation about several nodes ends with the last of them. */
+  /** Ends the operations that wait for the node. An operation about several nodes ends with the last of them. */
   endOperations(node: NodeRecord, outcome: OperationOutcome): void {
     const names = node.update === undefined ? node.operations : [...node.operations, node.update.operation];
     this.#records.noteNode(node, { operations: [], update: undefined, updateAt: undefined });
@@ -101,7 +101,7 @@ export class NodeLifecycle {
     this.#records.operations.end(own, outcome);
   }
 
-  /** Carries out what the time has come for. */
+  /** Carries out what is due. */
   advance(node: NodeRecord): void {
     const { now } = this.#records;
     const isDue = (at: number | undefined): boolean => at !== undefined && at <= now;
@@ -117,7 +117,7 @@ export class NodeLifecycle {
     if (isDue(node.dueAt) && !isHeld(this.#records.state, state, name)) this.#leave(node);
   }
 
-  /** Health, notice and upcoming maintenance as if nothing had been announced. VMs that shut down go on with that. */
+  /** Resets health, notice and upcoming maintenance. VMs that are shutting down go on with that. */
   clearWarning(node: NodeRecord): void {
     if (node.power !== undefined) return;
     const healthy = { health: 'HEALTHY', healthDescription: undefined, upcomingMaintenance: undefined };
@@ -160,7 +160,7 @@ export class NodeLifecycle {
     this.#owner.becameReady(node);
     const owner = this.#records.ownerOf(node);
     const isReset = node.operations.some((name) => this.#records.state.operations[name]?.target !== node.resource.name);
-    // An operation on the request answers with the request.
+    // An operation on the request returns the request.
     const result =
       isReset && owner !== undefined
         ? ({ type: 'QueuedResource', value: owner.resource } as const)
@@ -195,7 +195,7 @@ export class NodeLifecycle {
   }
 }
 
-/** States from which the provider can take a node. */
+/** States in which the provider can take a node. */
 export const LIVE: readonly NodeState[] = ['CREATING', 'READY', 'REPAIRING', 'RESTARTING', 'STARTING', 'REIMAGING'];
-/** States in which VMs that answered still do, or are about to. */
+/** States in which VMs that answered still do, or soon will. */
 const BOOTED: readonly NodeState[] = ['CREATING', 'READY', 'REPAIRING', 'STARTING'];

@@ -9,7 +9,7 @@ import { matches } from './state.js';
 
 export interface NewNode {
   readonly name: string;
-  /** Fields of it that nobody here knows stay. */
+  /** Unknown fields of the request are kept. */
   readonly request: JsonObject;
   readonly accelerator: AcceleratorType;
   readonly hosts: readonly HostRecord[];
@@ -19,7 +19,7 @@ export interface NewNode {
   readonly settings: Settings;
 }
 
-/** The node as it is first seen: CREATING, with its endpoints, those that a fault hides left out. */
+/** The node as first seen: CREATING, with its endpoints, without those that a fault hides. */
 export function makeNode({ name, request, accelerator, hosts, now, random, settings }: NewNode): NodeResource {
   const network = asObject(request['networkConfig']);
   return {
@@ -38,12 +38,12 @@ export function makeNode({ name, request, accelerator, hosts, now, random, setti
     labels: request['labels'] ?? {},
     metadata: request['metadata'] ?? {},
     health: 'HEALTHY',
-    // gcloud drops a node whose version is missing or starts with V1 (facts/cloud-tpu.md 1.3).
+    // gcloud drops a node whose version is missing or starts with V1 (docs/facts.md, "Cloud TPU").
     apiVersion: 'V2',
   };
 }
 
-/** By worker, as gcloud reads the list, but for what faults do to it. Nobody wrote down that Google keeps that order. */
+/** In order of workers, as gcloud reads the list, apart from faults. It is not documented that Google keeps this order. */
 function endpointsOf(
   name: string,
   hosts: readonly HostRecord[],

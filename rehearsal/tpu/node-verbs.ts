@@ -15,7 +15,7 @@ import { checkRuntime, readAccelerator, readScheduling, tierOf } from './request
 import { checkId, parseZone } from './resource-name.js';
 import { draw } from './settings.js';
 
-/** The verbs of nodes, each as its RPC. They throw ApiError. */
+/** The verbs of nodes, one per RPC. They throw ApiError. */
 export class NodeVerbs {
   readonly #records: Records;
   readonly #lifecycle: () => Lifecycle;
@@ -46,7 +46,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** Makes a node, whoever asked for it and whatever it takes. */
+  /** Makes a node without any check of names, capacity or quota. */
   make(name: string, request: JsonObject, accelerator: AcceleratorType, operations: readonly string[]): void {
     const { now, context, state } = this.#records;
     const hosts = this.#records.takeHosts(accelerator.hosts);
@@ -61,7 +61,7 @@ export class NodeVerbs {
       isReclaimed: false,
       operations,
       dueAt: now + draw(state.settings.provisioningMs, context.random),
-      // A Spot node may live for ever, an old preemptible one a day.
+      // A Spot node may live for ever, an old preemptible one only a day.
       expiresAt: scheduling['preemptible'] === true ? now + life : undefined,
     });
   }
@@ -76,7 +76,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** Keeps id, addresses and disk, and quota; the chips are given back. */
+  /** The node keeps its id, addresses, disk and quota; its chips are given back. */
   stop(node: NodeRecord): Operation {
     refuseUnless(node, 'stop', ['READY']);
     if (node.tier === 'spot')
@@ -88,7 +88,7 @@ export class NodeVerbs {
     return this.#begin(node, 'stop', 'STOPPING');
   }
 
-  /** Without chips the operation fails and the node stays STOPPED. */
+  /** Without free chips the operation fails and the node stays STOPPED. */
   start(node: NodeRecord): Operation {
     refuseUnless(node, 'start', ['STOPPED']);
     const { name, acceleratorType } = node.resource;
@@ -100,8 +100,8 @@ export class NodeVerbs {
   }
 
   /**
-   * One at a time. A field that the mask names and `changes` lacks is taken away; a map such as `metadata` is replaced whole.
-   * @param mask paths as proto3 JSON names them, of fields that may be changed.
+   * One update at a time. A field that the mask names and `changes` lacks is removed; a map such as `metadata` is replaced whole.
+   * @param mask paths in proto3 JSON, of fields that may be changed
    */
   update(node: NodeRecord, changes: JsonObject, mask: readonly string[]): Operation {
     refuseUnless(node, 'update', ['READY', 'STOPPED', 'REPAIRING']);
@@ -114,7 +114,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** A node's name is taken by a node, a preempted husk too, and by a request that will make it. Throws ApiError. */
+  /** A node's name is taken by a node, even a preempted husk, and by a request that will make the node. @throws ApiError */
   refuseTaken(name: string): void {
     const gone = ['SUSPENDING', 'SUSPENDED', 'FAILED'];
     const pending = this.#records.claimants(name).some(({ resource }) => !gone.includes(resource.state.state));
@@ -126,7 +126,7 @@ export class NodeVerbs {
     return place.tier === 'reserved' ? apiErrors.noReservedCapacity() : apiErrors.noCapacity(place.zone);
   }
 
-  /** The operation ends with that state. */
+  /** The operation ends with this state. */
   #begin(node: NodeRecord, verb: Operation['verb'], state: NodeState): Operation {
     const operation = this.#records.operations.start(verb, node.resource.name);
     this.#records.noteNode(node, { operations: [...node.operations, operation.name] });
@@ -135,13 +135,13 @@ export class NodeVerbs {
   }
 }
 
-/** In the words that were seen for an update: `update is not supported while in state PREEMPTED`. */
+/** With the text that was seen for an update: `update is not supported while in state PREEMPTED`. */
 export function refuseUnless(node: NodeRecord, verb: string, states: readonly string[]): void {
   const { state } = node.resource;
   if (!states.includes(state)) throw apiErrors.badRequest(`${verb} is not supported while in state ${state}`);
 }
 
-/** The field that a path of one or two names is about, and what it becomes. */
+/** Returns the field that a path of one or two names changes, and its new value. */
 function changeAt(node: JsonObject, changes: JsonObject, path: string): readonly [string, JsonObject[string]] {
   const [field = '', inner] = path.split('.');
   if (inner === undefined) return [field, changes[field]];

@@ -10,12 +10,12 @@ const KEPT_OPERATIONS = 2000;
 
 export type OperationOutcome = Pick<Operation, 'error'> | Pick<Operation, 'result'>;
 
-/** The operations of the state, and the one place that changes them: each change is an event with its after-image. */
+/** The operations in the state. Only this class changes them, and each change is an event with its after-image. */
 export class Operations {
   readonly #state: CloudState;
   readonly #context: CloudContext;
   readonly #touched: (name: string) => void;
-  /** Those that have ended, in the order of their ends. */
+  /** Names of ended operations, in the order of their ends. */
   readonly #ended: string[];
 
   constructor(state: CloudState, context: CloudContext, touched: (name: string) => void) {
@@ -28,13 +28,13 @@ export class Operations {
   start(verb: Operation['verb'], target: string): Operation {
     const { random } = this.#context;
     const now = this.#context.now();
-    // The form of the service's: operation-1781625689032-654610e51473f-b8557a36-8a68155f.
+    // The service's form: operation-1781625689032-654610e51473f-b8557a36-8a68155f.
     const id = `operation-${now}-${random.hex(13)}-${random.hex(8)}-${random.hex(8)}`;
     const name = `${parentOf(target)}/operations/${id}`;
     return this.#put({ name, target, verb, createTime: new Date(now).toISOString() });
   }
 
-  /** Those that have ended, or were forgotten, stay as they are. */
+  /** Ended or forgotten operations stay as they are. */
   end(names: readonly string[], outcome: OperationOutcome): void {
     for (const name of names) {
       const operation = this.#state.operations[name];
@@ -45,13 +45,13 @@ export class Operations {
     for (const name of this.#ended.splice(0, Math.max(0, this.#ended.length - KEPT_OPERATIONS))) this.#remove(name);
   }
 
-  /** One that began just now is over with that. @returns it as it is then. */
+  /** Ends an operation that began just now. @returns the ended operation */
   endAtOnce({ name }: Operation, outcome: OperationOutcome): Operation {
     this.end([name], outcome);
     return getOperation(this.#state, name);
   }
 
-  /** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
+  /** An operation is always answered in the version of the call that began it; v2 needs no note. */
   noteVersion(name: string, apiVersion: ApiVersion): Operation {
     return this.#put({ ...getOperation(this.#state, name), apiVersion });
   }
@@ -62,7 +62,7 @@ export class Operations {
     if (!isDone(operation)) this.#put({ ...operation, cancelRequested: true });
   }
 
-  /** What it does goes on. */
+  /** Its work goes on. */
   forget(name: string): void {
     getOperation(this.#state, name);
     this.#remove(name);
@@ -85,7 +85,7 @@ export class Operations {
   }
 }
 
-/** Throws ApiError if there is none such. */
+/** @throws ApiError if it does not exist */
 export function getOperation(state: CloudState, name: string): Operation {
   const operation = state.operations[name];
   if (operation === undefined) throw apiErrors.notFound(name);

@@ -2,14 +2,15 @@ import type { JsonObject, JsonValue } from '../json.js';
 import { isObject } from '../json.js';
 import { ApiError } from './api-error.js';
 
-/** The fields that are wanted, by name; of each the ones inside it, or all of it. */
+/** Wanted fields by name; for each, the wanted fields inside it, or `all`. */
 interface Selection {
   readonly [name: string]: Selection | 'all';
 }
 
 /**
- * The part of an answer that `fields` names: `a,b/c,d(e,f)`, `*` for any
- * (docs.cloud.google.com/apis/docs/system-parameters). @param fields empty: the answer as it is. @throws ApiError
+ * The part of an answer that `fields` names: `a,b/c,d(e,f)`, `*` for any (docs.cloud.google.com/apis/docs/system-parameters).
+ * @param fields empty: the whole answer
+ * @throws ApiError
  */
 export function selectFields(json: JsonObject, fields: string): JsonObject {
   return fields === '' ? json : select(json, new FieldsParser(fields).parse());

@@ -8,11 +8,11 @@ const require = createRequire(import.meta.url);
 
 let loaded: protobuf.Root | undefined;
 
-/** The protos that Google's own clients carry, in one root: TPU, google.longrunning, google.cloud.location, google.rpc. */
+/** The protos of Google's own clients, in one root: TPU, google.longrunning, google.cloud.location, google.rpc. */
 export function protoRoot(): protobuf.Root {
   if (loaded === undefined) {
     loaded = new protobuf.Root();
-    // Status with the types of its details first: the TPU client carries it alone, and what is there is not replaced.
+    // Status comes first, with the types of its details: the TPU client has Status alone, and existing types are not replaced.
     addMissing(loaded, require('google-gax/build/protos/status.json') as protobuf.INamespace, 'google.rpc');
     addMissing(
       loaded,
@@ -25,7 +25,7 @@ export function protoRoot(): protobuf.Root {
   return loaded;
 }
 
-/** Adds what `json` has in the package `path` to the root; what the root has by that name stays. */
+/** Adds the types of package `path` in `json` to the root. Types that the root has already stay. */
 function addMissing(root: protobuf.Root, json: protobuf.INamespace, path: string): void {
   const names = path === '' ? [] : path.split('.');
   const source = names.reduce((at: protobuf.INamespace, name) => at.nested?.[name] as protobuf.INamespace, json);
@@ -37,16 +37,16 @@ function addMissing(root: protobuf.Root, json: protobuf.INamespace, path: string
   }
 }
 
-/** Bytes of a message from its proto3 JSON. Fields that the protos do not have are left out: gRPC cannot carry them. */
+/** Encodes a message from its proto3 JSON. Fields that the protos lack are left out: gRPC cannot carry them. */
 export function encode(type: protobuf.Type, json: JsonObject): Buffer {
   const known = conform(protoRoot(), type, json, { unknown: 'drop', enums: 'names', form: 'serializer' });
-  // The serializer is typed against another copy of protobufjs; the classes are the same to it.
+  // The serializer's types come from another copy of protobufjs; at run time the classes are the same to it.
   const message = fromProto3JSON(type as never, known.json as never);
   if (message === null) throw new TypeError(`${type.fullName}: cannot be made from ${JSON.stringify(json)}`);
   return Buffer.from(type.encode(message as never).finish());
 }
 
-/** The message's proto3 JSON. */
+/** Decodes a message to proto3 JSON. */
 export function decode(type: protobuf.Type, bytes: Uint8Array): JsonObject {
   return toProto3JSON(type.decode(bytes) as never) as JsonObject;
 }

@@ -10,10 +10,10 @@ const FLEX_START: Readonly<Record<string, readonly string[]>> = {
   v5litepod: ['us-west4-a', 'us-central1-a'],
 };
 
-/** The same page: "up to 7 days". */
+/** From the same page: "up to 7 days". */
 const MOST_RUN_SECONDS = 7 * 86_400;
 
-/** Fields of v2alpha1 that v2 lacks, as gcloud 528 knows both versions. The client's own protos have them in neither. */
+/** Fields of v2alpha1 that v2 lacks, as gcloud 528 knows both versions. The client's own protos have them in neither version. */
 const OF_ALPHA = ['provisioningModel', 'runDuration'] as const;
 
 /** @param holder a queued resource or a node, with fields that gcloud 528 sends beyond the published protos. */
@@ -21,14 +21,15 @@ const isFlexStart = (holder: JsonObject): boolean =>
   (asString(holder['provisioningModel']) || asString(asObject(holder['schedulingConfig'])['provisioningModel'])) ===
   'FLEX_START';
 
-/** Flex-start is asked for where it is not sold: the create operation fails with that. */
+/** Whether Flex-start is asked for in a zone that does not sell it: the create operation then fails. */
 export function isFlexStartRefused(holder: JsonObject, { generation }: AcceleratorType, zone: string): boolean {
   return isFlexStart(holder) && FLEX_START[generation]?.includes(zone) !== true;
 }
 
 /**
- * Refuses a request that no version of the API, or not this one, takes. The words about fields are those of Google's front end, the
- * one about STANDARD was seen (it is what `gcloud alpha .. --spot` of SDK 528 sends); the others are ours. @throws ApiError
+ * Refuses a request that no version of the API, or not this one, accepts. The texts about fields are those of Google's front end.
+ * The one about STANDARD was seen (`gcloud alpha .. --spot` of SDK 528 sends it). The others are ours.
+ * @throws ApiError
  */
 export function checkProvisioning(queuedResource: JsonObject, version: ApiVersion): void {
   const unknown = version === 'v2' ? OF_ALPHA.filter((field) => queuedResource[field] !== undefined) : [];
@@ -51,7 +52,7 @@ export function checkProvisioning(queuedResource: JsonObject, version: ApiVersio
     throw new ApiError('INVALID_ARGUMENT', `max_run_duration must be at most ${MOST_RUN_SECONDS}s`);
 }
 
-/** How long the nodes of a Flex-start request live, ms; undefined for others. The longest where none is named: our reading. */
+/** Lifetime of a Flex-start request's nodes, ms; undefined for others. Without a duration it is the longest: our reading. */
 export function runMsOf(queuedResource: JsonObject): number | undefined {
   return isFlexStart(queuedResource) ? runSecondsOf(queuedResource) * 1000 : undefined;
 }

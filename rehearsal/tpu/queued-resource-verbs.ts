@@ -13,13 +13,16 @@ import { checkRuntime, readAccelerator, readGrantWindow, readNodeSpecs, readSche
 import { checkId, parentOf, parseZone, zoneOf } from './resource-name.js';
 import { draw } from './settings.js';
 
-/** The states in which a queued resource may be deleted without force. */
+/** States in which a queued resource may be deleted without force. */
 const DELETABLE: readonly string[] = ['ACCEPTED', 'WAITING_FOR_RESOURCES', 'SUSPENDED', 'FAILED'];
 
-/** Google's team of maxtext: "We do not support Multislice on v2. Only v4+ is supported" (AI-Hypercomputer/maxtext#158). */
+/**
+ * Generations without multislice. Google's team of maxtext: "We do not support Multislice on v2. Only v4+ is supported"
+ * (AI-Hypercomputer/maxtext#158).
+ */
 const OF_ONE_SLICE: readonly AcceleratorType['generation'][] = ['v2', 'v3'];
 
-/** The verbs of queued resources, each as its RPC. They throw ApiError. */
+/** The verbs of queued resources, one per RPC. They throw ApiError. */
 export class QueuedResourceVerbs {
   readonly #records: Records;
   readonly #nodes: NodeVerbs;
@@ -53,7 +56,7 @@ export class QueuedResourceVerbs {
     return this.#queue(name, request, specs, accelerator);
   }
 
-  /** Without force only where DELETABLE says, and for a while not in PROVISIONING at all. A second delete joins the first. */
+  /** Without force only in DELETABLE states, and for a while not at all in PROVISIONING. A second delete joins the first. */
   delete(record: QueuedResourceRecord, force: boolean): Operation {
     const { name, state } = record.resource;
     const isHeld = state.state === 'PROVISIONING' && this.#records.now < (record.undeletableUntil ?? 0);
@@ -67,8 +70,8 @@ export class QueuedResourceVerbs {
   }
 
   /**
-   * "Resets a QueuedResource TPU instance" is all that Google says of it. Here: its VMs start again, their disks stay, and
-   * the operation ends when all are READY.
+   * Google says only "Resets a QueuedResource TPU instance". Here its VMs start again, their disks stay, and the operation ends
+   * when all are READY.
    */
   reset(record: QueuedResourceRecord): Operation {
     const { name, state } = record.resource;

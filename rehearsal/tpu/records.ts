@@ -22,7 +22,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type NodeFields = Partial<Omit<NodeRecord, 'resource'>>;
 type RequestFields = Partial<Omit<QueuedResourceRecord, 'resource'>>;
 
-/** Every moment that a node or a request may wait for. */
+/** All moments that a node or a request may wait for. */
 type Times = NodeTimes & Pick<QueuedResourceRecord, 'validUntil' | 'runUntil'>;
 const TIMES: readonly (keyof Times)[] = [
   'dueAt',
@@ -36,15 +36,15 @@ const TIMES: readonly (keyof Times)[] = [
   'runUntil',
 ];
 
-/** What has to be looked at, beside what time brings. */
+/** Resources to check for other reasons than time. */
 export interface Woken {
   readonly nodes: Set<string>;
   readonly requests: Set<string>;
-  /** `zone/generation` where chips came free. */
+  /** `zone/generation` whose chips came free. */
   readonly pools: Set<string>;
 }
 
-/** Names of what changed since somebody last asked. */
+/** Names of what changed since the last query. */
 export interface Touched {
   readonly nodes: Set<string>;
   readonly queuedResources: Set<string>;
@@ -52,12 +52,12 @@ export interface Touched {
 }
 
 /**
- * The one door to the cloud's resources: whatever changes one goes through here. Each change of what the API shows leaves
- * an event with the after-image (`resource`; absent when it is gone), so that the journal alone tells the state; and it is
- * here that agenda, chips in use, addresses and who waits for whom are kept up to date.
+ * The only way to change the cloud's resources. Each change that the API shows leaves an event with the after-image (`resource`;
+ * absent when it is gone), so that the journal alone tells the state. The agenda, chips in use, addresses and claims are kept up
+ * to date here.
  *
- * Kinds of events: `node-state` and `queued-resource-state` (from, to, chips ..), `node-change` and
- * `queued-resource-change` (in the same state), `operation`, `settings`.
+ * Kinds of events: `node-state` and `queued-resource-state` (from, to, chips ..), `node-change` and `queued-resource-change` (in
+ * the same state), `operation`, `settings`.
  */
 export class Records {
   readonly state: CloudState;
@@ -89,7 +89,7 @@ export class Records {
     return this.context.now();
   }
 
-  /** `run` sees one time, however long it takes: a clock may run a million times as fast as this program. */
+  /** Runs `run` at one instant, however long it takes: a clock may run a million times as fast as this program. */
   atInstant<T>(instant: number, run: () => T): T {
     return this.context.atInstant === undefined ? run() : this.context.atInstant(instant, run);
   }
@@ -102,20 +102,23 @@ export class Records {
     this.#noteNodeState(node, 'absent', node.resource.state);
   }
 
-  /** @param changes of the resource, and of the record beside it. */
+  /**
+   * @param changes of the resource
+   * @param fields of the record beside it
+   */
   moveNode(node: NodeRecord, state: NodeState, changes: JsonObject, fields: NodeFields): void {
     const from = node.resource.state;
     this.#setNode(node, { ...changes, state }, fields);
     this.#noteNodeState(node, from, state);
   }
 
-  /** The resource in the same state. */
+  /** Changes the resource within its state. */
   changeNode(node: NodeRecord, changes: JsonObject, fields: NodeFields = {}): void {
     this.#setNode(node, changes, fields);
     this.context.record('node-change', node.resource.name, { nodeId: node.resource.id, resource: node.resource });
   }
 
-  /** What the API does not show. */
+  /** Changes only fields that the API does not show. */
   noteNode(node: NodeRecord, fields: NodeFields): void {
     this.#setNode(node, {}, fields);
   }
@@ -149,7 +152,7 @@ export class Records {
     this.#noteRequestState(record, from, state.state);
   }
 
-  /** What the API does not show. */
+  /** Changes only fields that the API does not show. */
   noteRequest(record: QueuedResourceRecord, fields: RequestFields): void {
     Object.assign(record as Mutable<QueuedResourceRecord>, fields);
     this.#requestChanged(record, fields);
@@ -157,7 +160,7 @@ export class Records {
 
   removeRequest(record: QueuedResourceRecord): void {
     const { name } = record.resource;
-    // A husk that it leaves behind holds quota of its own from now on.
+    // A husk that the request leaves behind now holds quota itself.
     const husks = this.nodesOf(record);
     for (const node of husks) this.usage.addNode(node, -1);
     this.usage.addRequest(record, -1);
@@ -168,7 +171,7 @@ export class Records {
     this.#noteRequestState(record, record.resource.state.state, 'gone');
   }
 
-  /** For resources that enter a state from now on: those already waiting keep their time. */
+  /** Applies to resources that enter a state from now on: those already waiting keep their time. */
   configure(changes: Partial<Settings>): void {
     this.state.settings = { ...this.state.settings, ...changes };
     this.context.record('settings', 'settings', { changed: Object.keys(changes), resource: this.state.settings });
@@ -186,14 +189,14 @@ export class Records {
     this.#addresses.free(hosts.map((host) => host.address));
   }
 
-  /** The request that made the node, while it is there. */
+  /** The request that made the node, as long as it exists. */
   ownerOf(node: NodeRecord): QueuedResourceRecord | undefined {
     const owner = this.state.queuedResources[node.resource.queuedResource ?? ''];
-    // A request that was made anew, under the name of one that left a husk, has nothing to do with the husk.
+    // A new request under the name of one that left a husk has nothing to do with the husk.
     return owner?.nodes.includes(node.resource.name) === true ? owner : undefined;
   }
 
-  /** The nodes that the request made, those that are there. */
+  /** The existing nodes that the request made. */
   nodesOf(record: QueuedResourceRecord): readonly NodeRecord[] {
     return record.nodes.flatMap((name) => {
       const node = this.state.nodes[name];
@@ -201,7 +204,7 @@ export class Records {
     });
   }
 
-  /** Requests that made, or will make, a node of that name. */
+  /** Requests that made, or will make, a node with this name. */
   claimants(nodeName: string): readonly QueuedResourceRecord[] {
     return this.#claims.of(nodeName).flatMap((name) => this.state.queuedResources[name] ?? []);
   }
@@ -220,21 +223,21 @@ export class Records {
     for (const pool of pools) this.#woken.pools.add(pool);
   }
 
-  /** What has to be looked at, once. */
+  /** Resources to check; each is returned once. */
   takeWoken(): Woken {
     const woken = this.#woken;
     this.#woken = { nodes: new Set(), requests: new Set(), pools: new Set() };
     return woken;
   }
 
-  /** What changed since the last call, by name; gone if the state has it no more. */
+  /** Names of what changed since the last call. A name that the state lacks is gone. */
   takeTouched(): Touched {
     const touched = this.#touched;
     this.#touched = { nodes: new Set(), queuedResources: new Set(), operations: new Set() };
     return touched;
   }
 
-  /** What was told is done up to then: nothing that was due before is carried out at an earlier instant any more. */
+  /** Notes that the journal has reached this instant: nothing is carried out at an earlier one any more. */
   #recorder(state: CloudState, { now, record }: CloudContext): CloudContext['record'] {
     return (kind, subject, details) => {
       state.advancedTo = Math.max(state.advancedTo, now());
@@ -259,7 +262,7 @@ export class Records {
     this.#schedule('queued-resource', record.resource.name, fields);
   }
 
-  /** An appointment for each time that was set, also where it is the same moment again. */
+  /** Adds an appointment for each time that was set, even if it is the same moment again. */
   #schedule(kind: 'node' | 'queued-resource', name: string, times: Times): void {
     for (const at of timesOf(times)) this.agenda.add({ at, kind, name });
   }
@@ -281,7 +284,7 @@ export class Records {
   }
 }
 
-/** A change to undefined takes the field away. */
+/** Removes fields that a change set to undefined. */
 function withoutAbsent<T extends JsonObject>(resource: T): T {
   return Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== undefined)) as T;
 }

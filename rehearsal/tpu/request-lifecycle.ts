@@ -24,22 +24,22 @@ type Initiator = QueuedResourceState['stateInitiator'];
 const EXPIRED = 4;
 
 /**
- * Moves queued resources from state to state, the one place that does:
+ * Moves queued resources from state to state. No other code does:
  *
  *   CREATING -> WAITING_FOR_RESOURCES (ACCEPTED of old) -> PROVISIONING -> ACTIVE -> SUSPENDING -> SUSPENDED
  *   PROVISIONING -> WAITING_FOR_RESOURCES, if its chips are taken before its nodes are there
  *   CREATING (over quota) | WAITING_FOR_RESOURCES | PROVISIONING -> FAILED; PROVISIONING -> SUSPENDING -> FAILED
  *   any -> DELETING -> gone
  *
- * A request is granted whole: all its nodes are made when it enters PROVISIONING, all READY make it ACTIVE, and one that
- * is lost suspends it for good.
+ * A request is granted whole: all its nodes are made when it enters PROVISIONING, it is ACTIVE when all are READY, and the loss
+ * of one suspends it for good.
  */
 export class RequestLifecycle {
   readonly #records: Records;
   readonly #nodes: NodeLifecycle;
   readonly #makeNodes: (record: QueuedResourceRecord) => void;
 
-  /** @param makeNodes makes the nodes of a request that got its resources. */
+  /** @param makeNodes makes the nodes of a request that got its resources */
   constructor(records: Records, nodes: NodeLifecycle, makeNodes: (record: QueuedResourceRecord) => void) {
     this.#records = records;
     this.#nodes = nodes;
@@ -66,7 +66,7 @@ export class RequestLifecycle {
     if (state === 'ACTIVE' || state === 'PROVISIONING') this.enter(record, 'SUSPENDING', initiator);
   }
 
-  /** A node was taken: its request is suspended, and the others are kept or go with it. */
+  /** The provider took a node: its request is suspended, and the other nodes are kept or preempted too. */
   nodeLost(node: NodeRecord): void {
     const record = this.#records.ownerOf(node);
     if (record === undefined) return;
@@ -77,7 +77,7 @@ export class RequestLifecycle {
     }
   }
 
-  /** A node could not be made: nothing is left of its siblings, and the request has FAILED. */
+  /** A node could not be made: its siblings are removed, and the request becomes FAILED. */
   nodeFailed(node: NodeRecord, error: Status): void {
     const record = this.#records.ownerOf(node);
     if (record === undefined) return;
@@ -86,15 +86,16 @@ export class RequestLifecycle {
     for (const sibling of this.#records.nodesOf(record)) this.#nodes.remove(sibling);
   }
 
-  /** False while somebody holds its request in PROVISIONING. */
+  /** False while the admin holds its request in PROVISIONING. */
   mayBecomeReady(node: NodeRecord): boolean {
     const owner = this.#records.ownerOf(node);
     return owner === undefined || !isHeld(this.#records.state, 'PROVISIONING', owner.resource.name);
   }
 
   /**
-   * The service gives up on a request that waits, or that stalls in PROVISIONING: that one loses its nodes and goes
-   * SUSPENDING -> FAILED, as was seen (v6e-64, us-east1-d, 2026-06-14). @returns false in any other state.
+   * The service gives up on a request that waits, or that stalls in PROVISIONING. A stalled one loses its nodes and goes
+   * SUSPENDING -> FAILED, as was seen (v6e-64, us-east1-d, 2026-06-14).
+   * @returns false in any other state
    */
   giveUp(record: QueuedResourceRecord, error: Status): boolean {
     const { state } = record.resource.state;
@@ -109,7 +110,10 @@ export class RequestLifecycle {
     return true;
   }
 
-  /** The chips that were chosen are taken elsewhere: its nodes are gone, and it waits again. @returns false in any other state. */
+  /**
+   * The chosen chips are taken elsewhere: the request's nodes are removed, and it waits again.
+   * @returns false in any other state
+   */
   sendBack(record: QueuedResourceRecord): boolean {
     if (record.resource.state.state !== 'PROVISIONING') return false;
     const nodes = this.#records.nodesOf(record);
@@ -134,7 +138,7 @@ export class RequestLifecycle {
     if (isWhole) this.enter(owner, 'ACTIVE', 'SERVICE', {}, { runUntil });
   }
 
-  /** Carries out what the time has come for. @returns true if anything was. */
+  /** Carries out what is due. @returns true if anything was */
   advance(record: QueuedResourceRecord): boolean {
     const { now } = this.#records;
     const { state } = record.resource.state;
@@ -231,7 +235,7 @@ export class RequestLifecycle {
   }
 }
 
-/** Waits for its turn, by whichever name. */
+/** Whether it waits for its turn, under either name of the state. */
 export function isQueued(state: QueuedResourceStateName): boolean {
   return state === 'WAITING_FOR_RESOURCES' || state === 'ACCEPTED';
 }

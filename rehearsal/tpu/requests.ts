@@ -6,15 +6,16 @@ import { ApiError, apiErrors } from './api-error.js';
 import { checkId } from './resource-name.js';
 import type { Tier } from './settings.js';
 
-/** One node that a queued resource asks for. */
+/** One node of a queued resource's request. */
 export interface NodeRequest {
   readonly nodeId: string;
   readonly node: JsonObject;
 }
 
 /**
- * The nodes of a CreateQueuedResource request, one or several. A multislice is expanded as the service does: ids PREFIX-0
- * to PREFIX-(n-1), the prefix being the request's id if it names none. Throws ApiError as the service would.
+ * The nodes of a CreateQueuedResource request, one or several. A multislice is expanded as the service does: ids PREFIX-0 to
+ * PREFIX-(n-1). Without a prefix in the request, its id is the prefix.
+ * @throws ApiError as the service would
  */
 export function readNodeSpecs(queuedResource: JsonObject, parent: string, id: string): readonly NodeRequest[] {
   const specs = asObject(queuedResource['tpu'])['nodeSpec'];
@@ -44,7 +45,7 @@ function expand(spec: JsonObject, parent: string, id: string): readonly NodeRequ
   }));
 }
 
-/** The type a node asks for, by name or by generation and topology. Throws ApiError if there is none such. */
+/** The type that a node asks for, by name or by generation and topology. @throws ApiError if it does not exist */
 export function readAccelerator(node: JsonObject, zone: string): AcceleratorType {
   const config = asObject(node['acceleratorConfig']);
   const name = asString(node['acceleratorType']);
@@ -55,7 +56,7 @@ export function readAccelerator(node: JsonObject, zone: string): AcceleratorType
   return found;
 }
 
-/** Of its own topology, else of as many chips on as many axes: larger slices come in several shapes. */
+/** The type with this topology, else one with as many chips on as many axes: larger slices come in several shapes. */
 function typeOfTopology(generation: string, topology: string): AcceleratorType | undefined {
   const types = ACCELERATOR_TYPES.filter((type) => GENERATION_FACTS[type.generation].apiEnum === generation);
   const axes = (topology.split('_')[0] ?? '').split('x').map(Number);
@@ -71,7 +72,7 @@ export function checkRuntime(node: JsonObject): void {
   }
 }
 
-/** How a node is sold: its own wish, and that of the request that makes it, as SchedulingConfig says it. */
+/** The SchedulingConfig of a node: its own fields and those that its request implies. */
 export function readScheduling(node: JsonObject, queuedResource: JsonObject = {}): JsonObject {
   const isReserved =
     asString(queuedResource['reservationName']) !== '' || asObject(queuedResource['guaranteed'])['reserved'] === true;
@@ -84,7 +85,7 @@ export function readScheduling(node: JsonObject, queuedResource: JsonObject = {}
   };
 }
 
-/** Flex-start takes preemptible quota (cloud.google.com/tpu/docs/request-using-flex-start, 2025-08-19). */
+/** Flex-start uses preemptible quota (cloud.google.com/tpu/docs/request-using-flex-start, 2025-08-19). */
 export function tierOf(scheduling: JsonObject): Tier {
   const isFlexStart = scheduling['provisioningModel'] === 'FLEX_START';
   if (scheduling['spot'] === true || scheduling['preemptible'] === true || isFlexStart) return 'spot';
@@ -92,7 +93,7 @@ export function tierOf(scheduling: JsonObject): Tier {
   return isReserved ? 'reserved' : 'on-demand';
 }
 
-/** Between which moments a waiting request may be granted (queueing_policy), epoch ms; absent: at any time. */
+/** The interval in which a waiting request may be granted (queueing_policy), epoch ms; absent: at any time. */
 export interface GrantWindow {
   readonly validFrom?: number | undefined;
   readonly validUntil?: number | undefined;
@@ -107,7 +108,7 @@ export function readGrantWindow(queuedResource: JsonObject, now: number): GrantW
   };
 }
 
-/** A timestamp, or a duration such as `60s` from now on. */
+/** Reads a timestamp, or a duration such as `60s` from now on. */
 function readTime(time: JsonObject[string], duration: JsonObject[string], now: number): number | undefined {
   const at = Date.parse(asString(time));
   if (!Number.isNaN(at)) return at;

@@ -1,6 +1,6 @@
 import { ApiError, apiErrors } from './api-error.js';
 
-/** `projects/P/locations/Z`. A zone of `-` in a listing means all. */
+/** `projects/P/locations/Z`. In a listing a zone of `-` means all zones. */
 export interface Location {
   readonly project: string;
   readonly zone: string;
@@ -12,7 +12,7 @@ export function parseLocation(parent: string): Location {
   return { project: match[1] ?? '', zone: match[2] ?? '' };
 }
 
-/** A location where something may be made: a zone's name has the form of Google's. */
+/** Parses a location in which resources may be created: the zone's name must have Google's form. */
 export function parseZone(parent: string): Location {
   const location = parseLocation(parent);
   if (!isZoneName(location.zone)) throw apiErrors.unknownZone(location.project, location.zone);
@@ -35,13 +35,13 @@ export function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
 
-/** True for names of `collection` in the location, which may be `locations/-`. */
+/** Whether a resource is in the location, which may be `locations/-`. */
 export function isIn(name: string, parent: string): boolean {
   const { project, zone } = parseLocation(parent);
   return zone === '-' ? name.startsWith(`projects/${project}/locations/`) : parentOf(name) === parent;
 }
 
-/** The form that Cloud TPU's protos document for ids (facts/cloud-tpu.md 1.2), and the length of a host's name. */
+/** Checks the form of an id in Cloud TPU's protos (docs/facts.md, "Cloud TPU"), and the length of a host's name. */
 export function checkId(field: string, id: string): void {
   if (/^[A-Za-z0-9_.~+%-]{1,63}$/.test(id)) return;
   throw new ApiError(

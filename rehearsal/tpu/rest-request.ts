@@ -8,14 +8,14 @@ import { readJsonBody } from './json-body.js';
 import { conform, fieldOf, protoName } from './message-json.js';
 import { protoRoot } from './protos.js';
 
-/** Parameters of every Google API (cloud.google.com/apis/docs/system-parameters), each with `$` or without. */
+/** Parameters of every Google API (cloud.google.com/apis/docs/system-parameters), each with or without `$`. */
 const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set(
   'alt fields key prettyPrint quotaUser userIp access_token oauth_token callback uploadType upload_protocol trace .xgafv xgafv httpMethod apiVersion userProject'.split(
     ' ',
   ),
 );
 
-/** Parameters that newer protos have and gcloud 528 knows; the client's own protos lack them. Taken, and not looked at. */
+/** Parameters of newer protos that gcloud 528 knows and the client's own protos lack. They are accepted and ignored. */
 function isNewer(method: string, name: string): boolean {
   if (name === 'extraLocationTypes') return method === 'ListLocations';
   return name === 'requestId' && /^(Create|Delete)(Node|QueuedResource)$/.test(method);
@@ -30,9 +30,10 @@ export interface HttpCall {
 }
 
 /**
- * The request message of a call, by its rule, in canonical JSON: google.api.http's transcoding. Fields that the protos do
- * not have are kept in the body (Google's tools are newer than the protos) and refused in the query, as Google does.
- * @param values of the rule's fields in the path, as they came. @throws ApiError
+ * The request message of a call, by its rule, in canonical JSON: google.api.http's transcoding. Fields that the protos lack are
+ * kept in the body (Google's tools are newer than the protos) and refused in the query, as Google does.
+ * @param values of the rule's fields in the path, as they came
+ * @throws ApiError
  */
 export function readRequest(rule: HttpRule, values: readonly string[], call: HttpCall): JsonObject {
   const violations: FieldViolation[] = [];
@@ -56,7 +57,7 @@ function isForm(contentType: string): boolean {
   return contentType.startsWith('application/x-www-form-urlencoded');
 }
 
-/** A form's fields are parameters too: what `curl -d` sends without a content type is read as such, and refused. */
+/** A form's fields are parameters too: the body of `curl -d` without a content type is read as a form, and refused. */
 function parameters(
   { body: field }: HttpRule,
   { query, body: text, contentType }: HttpCall,
@@ -105,7 +106,7 @@ function listAt(request: JsonObject, path: readonly string[]): readonly JsonValu
 
 function setAt(request: MutableJson, [name = '', ...rest]: readonly string[], value: JsonValue): void {
   if (rest.length === 0) {
-    // The path's own value goes before one in the body, in either spelling.
+    // The path's value replaces one in the body, in either spelling.
     delete request[protoName(name)];
     request[name] = value;
     return;
@@ -116,7 +117,7 @@ function setAt(request: MutableJson, [name = '', ...rest]: readonly string[], va
   request[name] = inner;
 }
 
-/** `%` that begins no escape stays: ids may have it. */
+/** A `%` that begins no escape stays: ids may contain it. */
 function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);

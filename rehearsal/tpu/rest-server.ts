@@ -21,24 +21,24 @@ export interface RestServer {
 }
 
 export interface RestOptions {
-  /** 0 for any. */
+  /** 0: any free port. */
   readonly port: number;
   readonly guard: Guard;
-  /** What is served beside Cloud TPU: the other APIs, the token service. */
+  /** Adds the services beside Cloud TPU: the other APIs, the token service. */
   readonly addOthers: (app: FastifyInstance) => Promise<void>;
 }
 
-/** Google's front end takes no larger request. */
+/** Google's front end accepts no larger request. */
 const BODY_LIMIT = 10 * 1024 * 1024;
 
-/** Cloud TPU v2 and v2alpha1 over HTTP, places of v1, and the APIs beside it. */
+/** Starts the REST server: Cloud TPU v2 and v2alpha1, locations of v1, and the APIs beside it. */
 export async function startRestServer(gateway: Gateway, { port, guard, addOthers }: RestOptions): Promise<RestServer> {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     serverFactory: (handler) => loopbackServer(guard, handler),
   });
-  // What a web page may send unasked is no JSON.
+  // A web page may send text/plain unasked; it is not accepted as JSON.
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   await app.register((scope, _options, done) => {
@@ -52,7 +52,7 @@ export async function startRestServer(gateway: Gateway, { port, guard, addOthers
   return { url: urlOf(app.server), close: () => app.close() };
 }
 
-/** In a scope of its own: its bodies are read by the rules of each method, not by the server's. */
+/** In a separate scope: the rules of each method read the bodies, not the server's parsers. */
 function addTpu(app: FastifyInstance, gateway: Gateway): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -83,14 +83,14 @@ async function answer(gateway: Gateway, request: FastifyRequest): Promise<JsonOb
   return selectFields(written, searchParams.get('fields') ?? searchParams.get('$fields') ?? '');
 }
 
-/** `$alt=json;enum-encoding=int`, which the Node client's fallback sends. */
+/** The Node client's fallback sends `$alt=json;enum-encoding=int`. */
 function wantsNumbers(query: URLSearchParams): boolean {
   return [...query.getAll('$alt'), ...query.getAll('alt')].some((alt) => alt.includes('enum-encoding=int'));
 }
 
 function sendError(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const refused = error instanceof ApiError ? error : badRequest(error);
-  // Compute Engine alone still has the list of its first error format.
+  // Only Compute Engine still has the list of its first error format.
   const isCompute = request.url.startsWith('/compute/');
   return reply.status(refused.httpStatus).send(errorBody(refused, isCompute ? legacyReason(refused) : undefined));
 }

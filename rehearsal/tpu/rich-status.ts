@@ -1,7 +1,7 @@
 import type { ApiError } from './api-error.js';
 import { encode, protoRoot } from './protos.js';
 
-/** The trailers of a refused call from which Google's clients read more than code and text, by name. */
+/** Trailers of a refused call, by name. Google's clients read more than code and text from them. */
 export function errorTrailers({ code, message, details }: ApiError): ReadonlyMap<string, Buffer> {
   const trailers = new Map<string, Buffer>();
   if (details.length === 0) return trailers;

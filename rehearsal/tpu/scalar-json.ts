@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json.js';
 
-/** A scalar in canonical proto3 JSON, or that it is none of its type; `why` where Google's parser says more than that. */
+/** A scalar in canonical proto3 JSON, or `invalid` for its type. `why` is set if Google's parser says more than that. */
 export type ReadScalar =
   | { readonly kind: 'value'; readonly value: JsonValue }
   | { readonly kind: 'invalid'; readonly why?: string };
@@ -35,7 +35,7 @@ function readBoolean(value: JsonValue): ReadScalar {
   return { kind: 'value', value: text === 'true' };
 }
 
-/** 64 bits as text, which JavaScript's numbers cannot hold; 32 bits as a number. */
+/** 64-bit integers become text, because JavaScript's numbers cannot hold them; 32-bit ones become numbers. */
 function readInteger(type: string, value: JsonValue): ReadScalar {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   if (!/^-?\d+$/.test(text)) return INVALID;
@@ -59,7 +59,7 @@ function readDuration(value: JsonValue): ReadScalar {
   return { kind: 'invalid', why: "Illegal duration format; duration must end with 's'" };
 }
 
-/** Paths of a field mask as JSON writes them. */
+/** Converts a field mask's paths to JSON's spelling. */
 function camelCase(mask: string): string {
   return mask.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -6,24 +6,27 @@ import type { ListHistory } from './list-lag.js';
 import { lastSegment, parseLocation } from './resource-name.js';
 import { isGoogleZone, TPU_ZONES } from './zones.js';
 
-/** What the cloud's resources do not say: their hosts' keys, the rehearsed project, what was there a while ago. */
+/** Facts beside the cloud's resources: their hosts' keys, the rehearsed project, and past contents of lists. */
 export interface Site {
-  /** The public half of each host's key, by the worker's index; a hole or less while the VMs boot. */
+  /** Public half of each host's key, by the worker's index. Has holes, or is shorter, while the VMs boot. */
   readonly hostKeys: (nodeName: string) => readonly (string | undefined)[];
-  /** As they are now. */
+  /** The present facts. */
   readonly facts: () => Pick<ProjectFacts, 'zones' | 'number'>;
-  /** What lists show while they lag: other than what is there. Undefined: that. */
+  /** Contents of lists while they lag. Undefined: the present resources. */
   readonly shown?: ListHistory['shown'] | undefined;
 }
 
-/** Throws ApiError for a place that is none of Google's; `-` is all of them. @param name of anything in a location. */
+/**
+ * @param name of anything in a location; zone `-` is all zones
+ * @throws ApiError if the location is not one of Google's
+ */
 export function checkLocation(name: string, site: Site): void {
   const [, project = '', collection, zone = ''] = name.split('/');
   if (collection !== 'locations' || zone === '-' || isOffered(zone, site) || isGoogleZone(zone)) return;
   throw apiErrors.unknownZone(project, zone);
 }
 
-/** What a node asks for must be there in its zone. Throws ApiError. */
+/** Checks that the zone offers what a node asks for. @throws ApiError */
 export function checkOffer(parent: string, node: JsonObject, site: Site): void {
   const { zone } = parseLocation(parent);
   if (!isOffered(zone, site)) throw apiErrors.unsupportedZone(zone);
@@ -32,7 +35,7 @@ export function checkOffer(parent: string, node: JsonObject, site: Site): void {
   if (typeof type === 'string' && type !== '' && acceleratorTypes?.includes(type) === false) {
     throw apiErrors.unknownAccelerator(type, zone);
   }
-  // An empty one is refused as missing.
+  // An empty version is refused as missing.
   if (typeof version !== 'string' || version === '') return;
   const isThere = runtimeVersions?.includes(version) ?? RUNTIME_FAMILIES.some((family) => family.test(version));
   if (!isThere) throw apiErrors.unknownRuntime(version);
@@ -43,8 +46,8 @@ function isOffered(zone: string, site: Site): boolean {
 }
 
 /**
- * How names of TPU VM images begin (docs.cloud.google.com/tpu/docs/runtimes, 2026-11). New ones appear each month: names
- * in these families are taken, and a list of them alone would refuse jobs that run at Google.
+ * Prefixes of TPU VM images' names (docs.cloud.google.com/tpu/docs/runtimes, 2026-11). New images appear each month, so all names
+ * with these prefixes are accepted: a fixed list would refuse jobs that run at Google.
  */
 const RUNTIME_FAMILIES: readonly RegExp[] = [/^tpu-ubuntu\d{4}-/, /^tpu-vm-/, /^v2-/, /^cos-/];
 
@@ -82,12 +85,12 @@ function location(name: string): Named {
   return { name, locationId: zone, labels: { 'cloud.googleapis.com/region': zone.replace(/-[a-z]$/, '') } };
 }
 
-/** Something with its full name. */
+/** Any resource with its full name. */
 export interface Named extends JsonObject {
   readonly name: string;
 }
 
-/** The one of that name. Throws ApiError. */
+/** Returns the one with this name. @throws ApiError */
 export function named(all: readonly Named[], name: string): Named {
   const found = all.find((item) => item.name === name);
   if (found === undefined) throw apiErrors.notFound(name);

@@ -8,32 +8,37 @@ import type { Hold, ListLag, Refusal } from './fault-rules.js';
 import type { NodeRecord, Operation, QueuedResourceRecord } from './model.js';
 import type { Settings } from './settings.js';
 
-/** Everything the cloud knows, plain JSON: a snapshot of it is the whole truth after a restart. */
+/** The cloud's whole state, plain JSON. A snapshot of it is all that a restart needs. */
 export interface CloudState {
   readonly queuedResources: Record<string, QueuedResourceRecord>;
   readonly nodes: Record<string, NodeRecord>;
   readonly operations: Record<string, Operation>;
-  /** Of Compute Engine. */
+  /** Compute Engine's part. */
   readonly compute: ComputeState;
   settings: Settings;
   refusals: Refusal[];
   holds: Hold[];
   listLag?: ListLag | undefined;
-  /** The state on disk holds what the journal tells up to this event, at least. */
+  /** The state on disk includes the journal up to this event, at least. */
   journalSeq?: number | undefined;
-  /** Everything that was due up to then is done, epoch ms of the cloud's clock. */
+  /** Everything that was due up to this time is done, epoch ms of the cloud's clock. */
   advancedTo: number;
-  /** The last host address given out, as a number 1 to 65534: addresses go round, so that one is not reused soon. */
+  /**
+   * The last host address given out, as a number 1 to 65534. Addresses are given out in a circle, so that one is not reused soon.
+   */
   lastAddress: number;
-  /** Addresses that nodes gave back of late, the last one last. */
+  /** Recently freed addresses; the latest is last. */
   freedAddresses: string[];
   readonly clock: ClockState;
   readonly random: RandomState;
-  /** What `random` began with. */
+  /** The seed that `random` began with. */
   readonly seed: number;
 }
 
-/** @param seed any whole number. @param wallNow epoch ms: what the clock shows first. */
+/**
+ * @param seed any whole number
+ * @param wallNow first time of the clock, epoch ms
+ */
 export function emptyState(settings: Settings, { seed = 0, wallNow = 0 } = {}): CloudState {
   return {
     queuedResources: {},

@@ -5,7 +5,7 @@ import { ApiError } from './api-error.js';
 import { fieldOf, protoName } from './message-json.js';
 import { protoRoot } from './protos.js';
 
-/** What UpdateNode may change (v2alpha1's proto: "The following fields may be updated"; v2's the same). */
+/** Fields that UpdateNode may change (v2alpha1's proto: "The following fields may be updated"; v2's is the same). */
 const UPDATABLE: readonly string[] = [
   'description',
   'tags',
@@ -18,11 +18,11 @@ const UPDATABLE: readonly string[] = [
 export interface NodeUpdate {
   readonly name: string;
   readonly node: JsonObject;
-  /** Paths as proto3 JSON names them, such as `networkConfig.enableExternalIps`. */
+  /** Paths in proto3 JSON, such as `networkConfig.enableExternalIps`. */
   readonly mask: readonly string[];
 }
 
-/** An UpdateNode request. `*` is every field that may be changed and that the request has. Throws ApiError. */
+/** Reads an UpdateNode request. `*` means every field that may be changed and that the request has. @throws ApiError */
 export function readUpdate(request: JsonObject): NodeUpdate {
   const node = asObject(request['node']);
   const paths = asString(request['updateMask'])

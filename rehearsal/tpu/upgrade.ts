@@ -3,7 +3,7 @@ import type { NodeRecord, QueuedResourceRecord } from './model.js';
 import { readScheduling, tierOf } from './requests.js';
 import type { CloudState } from './state.js';
 
-/** The state as this version keeps it, out of what an older one may have saved: before tiers, multislices and quota. */
+/** Converts a state that an older version may have saved, before tiers, multislices and quota, to the present form. */
 export function upgraded(state: CloudState): CloudState {
   for (const [name, node] of Object.entries(state.nodes)) state.nodes[name] = upgradedNode(node);
   for (const [name, record] of Object.entries(state.queuedResources)) {

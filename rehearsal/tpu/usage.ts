@@ -12,7 +12,7 @@ import {
 import type { NodeRecord, QueuedResourceRecord } from './model.js';
 import type { CloudState } from './state.js';
 
-/** Chips in use, of capacity and of quota, kept up to date so that no question needs a look at every resource. */
+/** Chips in use, of capacity and of quota. Kept up to date, so that a query need not look at every resource. */
 export class Usage {
   readonly #state: CloudState;
   readonly #capacity = new Map<string, number>();
@@ -24,7 +24,7 @@ export class Usage {
     for (const record of Object.values(state.queuedResources)) this.addRequest(record, 1);
   }
 
-  /** @param sign -1 before a change, 1 after it: what a node holds follows from its record. */
+  /** @param sign -1 before a change, 1 after it: a node's record determines what it holds */
   addNode(node: NodeRecord, sign: 1 | -1): void {
     const place = placeOfNode(node);
     for (const key of capacityKeys(place)) add(this.#capacity, key, sign * capacityOfNode(node));
@@ -35,7 +35,7 @@ export class Usage {
     add(this.#quota, quotaKey(placeOfRequest(record)), sign * quotaOfRequest(record));
   }
 
-  /** True if there are `chips` for such a slice, in its pool and in its tier. */
+  /** True if `chips` are free for such a slice, in its pool and in its tier. */
   hasCapacity(place: Place, chips: number): boolean {
     return capacityKeys(place).every((key) => {
       const limit = this.#state.settings.capacity[key];
@@ -43,7 +43,7 @@ export class Usage {
     });
   }
 
-  /** The limit that `chips` more would be over; undefined if they are within it. */
+  /** The limit that `chips` more would exceed; undefined if they are within it. */
   brokenQuota(place: Place, chips: number): number | undefined {
     const limit = quotaLimit(this.#state.settings, place);
     return limit !== undefined && (this.#quota.get(quotaKey(place)) ?? 0) + chips > limit ? limit : undefined;
@@ -54,7 +54,7 @@ export class Usage {
     return this.#capacity.get(key) ?? 0;
   }
 
-  /** Chips of quota that are held. @param key of Settings.quota, with a project's name. */
+  /** Chips of quota in use. @param key of Settings.quota, with a project's name */
   quotaInUse(key: string): number {
     return this.#quota.get(key) ?? 0;
   }

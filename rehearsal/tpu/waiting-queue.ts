@@ -1,11 +1,11 @@
 import { placeOfRequest, poolOf } from './capacity.js';
 import type { QueuedResourceRecord } from './model.js';
 
-/** Requests that could start if only there were chips, by pool, in the order of their turns: time of creation, then name. */
+/** Requests that lack only chips, by pool, in the order of their turns: time of creation, then name. */
 export class WaitingQueue {
   readonly #pools = new Map<string, QueuedResourceRecord[]>();
 
-  /** Nothing if it is in already. */
+  /** Has no effect if the request is in the queue already. */
   add(record: QueuedResourceRecord): void {
     const pool = poolOf(placeOfRequest(record));
     const queue = this.#pools.get(pool) ?? [];
@@ -18,7 +18,7 @@ export class WaitingQueue {
     return [...this.#pools.keys()];
   }
 
-  /** Those of a pool, as long as somebody asks; who is not `isIn` any more is dropped for good. */
+  /** Yields a pool's requests in order. A request that is no longer `isIn` is removed for good. */
   *inOrder(pool: string, isIn: (record: QueuedResourceRecord) => boolean): Generator<QueuedResourceRecord> {
     const queue = this.#pools.get(pool) ?? [];
     for (let index = 0; index < queue.length;) {
@@ -28,14 +28,14 @@ export class WaitingQueue {
         continue;
       }
       yield record;
-      // One that got its chips has left: the next look drops it.
+      // A request that got its chips has left: the next pass removes it.
       if (isIn(record)) index += 1;
     }
     if (queue.length === 0) this.#pools.delete(pool);
   }
 }
 
-/** Order of turns. */
+/** Compares requests by their turns. */
 export function byTurn(a: QueuedResourceRecord, b: QueuedResourceRecord): number {
   return turnOf(a) < turnOf(b) ? -1 : 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Zones with Cloud TPU (docs.cloud.google.com/tpu/docs/regions-zones, 2026-11), beside those that the rehearsed project
- * names. Which types each one has changes too often to be copied: a zone offers everything, unless the project says what.
+ * Zones with Cloud TPU (docs.cloud.google.com/tpu/docs/regions-zones, 2026-11), beside those that the rehearsed project names.
+ * The types in each zone change too often to be copied: a zone offers everything, unless the project limits it.
  */
 export const TPU_ZONES: ReadonlySet<string> = new Set([
   'asia-east1-c',
@@ -38,7 +38,7 @@ const REGIONS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** True for what may be a zone of Google's, with TPUs or without. */
+/** Whether it may be a zone of Google's, with TPUs or without. */
 export function isGoogleZone(zone: string): boolean {
   const found = /^([a-z]+-[a-z]+\d+)-[a-f]$/.exec(zone);
   return TPU_ZONES.has(zone) || (found !== null && REGIONS.has(found[1] ?? ''));

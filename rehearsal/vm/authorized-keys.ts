@@ -15,13 +15,13 @@ export interface KeyMetadata {
   readonly project: Readonly<Record<string, string>>;
 }
 
-/** The lines of who may log in: the node's `ssh-keys` and, unless it has `block-project-ssh-keys`, the project's. */
+/** Lines of the users who may log in: the node's `ssh-keys` and, unless it has `block-project-ssh-keys`, the project's. */
 export function keyLines({ node, project }: KeyMetadata): string {
   const isBlocked = /^(true|yes|y|1)$/i.test(node['block-project-ssh-keys'] ?? '');
   return [node, ...(isBlocked ? [] : [project])].map((items) => items['ssh-keys'] ?? '').join('\n');
 }
 
-/** Reads the item as Google's guest agent does: lines that make no sense are passed over. */
+/** Parses the item as Google's guest agent does: invalid lines are skipped. */
 export function parseAuthorizedKeys(item: string): readonly AuthorizedKey[] {
   return item.split('\n').flatMap((line) => {
     const colon = line.indexOf(':');
@@ -34,8 +34,8 @@ export function parseAuthorizedKeys(item: string): readonly AuthorizedKey[] {
 }
 
 /**
- * True if the user may log in with the key it offers. Without a signature the client only asks whether to try.
- * @param now epoch ms.
+ * True if the user may log in with the offered key. Without a signature the client only asks whether it should try.
+ * @param now epoch ms
  */
 export function isAuthorized(keys: readonly AuthorizedKey[], context: PublicKeyAuthContext, now: number): boolean {
   return keys.some(({ user, key, expiresAt }) => {
@@ -46,7 +46,9 @@ export function isAuthorized(keys: readonly AuthorizedKey[], context: PublicKeyA
   });
 }
 
-/** gcloud ends a key that it added for a while with `google-ssh {"userName":"..","expireOn":"2026-11-21T20:00:00+0000"}`. */
+/**
+ * Expiry of a key. gcloud ends a temporary key's line with `google-ssh {"userName":"..","expireOn":"2026-11-21T20:00:00+0000"}`.
+ */
 function expiryOf(text: string): number | undefined {
   const date = /google-ssh\s+\{.*"expireOn"\s*:\s*"([^"]+)"/.exec(text)?.[1];
   const time = Date.parse(date?.replace(/([+-]\d\d)(\d\d)$/, '$1:$2') ?? '');

@@ -1,24 +1,24 @@
 # The first process of a VM, for bash and util-linux. It makes the VM's root out of folders of this computer and of the
-# VM's disk, moves into it, and becomes the VM's init. docs/adr/0015 says why so.
+# VM's disk, moves into it, and becomes the VM's init. docs/adr/0015 has the reasons.
 #
 # Environment, each REHEARSAL_..
 #   DISK         the VM's disk, absolute
 #   HOSTNAME
 #   CONFINEMENT  overlay or read-only: how the VM sees the computer's folders
-#   IDS          all: started by root, who gives the VM a user namespace with every id in it;
-#                one: in a user namespace with a single id already
+#   IDS          all: started by root, which gives the VM a user namespace with every id;
+#                one: started in a user namespace with a single id
 #   LAYERS       folders of this computer that the VM sees, one a line, a parent before what is in it
 #   SECRETS      paths in them that it may not see, one a line
-#   ETC          read-only alone: files of the VM's own in etc/ of the disk, laid over those of /etc; words
+#   ETC          with read-only: the VM's own files in etc/ of the disk, mounted over those of /etc; words
 #   TOOLS        a folder of commands that the VM sees as /opt/rehearsal/bin, or empty
 #   PROBE        1: end as soon as all this has worked
-#   VOLUMES      folders and files of this computer at places of their own, one a line: ro or rw, source, target, parted by tabs
-# Arguments: the first process of the machine in place of a VM's init, with its output on descriptor 3; none for a VM.
-# Prints `ready` when the VM is up. Ends with an error otherwise, and nothing is left.
+#   VOLUMES      folders and files of this computer, each with a target, one a line: ro or rw, source, target, separated by tabs
+# Arguments: the machine's first process, instead of a VM's init, with its output on descriptor 3; a VM has no arguments.
+# Prints `ready` when the VM is up. Otherwise ends with an error and leaves nothing.
 set -e
 disk=$REHEARSAL_DISK confinement=$REHEARSAL_CONFINEMENT ids=$REHEARSAL_IDS
 
-# Mounts to be made, as lines of an fstab: one call of mount makes them all, which is most of what a boot costs.
+# Pending mounts, as lines of an fstab: one call of mount makes them all. Mounts are most of the cost of a boot.
 plan=
 plan_mount() {
   local field line=
@@ -38,8 +38,8 @@ mount_planned() {
 
 root=$disk/rootfs
 
-# A folder or file of this computer as it is. What is mounted below comes along where a user namespace does not let it be
-# left out; there, flags that the computer's own mount has may have to stay.
+# A folder or file of this computer as it is. Mounts below come along if a user namespace does not let them be left out;
+# then the flags of the computer's own mount may have to stay.
 show_read_only() {
   if [ "$ids" = all ]; then
     plan_mount "$1" "$2" none bind,ro
@@ -52,8 +52,8 @@ show_read_only() {
     mount -o remount,bind,ro,nosuid,nodev,noexec "$2"
 }
 
-# Folders that job files write to as root. In a user namespace with one id, those of this computer's root are nobody's, and
-# closed to the VM's; one in the upper layer is the VM's own, with what the lower one holds still in it.
+# Folders that job files write to as root. In a user namespace with one id, folders of this computer's root belong to the user
+# nobody and are closed to the VM's root. A folder in the upper layer is the VM's own, and still shows the lower one's content.
 own_folders() {
   local below=()
   case $1 in
@@ -64,7 +64,7 @@ own_folders() {
   mkdir -p "${below[@]/#/$2/}"
 }
 
-# A folder of this computer, as it is there or, with an overlay, as the VM has changed it.
+# A folder of this computer: as it is, or with an overlay, as the VM has changed it.
 show() {
   local name=${1#/} options
   if [ "$confinement" != overlay ]; then
@@ -72,7 +72,7 @@ show() {
     return
   fi
   name=${name//\//%}
-  # Relative: a disk's path may hold what overlay's options cannot. Volatile: no sync of the computer's disk at the VM's end.
+  # Relative: a disk's path may have characters that overlay options cannot. Volatile: no sync of the computer's disk at VM end.
   options="lowerdir=${1//:/\\:},upperdir=upper/$name,workdir=work/$name,volatile"
   if [ "$ids" = one ]; then
     options+=,userxattr
@@ -81,7 +81,7 @@ show() {
   plan_mount vm "$root$1" overlay "$options"
 }
 
-# What root alone may read on this computer, without an overlay. In the VM everybody is root.
+# Files that only root may read on this computer, without an overlay. In the VM every user is root.
 hide() {
   if [ -d "$1" ]; then plan_mount vm "$root$1" tmpfs ro,mode=755
   elif [ -f "$1" ]; then plan_mount /dev/null "$root$1" none bind
@@ -100,10 +100,10 @@ own_etc() {
   plan_mount "$disk/etc/$1" "$root$target" none bind
 }
 
-# All that a VM's root has of its own, on the VM's disk: a second boot finds it there.
+# The VM's own files of its root, on the VM's disk: a second boot finds them there.
 lay_out_disk() {
   local folder name stream link links=() folders=(home tmp upper work)
-  # An overlay that was volatile is not mounted on the same work folder again; to others than root it is closed.
+  # A volatile overlay cannot be mounted on the same work folder again, and users other than root cannot open that folder.
   [ "$ids" = all ] || [ ! -d work ] || chmod -R u+rwx work
   rm -rf work rootfs/run rootfs/dev
   for folder in "${layers[@]}"; do
@@ -113,7 +113,7 @@ lay_out_disk() {
   done
   for folder in proc sys dev/pts dev/shm run/lock run/rehearsal/bin root mnt media srv etc opt/rehearsal/bin \
     var/tmp var/log var/cache var/lib var/spool home tmp; do folders+=("rootfs/$folder"); done
-  # Where the tools are to be, below a folder that is an overlay by then.
+  # Mount point of the tools, below a folder that is an overlay by then.
   [ "$confinement" != overlay ] || folders+=(upper/opt/rehearsal/bin)
   mkdir -p "${folders[@]}"
   chmod 1777 tmp rootfs/var/tmp rootfs/run/lock
@@ -130,7 +130,7 @@ lay_out_disk() {
   ln -s pts/ptmx rootfs/dev/ptmx
 }
 
-# All users are one to the kernel. These two say who has logged in; `id USER` and the rest are the computer's own.
+# To the kernel all users are one. These two commands report the logged-in user; `id USER` and the rest are the computer's own.
 name_users() {
   printf '%s\n' '#!/bin/sh' \
     'if [ $# -eq 0 ] && [ -n "$LOGNAME" ]; then echo "$LOGNAME"; else exec /usr/bin/whoami "$@"; fi' \
@@ -149,7 +149,7 @@ plan_proc_and_sys() {
     [ ! -e "/proc/$part" ] || show_read_only "$root/proc/$part" "$root/proc/$part"
   done
   show_read_only /sys "$root/sys"
-  # It came along, and would be writable.
+  # The mount came along, and would be writable.
   if [ "$ids" = one ] && [ -d /sys/fs/cgroup ]; then plan_mount vm "$root/sys/fs/cgroup" tmpfs ro,mode=755; fi
 }
 
@@ -164,7 +164,7 @@ plan_dev() {
   plan_mount vm "$root/dev/shm" tmpfs mode=1777
 }
 
-# In the order they are given: one may lie in another.
+# In the given order: one may be inside another.
 show_volumes() {
   local mode source target
   while IFS=$'\t' read -r mode source target; do
@@ -213,7 +213,7 @@ if [ "$confinement" = overlay ] && [ "${#secrets[@]}" -gt 0 ]; then rm -rf "${se
 hostname "$REHEARSAL_HOSTNAME"
 move_in
 
-# bash reaps whatever is orphaned in the VM while it waits.
+# While it waits, bash reaps orphaned processes of the VM.
 init='exec 0</dev/null 1>/dev/null 2>&1; exec -a init bash --norc --noprofile -c "while :; do sleep infinity & wait; done"'
 [ $# -eq 0 ] || init='exec 0</dev/null 1>&3 2>&3 3>&-; exec "$@"'
 [ "$REHEARSAL_PROBE" != 1 ] || init=exit
@@ -222,8 +222,8 @@ if [ "$ids" = one ]; then
   eval "$init"
 fi
 
-# The VM's root has every right in the VM and none outside of it. Its mounts come from a mount namespace above its own:
-# it can neither take them away nor make them writable. Ids can only be given by a process that stays outside.
+# The VM's root has every right in the VM and no right outside it. Its mounts come from a mount namespace above its own:
+# it can neither remove them nor make them writable. Only a process that stays outside can assign ids.
 outside=$(readlink /proc/self/ns/user)
 (
   until [ "$(readlink /proc/1/ns/user)" != "$outside" ]; do :; done

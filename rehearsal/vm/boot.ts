@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ETC_FILES } from './etc-files.js';
 import { systemFolders, visibleFolders } from './visible-folders.js';
 
-/** `overlay`: the VM changes what it sees of this computer, for itself. `read-only`: it cannot. */
+/** `overlay`: the VM can change what it sees of this computer, for itself only. `read-only`: it cannot. */
 export type RootKind = 'overlay' | 'read-only';
 
 export interface BootPlan {
@@ -12,18 +12,18 @@ export interface BootPlan {
   readonly root: RootKind;
   /** Commands that the VM finds in /opt/rehearsal/bin. */
   readonly tools?: string | undefined;
-  /** Names the VM among all VMs of this computer; in the environment of its processes. */
+  /** Identifies the VM among all VMs of this computer; set in the environment of its processes. */
   readonly mark: string;
-  /** Only to see whether it works: the VM ends as soon as it is up. */
+  /** A trial boot: the VM ends as soon as it is up. */
   readonly isProbe?: boolean;
-  /** The first process in place of a VM's own init; its output goes to descriptor 3. */
+  /** The first process, instead of a VM's own init. Its output goes to descriptor 3. */
   readonly command?: readonly string[];
   readonly volumes?: readonly VolumeMount[];
 }
 
-/** A folder or file of this computer, at a place of its own in the machine. */
+/** A folder or file of this computer, mounted at another path in the machine. */
 export interface VolumeMount {
-  /** Absolute, without line ends or tabs. */
+  /** Absolute; without line ends or tabs. */
   readonly source: string;
   readonly target: string;
   readonly isReadOnly: boolean;
@@ -34,17 +34,17 @@ export interface BootCommand {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-// Without --norc, bash reads the .bashrc of whoever runs the rehearsal when its stdin is a socket, as Node's pipes are.
+// Without --norc, bash reads the .bashrc of the rehearsal's user if its stdin is a socket, as Node's pipes are.
 const BASH = ['bash', '--norc', '--noprofile', '-c'];
 
 const SCRIPT = readFileSync(new URL('./boot.sh', import.meta.url), 'utf8');
 
-/** Where the VM's own files of /etc have to lie before it is booted. */
+/** Folder of the VM's own /etc files: they must be there before it boots. */
 export function etcFolder(disk: string, root: RootKind): string {
   return root === 'overlay' ? join(disk, 'upper/etc') : join(disk, 'etc');
 }
 
-/** Starts a VM's first process in namespaces of its own: it prints `ready` and stays. For bash and util-linux. */
+/** Starts a VM's first process in separate namespaces: it prints `ready` and stays. Needs bash and util-linux. */
 export function bootCommand(plan: BootPlan): BootCommand {
   const { folders, secrets } =
     plan.isProbe === true ? { folders: systemFolders(plan.root), secrets: [] } : visibleFolders(plan.root);
@@ -63,7 +63,7 @@ export function bootCommand(plan: BootPlan): BootCommand {
       REHEARSAL_CONFINEMENT: plan.root,
       REHEARSAL_IDS: isRoot ? 'all' : 'one',
       REHEARSAL_LAYERS: folders.join('\n'),
-      // Who is not root cannot read them here, and does not become able to there.
+      // Users other than root cannot read them here, and cannot in the VM either.
       REHEARSAL_SECRETS: isRoot ? secrets.join('\n') : '',
       REHEARSAL_ETC: plan.root === 'overlay' ? '' : ETC_FILES.join(' '),
       REHEARSAL_TOOLS: plan.tools ?? '',
@@ -75,9 +75,9 @@ export function bootCommand(plan: BootPlan): BootCommand {
   };
 }
 
-/** Puts a command into the VM whose init is `init`, as a session of its own. */
+/** Command prefix that runs a command in the VM whose init is `init`, in a separate session. */
 export function enterCommand(init: number): readonly [string, ...string[]] {
-  // Where there is but one id, no other can be asked for.
+  // If only one id is mapped, no other can be requested.
   const ids = process.geteuid?.() === 0 ? [] : ['--preserve-credentials'];
   const namespaces = ['--user', '--mount', '--uts', '--ipc', '--pid'];
   return ['nsenter', '--target', String(init), ...namespaces, ...ids, '--', 'setsid'];

@@ -7,23 +7,24 @@ import { bootCommand, etcFolder } from './boot.js';
 import { removeDisksSync } from './disks.js';
 import { writeEtc } from './etc-files.js';
 
-/** What keeps a VM from this computer's files: see RootKind; `none`: nothing does. */
+/** The root that keeps a VM from this computer's files: see RootKind. `none`: no protection. */
 export type Confinement = RootKind | 'none';
 
 export interface DetectedConfinement {
   readonly kind: Confinement;
-  /** Why it is not better, for people; what it is where it is the best. */
+  /** Why the kind is not better, or a description if it is the best. For people. */
   readonly reason: string;
 }
 
 const detected = new Map<string, DetectedConfinement>();
 
 /**
- * What this kernel, this user and the file system of `folder` allow, tried once per process and file system by booting a VM
- * there. @param folder where disks will lie: it must be there.
+ * Finds what this kernel, this user and the file system of `folder` allow. Tried once per process and file system, by booting a
+ * VM there.
+ * @param folder of the future disks; it must exist
  */
 export function detectConfinement(folder = tmpdir()): DetectedConfinement {
-  // Letters that the options of a mount have a meaning for may fail in one folder and not in the next.
+  // Characters that mean something in mount options may fail in one folder and not in the next.
   const place = `${statSync(folder).dev} ${PLAIN_PATH.test(folder) ? '' : folder}`;
   const known = detected.get(place) ?? detect(folder);
   detected.set(place, known);
@@ -40,7 +41,7 @@ function detect(folder: string): DetectedConfinement {
   return { kind: 'none', reason: `no mount namespaces: ${readOnly}` };
 }
 
-/** What went wrong, or undefined. */
+/** Returns what went wrong, or undefined. */
 function probe(folder: string, root: RootKind): string | undefined {
   const disk = mkdtempSync(join(folder, '.probe-'));
   try {

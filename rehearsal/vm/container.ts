@@ -11,7 +11,7 @@ import type { ProcessIdentity } from './processes.js';
 import { bootId, childrenOf, identityOf, isAlive, signalProcess } from './processes.js';
 
 export interface ContainerPlan {
-  /** Its own: disk, log, how it has ended. */
+  /** Folder of this container: disk, log, how it ended. */
   readonly folder: string;
   readonly root: RootKind;
   readonly hostname: string;
@@ -19,40 +19,40 @@ export interface ContainerPlan {
   readonly hosts: EtcPlan['hosts'];
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Absolute, in the container. */
+  /** Absolute path in the container. */
   readonly workingDir: string;
   readonly volumes: readonly VolumeMount[];
   /** A folder of commands that come before the system's. */
   readonly tools?: string | undefined;
 }
 
-/** How its first process ended: 128 + n after the signal n. Undefined: nobody knows. */
+/** Exit code of its first process: 128 + n after the signal n. Undefined: unknown. */
 export type ContainerEnd = number | undefined;
 
-/** Processes in a root and namespaces of their own, as a VM's are, whose first one is the user's. All end with that one. */
+/** Processes in a separate root and separate namespaces, as a VM's are. The first one is the user's command; all end with it. */
 export interface RunningContainer {
-  /** Of its first process, when that and all others are gone. */
+  /** End of its first process, once that and all others are gone. */
   readonly ended: Promise<ContainerEnd>;
-  /** Starts another process in it, in a session of its own; stdin, stdout and stderr are pipes. */
+  /** Starts another process in it, in a separate session; stdin, stdout and stderr are pipes. */
   exec(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
-  /** To the first process. */
+  /** Sends a signal to the first process. */
   signal(signal: NodeJS.Signals): void;
 }
 
 export const logFile = (folder: string): string => join(folder, 'log');
-/** What the first process left in /dev/termination-log. */
+/** File that the first process sees as /dev/termination-log. */
 export const terminationLog = (folder: string): string => join(folder, 'disk/rootfs/dev/termination-log');
 
 const recordFile = (folder: string): string => join(folder, 'running.json');
 const endFile = (folder: string): string => join(folder, 'exit');
 
-/** Writes down how it ended, so that a rehearsal that comes later learns of it. */
+/** Writes down how it ended, for a later rehearsal process. */
 const WITNESS = 'end=$1; shift; "$@"; echo $? > "$end.new"; mv "$end.new" "$end"';
 
-/** How often a container that an earlier rehearsal process has started is looked at, ms. */
+/** Interval between checks on a container that an earlier rehearsal process started, ms. */
 const LOOK_MS = 250;
 
-/** Rejects if it could not be made. */
+/** Rejects if it cannot be created. */
 export async function startContainer(plan: ContainerPlan): Promise<RunningContainer> {
   const { folder, root, hostname, hosts, command, environment, workingDir, volumes, tools } = plan;
   const disk = join(folder, 'disk');
@@ -79,7 +79,7 @@ export async function startContainer(plan: ContainerPlan): Promise<RunningContai
   return container(folder, init, gone);
 }
 
-/** The container of that folder, if it runs since an earlier rehearsal process, or how it ended; undefined: neither is known. */
+/** The container of the folder if it still runs since an earlier rehearsal process, or how it ended; undefined if unknown. */
 export function findContainer(folder: string): RunningContainer | { readonly end: ContainerEnd } | undefined {
   const end = endOf(folder);
   if (end !== undefined) return { end };
@@ -119,7 +119,7 @@ function recordedInit(folder: string): ProcessIdentity | undefined {
     const record = JSON.parse(readFileSync(recordFile(folder), 'utf8')) as ProcessIdentity & { bootId: string };
     return record.bootId === bootId() && isAlive(record) ? record : undefined;
   } catch {
-    return undefined; // half written by a process that was killed in the act
+    return undefined; // half written by a process that was killed meanwhile
   }
 }
 
@@ -128,12 +128,12 @@ function endOf(folder: string): ContainerEnd {
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined;
 }
 
-/** Characters of what a boot says that fails. */
+/** Characters that are kept of a failed boot's errors. */
 const MOST_ERRORS = 8_192;
 
 async function becomesReady(outer: ChildProcess): Promise<void> {
   let errors = '';
-  // The end of it: a boot that repeats an error for ever must not take all memory.
+  // Only the end is kept: a boot that repeats an error for ever must not take all memory.
   outer.stderr?.on('data', (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(-MOST_ERRORS)));
   try {
     await new Promise<void>((resolve, reject) => {

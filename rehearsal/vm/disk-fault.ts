@@ -6,8 +6,8 @@ import { outcomeOf } from './outcome.js';
 const SCRIPT = readFileSync(new URL('./full-disk.sh', import.meta.url), 'utf8');
 
 /**
- * Makes the VM's disk full, or gives it room again (what that means: full-disk.sh). Repeating is harmless. Rejects where
- * there is no overlay file system to do it with.
+ * Makes the VM's disk full, or gives it room again (what that means: full-disk.sh). Repeating is harmless. Rejects if the VM has
+ * no overlay file system.
  */
 export async function setDiskFull(machine: Machine, isFull: boolean): Promise<void> {
   if (machine.root !== 'overlay') {
@@ -16,7 +16,7 @@ export async function setDiskFull(machine: Machine, isFull: boolean): Promise<vo
   }
   const { code, stderr } = await run(machine, isFull ? 'fill' : 'empty');
   if (code === 0) return;
-  // Half a disk that is full would be neither.
+  // A partial fill is undone: the disk must be full or not.
   if (isFull) await run(machine, 'empty');
   throw new Error(`full disk: the VM's root could not do it (${code}): ${stderr.trim()}`);
 }

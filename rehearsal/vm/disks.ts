@@ -4,11 +4,11 @@ import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// Overlay's work folders are closed to their owner too, where that is not root.
+// Overlay's work folders are closed even to their owner, if that is not root.
 const isRoot = process.geteuid?.() === 0;
 const opening = (folder: string): string[] => ['-R', 'u+rwX', folder];
 
-/** To be called when the VM of a disk is down, so that its owner can remove it with any tool. */
+/** Call when the VM of a disk is down, so that the disk's owner can remove it with any tool. */
 export function openWorkFolders(disk: string): void {
   const work = join(disk, 'work');
   if (isRoot || !existsSync(work)) return;
@@ -22,14 +22,14 @@ function openFolder(folder: string): void {
   }
 }
 
-/** Takes a folder away with the disks of VMs in it, which are down. Nothing if there is none. */
+/** Removes a folder with the disks of VMs that are down. No effect if it does not exist. */
 export async function removeDisks(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   if (!isRoot) await once(spawn('chmod', opening(folder), { stdio: 'ignore' }), 'close');
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** The same at once. */
+/** The same, synchronously. */
 export function removeDisksSync(folder: string): void {
   if (!isRoot) spawnSync('chmod', opening(folder), { stdio: 'ignore' });
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

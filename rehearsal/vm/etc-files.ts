@@ -1,25 +1,25 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files of /etc that every VM has as its own. */
+/** Files of /etc that every VM has for itself. */
 export const ETC_FILES = ['hosts', 'hostname', 'resolv.conf', 'passwd', 'group', 'shadow', 'gshadow'] as const;
 
 export interface EtcPlan {
   readonly hostname: string;
   /** The hosts of the slice. */
   readonly hosts: readonly { readonly hostname: string; readonly address: string }[];
-  /** The VM's own, where its metadata server listens. Absent: it has none. */
+  /** Address of the VM, where its metadata server listens. Absent: no metadata server. */
   readonly address?: string;
-  /** Login names that the VM knows from the start, as Google's guest agent makes them out of `ssh-keys`. */
+  /** Login names that the VM knows from the start. Google's guest agent makes them from `ssh-keys`. */
   readonly users: readonly string[];
 }
 
-/** People of this computer are none of the VM's: from here on user and group ids are theirs, by every distribution. */
+/** First user and group id of people, in every distribution. This computer's people do not exist in the VM. */
 const FIRST_PERSON = 1000;
 
 /**
- * Writes the VM's own files of /etc while it is down. What a VM's user has changed in passwd and its kind stays; hosts,
- * hostname and resolv.conf are those of this boot.
+ * Writes the VM's own files of /etc while it is down. Changes that a VM's user made in passwd and the like stay; hosts, hostname
+ * and resolv.conf are those of this boot.
  */
 export function writeEtc(folder: string, plan: EtcPlan): void {
   mkdirSync(folder, { recursive: true });
@@ -43,14 +43,14 @@ export function writeEtc(folder: string, plan: EtcPlan): void {
 const ROOT_ENTRY = { passwd: 'root:x:0:0:root:/root:/bin/bash\n', group: 'root:x:0:\n' } as const;
 
 /**
- * A user's lines. All users of a VM are root to the kernel, which therefore needs no sudo of its own; the line that stands
- * first gives id 0 its name, so that a user's comes before root's (README.md, "TPU VMs").
+ * A user's lines. All users of a VM are root to the kernel, so they need no real sudo. The first line with id 0 gives the id its
+ * name, so a user's line comes before root's (README.md, "TPU VMs").
  */
 function entryOf(user: string): { readonly passwd: string; readonly group: string } {
   return { passwd: `${user}:x:0:0::/home/${user}:/bin/bash\n`, group: `${user}:x:0:\n` };
 }
 
-/** Adds `$1` inside a VM that runs. Written in place: where the file is a mount of its own it cannot be replaced. */
+/** Adds user `$1` in a running VM. Files are written in place: a file that is a mount cannot be replaced. */
 export const ADD_USER = `set -e
 grep -q "^$1:" /etc/passwd && exit 0
 for file in passwd:"$1:x:0:0::/home/$1:/bin/bash" group:"$1:x:0:"; do

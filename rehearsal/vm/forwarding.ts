@@ -3,15 +3,15 @@ import type { Socket } from 'node:net';
 import type { Connection, ServerChannel, TcpipRequestInfo } from 'ssh2';
 
 export interface ForwardingHost {
-  /** The VM's own. */
+  /** Address of the VM. */
   readonly address: string;
-  /** All hosts of the slice: their names are known. */
+  /** All hosts of the slice; their names are known. */
   readonly hosts: readonly { readonly hostname: string; readonly address: string }[];
 }
 
 /**
- * Serves `ssh -L`. VMs share this computer's loopback network: `localhost` is the VM's own address where somebody listens
- * there, else 127.0.0.1, where programs of every VM listen that listen on localhost.
+ * Serves `ssh -L`. VMs share this computer's loopback network: `localhost` is the VM's own address if a program listens there,
+ * else 127.0.0.1, which programs of all VMs share when they listen on localhost.
  */
 export function serveForwarding(host: ForwardingHost, connection: Connection): void {
   connection.on('tcpip', (accept, reject, info) => {

@@ -1,8 +1,8 @@
 # Makes the disk of a running VM full, or gives it room again; run in the VM, by its root. $1: fill or empty.
 #
-# Every folder of the disk gets an overlay whose upper file system has no block left: what is written to a file opened
+# Every folder of the disk gets an overlay whose upper file system has no block left: a write to a file that is opened
 # from now on ends with ENOSPC. Files that were open before, and paths relative to a folder that was entered before, still
-# reach the disk itself. What is removed or created empty meanwhile is back, or gone, when there is room again.
+# reach the disk itself. When there is room again, files removed meanwhile are back, and empty files created are gone.
 set -eu
 full=/run/rehearsal/full
 
@@ -15,7 +15,7 @@ fi
 
 cover() {
   local below=() handle point entry child
-  # What is mounted below, such as a bucket, is not on this disk: it is mounted again above the overlay.
+  # A mount below, such as a bucket, is not on this disk: it is mounted again above the overlay.
   while read -r _ point _; do
     case $point in "$1"/*) exec {handle}<"$point" && below+=("$handle:$point") ;; esac
   done < /proc/mounts
@@ -25,7 +25,7 @@ cover() {
     for entry in "${below[@]}"; do mount --no-canonicalize --bind "/proc/self/fd/${entry%%:*}" "${entry#*:}" || :; done
     return
   fi
-  # Mounts that the VM was booted with cannot be taken from their folder: then what lies beside them is covered.
+  # Mounts that the VM was booted with cannot be moved from their folder: then the other files in it are covered.
   for child in "$1"/* "$1"/.[!.]*; do
     if [ -d "$child" ] && [ ! -L "$child" ] && [ "$child" != /opt/rehearsal/bin ]; then cover "$child"; fi
   done

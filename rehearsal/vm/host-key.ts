@@ -9,7 +9,7 @@ export interface HostKey {
   readonly publicKey: string;
 }
 
-/** The host key kept in `file`, made there at the first call. */
+/** The host key in `file`, created at the first call. */
 export function loadHostKey(file: string): HostKey {
   if (!existsSync(file)) {
     mkdirSync(dirname(file), { recursive: true });
@@ -22,7 +22,7 @@ export function loadHostKey(file: string): HostKey {
   return { privateKey, publicKey };
 }
 
-// ssh2 1.17 makes an ed25519 key that it cannot parse itself in 15 of 4000 calls (facts/cloud-tpu.md 6).
+// ssh2 1.17 makes an ed25519 key that it cannot parse itself in 15 of 4000 calls (docs/facts.md, "gcloud and the VMs").
 function generateHostKey(): HostKey {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const privateKey = ssh2.utils.generateKeyPairSync('ed25519').private;

@@ -25,32 +25,34 @@ export type { VmPlan } from './vm-plan.js';
 export interface Vm {
   /** `ssh-ed25519 AAAA..` */
   readonly hostKey: string;
-  /** True if the VM was found running, with its processes, as an earlier process had left it. */
+  /** True if the VM and its processes were found running, left by an earlier rehearsal process. */
   readonly isAdopted: boolean;
-  /** Pid of the VM's init as this computer counts; undefined without namespaces, and before the VM has booted. */
+  /** Pid of the VM's init on this computer; undefined without namespaces, and before the VM has booted. */
   readonly initPid: number | undefined;
   isAlive(): boolean;
-  /** Stops every process where it stands and falls silent; `thaw` undoes both. */
+  /** Stops every process and makes the VM silent; `thaw` undoes both. */
   freeze(): void;
   thaw(): void;
   setReachable(isReachable: boolean): void;
-  /** What every new connection, and each of its sessions, waits for its first answer, ms; 0: nothing. */
+  /** Delay of the first answer on every new connection, and on each of its sessions, ms; 0: no delay. */
   setSshDelay(delayMs: number): void;
-  /** true: SSH connections are reset, those that are open too. */
+  /** true: SSH connections are reset, open ones too. */
   refuseSsh(isRefused: boolean): void;
-  /** true: writes in the VM end with ENOSPC (how far: full-disk.sh). Rejects where that cannot be had. */
+  /** true: writes in the VM end with ENOSPC (limits: full-disk.sh). Rejects if that is not possible here. */
   fillDisk(isFull: boolean): Promise<void>;
-  /** SIGKILL to all processes; the VM and its SSH server stay up. @returns how many. */
+  /** Sends SIGKILL to all processes; the VM and its SSH server stay up. @returns number of processes */
   killProcesses(): number;
-  /** As ACPI's soft off: its systemd is `stopping`, and every process gets SIGTERM a moment later. It stays up until its power is cut. */
+  /**
+   * Like ACPI's soft off: systemd is `stopping`, and all processes get SIGTERM a moment later. The VM is up until a power cut.
+   */
   shutDown(ssh: SshAtShutdown): void;
-  /** Every process is gone at once. `silent`: connections to it get no answer; else they end. Its disk stays. */
+  /** Ends every process at once. `silent`: connections to the VM get no answer; else they end. Its disk stays. */
   cutPower(ssh: SshAtShutdown): Promise<void>;
-  /** The VM is gone at once, with every process, daemons too; its disk stays. Repeating is harmless. */
+  /** Kills the VM at once, with every process, daemons too; its disk stays. Repeating is harmless. */
   kill(): Promise<void>;
 }
 
-/** Starts a VM, or adopts the one that runs in this folder. Rejects if it cannot listen; nothing is left running then. */
+/** Starts a VM, or adopts the one that runs in this folder. If it cannot listen, rejects and leaves nothing running. */
 export async function startVm(plan: VmPlan): Promise<Vm> {
   const record = plan.record ?? (() => undefined);
   const running = findMachine(plan);
@@ -94,7 +96,7 @@ async function serve(
   host: LoginHost,
   metadata: VmMetadata | undefined,
 ): Promise<Vm> {
-  // Made when it is first asked for: a thousand of them would be most of what a large slice costs at its start.
+  // Made on first use: a thousand of them would be most of the cost of starting a large slice.
   let made: HostKey | undefined;
   const hostKey = (): HostKey => (made ??= loadHostKey(join(plan.dir, 'ssh_host_ed25519_key')));
   const { address, sshPort: port, slice: hosts, now = Date.now } = plan;
@@ -131,7 +133,7 @@ async function serve(
       if (ssh !== 'silent') await server.close();
     },
     async kill() {
-      // The processes first: a client that sees its connection end may look for them at once.
+      // Processes first: a client that sees its connection end may look for them at once.
       await machine.switchOff();
       await Promise.all([server.close(isDark ? 'silent' : 'cut'), metadata?.close()]);
     },
@@ -162,15 +164,15 @@ function hostFaults(machine: LazyMachine, server: SshServer): HostFaults {
   };
 }
 
-/** systemd is `stopping` before it ends the first process, and a reader of the metadata server has heard of it. */
+/** Delay before SIGTERM: by then systemd is `stopping`, and readers of the metadata server have been told. */
 const UNTIL_SIGTERM_MS = 200;
 
-/** Those that there are: what a process starts when it hears the signal gets none. */
+/** Signals the present processes: one that is started in response gets no signal. */
 function terminateAll(machine: Machine | undefined): void {
   for (const pid of machine?.processes() ?? []) signalProcess(pid, 'SIGTERM');
 }
 
-/** Looks again until a look finds nobody new: a process forked while its parent was being signalled was in no list yet. */
+/** Repeats until no new process is found: one forked while its parent was being signalled was in no list yet. */
 export function signalAll(machine: Pick<Machine, 'processes'> | undefined, signal: NodeJS.Signals): number {
   const signalled = new Set<number>();
   for (let look = 0; machine !== undefined && look < MOST_LOOKS; look++) {
@@ -181,5 +183,5 @@ export function signalAll(machine: Pick<Machine, 'processes'> | undefined, signa
   return signalled.size;
 }
 
-/** A machine whose processes fork quicker than they can be listed is given up on, not looped on. */
+/** Gives up on a machine whose processes fork faster than they can be listed. */
 const MOST_LOOKS = 50;

@@ -2,12 +2,12 @@ import type { Confinement } from './confinement.js';
 import { detectConfinement } from './confinement.js';
 
 /**
- * `namespaces`: a VM has processes, a root folder, host name and IPC of its own and dies at once with its init.
- * `marks`: its processes are ordinary ones that carry a mark in their environment and are found by it.
+ * `namespaces`: a VM has separate processes, root folder, host name and IPC, and dies at once with its init.
+ * `marks`: its processes are ordinary ones, found by a mark in their environment.
  */
 export type Isolation = 'namespaces' | 'marks';
 
-/** What this kernel and user allow, tried once per process. */
+/** Finds what this kernel and user allow; tried once per process. */
 export function detectIsolation(): Isolation {
   return isolationOf(detectConfinement().kind);
 }

@@ -1,9 +1,8 @@
 import type { Machine } from './machine.js';
 
 /**
- * A machine that is booted when somebody wants something of it: a VM that nobody logs in to costs two listening ports.
- * `asleep` -> `booting` -> `up`, and `off` for ever from any of them. A boot that fails leaves it asleep: the next one
- * who wants something of it tries again, and hears why it failed.
+ * A machine that boots on first use: a VM without logins costs two listening ports. `asleep` -> `booting` -> `up`, and from any
+ * of them `off` for ever. A failed boot rejects for its callers and leaves the machine asleep; the next use tries again.
  */
 export class LazyMachine {
   readonly #boot: () => Promise<Machine>;
@@ -11,7 +10,7 @@ export class LazyMachine {
   #booting: Promise<Machine> | undefined;
   #isOff = false;
 
-  /** @param running the machine, where it was found running. */
+  /** @param running the machine, if it was found running */
   constructor(running: Machine | undefined, boot: () => Promise<Machine>) {
     this.#machine = running;
     this.#boot = boot;
@@ -36,7 +35,7 @@ export class LazyMachine {
     return this.#machine;
   }
 
-  /** Kills everything in it at once, also what is booting. Repeating is harmless. */
+  /** Kills everything in it at once, even while it boots. Repeating is harmless. */
   async switchOff(): Promise<void> {
     this.#isOff = true;
     const machine = this.#machine ?? (await this.#booting?.catch(() => undefined));

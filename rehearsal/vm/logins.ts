@@ -8,7 +8,7 @@ import { homeFolder } from './machine.js';
 import { outcomeOf } from './outcome.js';
 import type { LoginHost } from './session.js';
 
-/** How users enter a VM: it is booted, they get an entry in its passwd, and a home. Each happens once. */
+/** Lets users enter a VM: boots it, adds them to its passwd, and makes their homes. Each happens once. */
 export function vmLogins({ dir, tools }: Pick<VmPlan, 'dir' | 'tools'>, lazy: LazyMachine): LoginHost['enter'] {
   const users = new Map<string, Promise<void>>();
   let last: Promise<void> = Promise.resolve();
@@ -17,7 +17,7 @@ export function vmLogins({ dir, tools }: Pick<VmPlan, 'dir' | 'tools'>, lazy: La
     const commands = machine.root === undefined ? (tools === undefined ? [] : [tools]) : VM_COMMANDS;
     let added = users.get(user);
     if (added === undefined) {
-      // One after the other: two at once would each write the other's line away.
+      // One at a time: two at once would overwrite each other's line.
       added = last.then(() => addUser(machine, user));
       last = added.catch(() => undefined);
       users.set(user, added);

@@ -2,26 +2,29 @@ import type { ChildProcess } from 'node:child_process';
 import type { RootKind } from './boot.js';
 import type { ProcessIdentity } from './processes.js';
 
-/** The processes of one VM, whatever keeps them apart from the others'. */
+/** The processes of one VM, however they are separated from other VMs'. */
 export interface Machine {
-  /** The VM's init; undefined where VMs are told apart by marks. */
+  /** The VM's init; undefined if VMs are told apart by marks. */
   readonly init: ProcessIdentity | undefined;
-  /** What keeps it from this computer's files; undefined: nothing. */
+  /** The root that keeps it from this computer's files; undefined: no protection. */
   readonly root: RootKind | undefined;
   /** True if the processes of an earlier rehearsal process were found running. */
   readonly isAdopted: boolean;
-  /** Login names that it has known from its boot on; empty where it was adopted. */
+  /** Login names that it has known since its boot; empty if it was adopted. */
   readonly users: ReadonlySet<string>;
-  /** A user's home as the VM sees it. */
+  /** Path of a user's home in the VM. */
   homeOf(user: string): string;
-  /** Starts `argv` in the VM as the leader of a session of its own. stdin, stdout and stderr are pipes. */
+  /** Starts `argv` in the VM as the leader of a new session. stdin, stdout and stderr are pipes. */
   start(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
-  /** Sends a signal to the process group that `start` made; `started` is the pid of what it returned. Nothing if it has ended. */
+  /**
+   * Sends a signal to the process group that `start` made; `started` is the pid of the process that `start` returned. No effect
+   * if the group has ended.
+   */
   signalGroup(started: number, signal: NodeJS.Signals): void;
   isAlive(): boolean;
-  /** Numbers, as this machine counts them, of all processes in the VM but its init. */
+  /** Pids, on this computer, of all processes in the VM except its init. */
   processes(): readonly number[];
-  /** What stands outside and had stopped with a process of the VM goes on. */
+  /** Resumes processes outside the VM that stopped together with one inside it. */
   resumeEntrants(): void;
   /** Kills everything in the VM at once and resolves when nothing is left. */
   kill(): Promise<void>;
@@ -33,7 +36,7 @@ export interface MachinePlan {
   readonly address: string;
   /** Lines of /etc/hosts: the hosts of the slice. */
   readonly hosts: readonly { readonly hostname: string; readonly address: string }[];
-  /** Names the VM among all VMs of this computer; in the environment of its processes. */
+  /** Identifies the VM among all VMs of this computer; set in the environment of its processes. */
   readonly mark: string;
   /** Login names that it knows from the start. */
   readonly users: readonly string[];
@@ -41,7 +44,7 @@ export interface MachinePlan {
   readonly tools?: string | undefined;
 }
 
-/** The folder, outside, that is a user's home in the VM. */
+/** The folder on this computer that is a user's home in the VM. */
 export function homeFolder(disk: string, user: string, root: RootKind | undefined): string {
   return user === 'root' && root !== undefined ? `${disk}/rootfs/root` : `${disk}/home/${user}`;
 }

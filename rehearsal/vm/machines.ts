@@ -7,7 +7,7 @@ import type { Machine, MachinePlan } from './machine.js';
 import { isMarkedMachineUp, killMarkedLeftover, startMarkedMachine } from './marked-machine.js';
 import { bootNamespaceMachine, findNamespaceMachine, killNamespaceLeftover } from './namespace-machine.js';
 
-/** The machine of a VM as an earlier rehearsal process has left it running, or undefined. */
+/** The machine of a VM that an earlier rehearsal process left running, or undefined. */
 export function findMachine(plan: VmPlan): Machine | undefined {
   const disk = diskOf(plan.dir);
   if (confinementOf(plan) !== 'none') return findNamespaceMachine(disk);
@@ -21,7 +21,7 @@ export async function startMachine(plan: VmPlan): Promise<Machine> {
     : bootNamespaceMachine(machinePlan(plan), confinement);
 }
 
-/** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */
+/** Ends the VM that an earlier process left running in `dir` and that is no longer needed. */
 export async function killLeftover(dir: string): Promise<void> {
   await killNamespaceLeftover(diskOf(dir));
   await killMarkedLeftover(dir);

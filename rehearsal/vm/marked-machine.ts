@@ -7,8 +7,8 @@ import { homeFolder } from './machine.js';
 import { bootId, carriersOf, signalProcess } from './processes.js';
 
 /**
- * A VM where the kernel gives no namespaces: its processes carry REHEARSAL_VM in their environment. /proc, the host
- * name and ports are the computer's own; TMPDIR points into the disk. A process that wipes its environment escapes.
+ * A VM on a kernel that gives no namespaces: its processes carry REHEARSAL_VM in their environment. /proc, the host name and
+ * ports are the computer's own; TMPDIR points into the disk. A process that clears its environment escapes.
  */
 export function startMarkedMachine(plan: MachinePlan): Machine {
   const record = join(plan.disk, 'boot.json');
@@ -43,19 +43,30 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
   };
 }
 
-/** True if an earlier rehearsal process has left the machine of this disk running. */
+/** True if an earlier rehearsal process left the machine of this disk running. */
 export function isMarkedMachineUp(disk: string): boolean {
   const record = join(disk, 'boot.json');
   return existsSync(record) && readFileSync(record, 'utf8') === bootId();
 }
 
-/** Kills what an earlier rehearsal process left running under this mark. */
+/** Kills processes that an earlier rehearsal process left running under this mark. */
 export async function killMarkedLeftover(mark: string): Promise<void> {
   await killCarriers(`REHEARSAL_VM=${mark}`);
 }
 
-// Again until none is found: a process may fork between being listed and being killed.
+/** Ends all processes at one moment, as a cut of power does: no process sees another one die, and records its end. */
 async function killCarriers(mark: string): Promise<void> {
+  const stopped = new Set<number>();
+  for (
+    let running = carriersOf(mark);
+    running.length > 0;
+    running = carriersOf(mark).filter((pid) => !stopped.has(pid))
+  )
+    for (const pid of running) {
+      signalProcess(pid, 'SIGSTOP');
+      stopped.add(pid);
+    }
+  // Repeats until none is found: a process may fork between being listed and being stopped.
   for (const deadline = Date.now() + 10_000; ; await delay(5)) {
     const left = carriersOf(mark);
     if (left.length === 0) return;

@@ -13,14 +13,14 @@ import { bootId, childrenOf, entrantsOf, identityOf, isAlive, membersOfNamespace
 
 interface BootRecord extends ProcessIdentity {
   readonly bootId: string;
-  /** Absent in records of a version before there was one. */
+  /** Absent in records of versions that had no separate root. */
   readonly root?: RootKind;
 }
 
-/** The machine that runs on this disk as a rehearsal process that was killed has left it, or undefined. */
+/** The machine that a killed rehearsal process left running on this disk, or undefined. */
 export function findNamespaceMachine(disk: string): Machine | undefined {
   const running = readBootRecord(join(disk, 'boot.json'));
-  // One that a version without confinement left has no user namespace to enter: the next boot ends it.
+  // A machine left by a version without confinement has no user namespace to enter: the next boot ends it.
   return running?.root === undefined ? undefined : namespaceMachine(disk, running, undefined);
 }
 
@@ -34,7 +34,7 @@ export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): P
   return namespaceMachine(plan.disk, record, plan.users);
 }
 
-/** Kills the VM that an earlier rehearsal process left running on this disk, if it did. */
+/** Kills the VM, if any, that an earlier rehearsal process left running on this disk. */
 export async function killNamespaceLeftover(disk: string): Promise<void> {
   const init = readBootRecord(join(disk, 'boot.json'));
   if (init !== undefined) await killInit(init);
@@ -47,7 +47,7 @@ function readBootRecord(file: string): BootRecord | undefined {
     const record = JSON.parse(readFileSync(file, 'utf8')) as BootRecord;
     return record.bootId === bootId() && isAlive(record) ? record : undefined;
   } catch {
-    // Half written by a process that was killed in the act. Its VM, if it got so far, is found by nobody: boot anew.
+    // Half written by a process that was killed meanwhile. Its VM, if there is one, cannot be found: boot anew.
     return undefined;
   }
 }
@@ -91,7 +91,7 @@ async function becomesReady(outer: ChildProcess, hostname: string): Promise<void
   }
 }
 
-/** @param booted the users that it was booted with; undefined: it was found running. */
+/** @param booted users that it was booted with; undefined: it was found running */
 function namespaceMachine(disk: string, record: BootRecord, booted: readonly string[] | undefined): Machine {
   const init = { pid: record.pid, startTicks: record.startTicks };
   const [program, ...enter] = enterCommand(init.pid);
@@ -108,7 +108,7 @@ function namespaceMachine(disk: string, record: BootRecord, booted: readonly str
         stdio: ['pipe', 'pipe', 'pipe'],
       }),
     signalGroup(started, signal) {
-      // The leader is the child of nsenter: nsenter itself must stay to pass on how it ended.
+      // The leader is nsenter's child: nsenter itself must stay to report how it ended.
       for (const leader of childrenOf(started)) {
         if (!signalProcess(-leader, signal)) signalProcess(leader, signal);
       }
@@ -127,7 +127,7 @@ function namespaceMachine(disk: string, record: BootRecord, booted: readonly str
 
 // The kernel kills every process of a PID namespace with its init, before the init itself is gone.
 async function killInit(init: ProcessIdentity): Promise<void> {
-  // A killed process is there until its parent has heard of it, and so is the namespace.
+  // A killed process exists until its parent has noticed, and so does the namespace.
   const entrants = isAlive(init) ? entrantsOf(init.pid) : [];
   if (isAlive(init)) signalProcess(init.pid, 'SIGKILL');
   for (const deadline = Date.now() + 10_000; isAlive(init); await delay(5)) {

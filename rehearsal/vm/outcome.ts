@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 
 export interface Outcome {
-  /** Of the process; null if a signal ended it. */
+  /** Exit code of the process; null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Lets a process that needs no input run to its end. @param input on its stdin. */
+/** Runs a process that needs no further input to its end. @param input written to its stdin */
 export async function outcomeOf(child: ChildProcess, input = ''): Promise<Outcome> {
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

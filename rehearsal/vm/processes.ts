@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * What /proc says about the machine's processes. All answers are of one instant: a process may be gone, or its number
- * given to another, a moment later. Where that matters keep the start time with the number.
+ * Facts from /proc about this computer's processes. Each holds for one instant: a moment later a process may be gone, or its
+ * number given to another. If that matters, keep the start time with the number.
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Field 22 of /proc/PID/stat: clock ticks since boot. Tells a process from a later one with the same number. */
+  /** Field 22 of /proc/PID/stat: clock ticks since boot. Distinguishes a process from a later one with the same number. */
   readonly startTicks: string;
 }
 
-/** The identity of the process now called `pid`, or undefined if there is none or it is a zombie. */
+/** The identity of the process that now has this pid, or undefined if there is none or it is a zombie. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const fields = statFields(pid);
   const startTicks = fields?.[19];
@@ -25,7 +25,7 @@ export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
-/** Processes whose parent is `parent`, a process of one thread; zombies included. */
+/** Children of `parent`, which must be a process of one thread; zombies included. */
 export function childrenOf(parent: number): readonly number[] {
   try {
     const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8');
@@ -36,15 +36,15 @@ export function childrenOf(parent: number): readonly number[] {
   return allPids().filter((pid) => statFields(pid)?.[1] === String(parent));
 }
 
-/** Processes of the PID namespace whose init is `init`, that init included. */
+/** Processes of the PID namespace whose init is `init`, including the init. */
 export function membersOfNamespace(init: number): readonly number[] {
   const namespace = namespaceOf(init);
   return namespace === undefined ? [] : allPids().filter((pid) => namespaceOf(pid) === namespace);
 }
 
 /**
- * Processes outside of the PID namespace whose init is `init` that are parents of processes in it: each nsenter that entered it. One
- * stops itself when its child is stopped, and then neither tells how the child ended nor lets the namespace go.
+ * Processes outside the PID namespace of `init` that are parents of processes in it: each nsenter that entered it. An nsenter
+ * stops itself when its child is stopped, and then neither reports how the child ended nor lets the namespace go.
  */
 export function entrantsOf(init: number): readonly number[] {
   const members = new Set(membersOfNamespace(init));
@@ -52,12 +52,12 @@ export function entrantsOf(init: number): readonly number[] {
   return [...new Set(parents)].filter((pid) => pid > 1 && !members.has(pid));
 }
 
-/** Processes that carry `mark` (`NAME=value`) in the environment they were started with. */
+/** Processes that were started with `mark` (`NAME=value`) in their environment. */
 export function carriersOf(mark: string): readonly number[] {
   return allPids().filter((pid) => environmentOf(pid).includes(mark));
 }
 
-/** Sends `signal`; false if there is no such process (or group, for a negative number). */
+/** Sends `signal`. False if there is no such process (or group, for a negative number). */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

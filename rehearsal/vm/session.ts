@@ -6,24 +6,24 @@ import { loginEnvironment } from './environment.js';
 import type { Machine } from './machine.js';
 import type { SessionLedger } from './sessions.js';
 
-/** A machine that is up, with everything that the user needs to log in. */
+/** A machine that is up, with everything that a user needs to log in. */
 export interface LoginPlace {
   readonly machine: Machine;
   readonly home: string;
   readonly commands: readonly string[];
 }
 
-/** What a login needs to know of its VM. */
+/** The parts of a VM that a login uses. */
 export interface LoginHost {
-  /** Boots the VM if it sleeps, and makes the user there. Rejects if it cannot. */
+  /** Boots the VM if it sleeps, and adds the user there. Rejects if it cannot. */
   readonly enter: (user: string) => Promise<LoginPlace>;
   readonly ledger: SessionLedger;
   readonly hostname: string;
-  /** More of every session's environment, such as TPU_WORKER_ID. */
+  /** Further variables of every session, such as TPU_WORKER_ID. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Told when a session's process has ended. */
+  /** Called when a session's process has ended. */
   readonly left?: () => void;
-  /** What a session waits for before it begins, ms. */
+  /** Delay before a session begins, ms. */
   readonly delayMs?: () => number;
 }
 
@@ -31,7 +31,7 @@ const SFTP_SERVERS = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp
 
 const LAST_WORDS_MS = 500;
 
-// sshd starts commands in the user's home. `cd` inside: the path means something else outside of the VM's mounts.
+// sshd starts commands in the user's home. `cd` runs inside, because the path means something else outside the VM's mounts.
 const IN_HOME = 'cd "$HOME" && exec "$@"';
 
 /** One session channel, until it has a process. */
@@ -42,7 +42,7 @@ interface OpenSession {
   machine: Machine | undefined;
 }
 
-/** Serves one session channel of `user`: exec, shell (with a terminal if asked) and sftp where a server is installed. */
+/** Serves one session channel of `user`: exec, shell (with a terminal if asked), and sftp if a server is installed. */
 export function serveSession(host: LoginHost, user: string, peer: string, session: Session): void {
   let terminal: PseudoTtyInfo | undefined;
   const offered: Record<string, string> = { SSH_CONNECTION: peer, SSH_CLIENT: peer };
@@ -51,7 +51,7 @@ export function serveSession(host: LoginHost, user: string, peer: string, sessio
     void beginSession(host, open, channel, command);
   };
   session.on('env', (accept, reject, info) => {
-    // sshd's default AcceptEnv. Nothing else of the client's environment gets in.
+    // sshd's default AcceptEnv. No other variable of the client gets in.
     if (!/^(LANG|LC_[A-Z]+)$/.test(info.key)) return reject?.();
     offered[info.key] = info.val;
     accept?.();
@@ -61,7 +61,7 @@ export function serveSession(host: LoginHost, user: string, peer: string, sessio
     accept?.();
   });
   session.on('window-change', (accept) => accept?.());
-  // A VM has no use for the keys of whoever logs in. A refusal: `ssh -A` goes on without.
+  // A VM has no use for the user's own keys. After a refusal `ssh -A` goes on without them.
   session.on('auth-agent', (_accept, reject) => reject?.());
   session.on('signal', (accept, _reject, info) => {
     const { child, machine } = open;
@@ -97,7 +97,7 @@ async function beginSession(
     open.child = machine.start(['sh', '-c', IN_HOME, 'sh', ...command], environment);
     connect(host, machine, channel, open.child);
   } catch (error) {
-    // As sshd, which has let the user in already: its only words are on the session's stderr.
+    // Like sshd, which has let the user in already: the error can only go to the session's stderr.
     channel.stderr.write(`rehearsal: ${error instanceof Error ? error.message : String(error)}\n`);
     channel.exit(255);
     channel.end();
@@ -113,15 +113,15 @@ function withTerminal(terminal: PseudoTtyInfo | undefined, command: readonly str
 }
 
 /**
- * Joins a channel to a process as sshd does: the exit status when the process ends, the channel's end only when nobody
- * holds its output any more, SIGHUP if the client goes first.
+ * Connects a channel to a process as sshd does. The exit status is sent when the process ends, and the channel ends only when no
+ * process holds its output any more. If the client goes first, the process gets SIGHUP.
  */
 function connect(host: LoginHost, machine: Machine, channel: ServerChannel, child: ChildProcess): void {
   const { stdin, stdout, stderr, pid } = child;
   if (stdin === null || stdout === null || stderr === null) throw new TypeError('session: its process needs pipes');
   let isRunning = true;
   host.ledger.open(child);
-  // A reader that goes away is no error of ours: the process sees EPIPE, the client a closed channel.
+  // A reader that goes away is not an error here: the process sees EPIPE, the client a closed channel.
   for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
   channel.pipe(stdin);
   stdout.pipe(channel, { end: false });
@@ -137,11 +137,11 @@ function connect(host: LoginHost, machine: Machine, channel: ServerChannel, chil
   child.once('close', () => channel.end());
   const hangUp = (): void => {
     if (isRunning && pid !== undefined) machine.signalGroup(pid, 'SIGHUP');
-    // Time to say what its SIGHUP handler has to say; whoever writes later gets SIGPIPE, as under sshd.
+    // Gives the SIGHUP handler time for its output. A process that writes later gets SIGPIPE, as under sshd.
     for (const output of [stdout, stderr]) output.unpipe().resume();
     setTimeout(() => [stdin, stdout, stderr].forEach((pipe) => pipe.destroy()), LAST_WORDS_MS).unref();
   };
-  // It may have gone while the VM booted.
+  // The client may have gone while the VM booted.
   if (channel.destroyed) hangUp();
   else channel.once('close', hangUp);
 }

@@ -5,13 +5,13 @@ import type { Machine } from './machine.js';
 import { identityOf, isAlive } from './processes.js';
 
 /**
- * The running sessions of a VM, on disk: when a rehearsal process was killed, the next one hangs up what its
- * connections had started. Daemons (setsid) are in no session and go on.
+ * The running sessions of a VM, on disk: after a rehearsal process was killed, the next one hangs up the sessions of its
+ * connections. Daemons (setsid) are in no session and go on.
  */
 export interface SessionLedger {
   open(child: ChildProcess): void;
   close(child: ChildProcess): void;
-  /** SIGHUP to every session left by an earlier process. */
+  /** Sends SIGHUP to every session left by an earlier process. */
   hangUpOrphans(machine: Machine): void;
 }
 

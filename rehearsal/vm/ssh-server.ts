@@ -11,20 +11,20 @@ import { serveSession } from './session.js';
 
 export interface SshServerPlan extends ForwardingHost {
   readonly port: number;
-  /** Asked at the first connection. */
+  /** Called at the first connection. */
   readonly privateKey: () => string;
-  /** Those in force now. */
+  /** Keys in force now. */
   readonly authorizedKeys: () => readonly AuthorizedKey[];
-  /** Epoch ms, against which keys expire. */
+  /** Current time for the expiry of keys, epoch ms. */
   readonly now: () => number;
 }
 
 export interface SshServer {
-  /** false: connections that are open fall silent and new ones are never answered, as when a network is cut. */
+  /** false: open connections fall silent and new ones are never answered, as when a network is cut. */
   setReachable(isReachable: boolean): void;
-  /** true: connections that are open, and new ones, are reset, as by a host whose sshd is down. */
+  /** true: open and new connections are reset, as by a host whose sshd is down. */
   setRefusing(isRefusing: boolean): void;
-  /** What a new connection, and each of its sessions, waits for its first answer, ms; 0: nothing. */
+  /** Delay of the first answer on a new connection, and on each of its sessions, ms; 0: no delay. */
   setDelay(delayMs: number): void;
   /** Closes the listener and cuts every connection. `silent`: they are left without an end, as by a host without power. */
   close(connections?: 'cut' | 'silent'): Promise<void>;
@@ -36,7 +36,7 @@ interface Faults {
   delayMs: number;
 }
 
-/** Listens at the VM's address. Rejects with what to do if the address or port cannot be had. */
+/** Listens at the VM's address. If the address or port is not available, rejects with what to do. */
 export async function startSshServer(plan: SshServerPlan, host: LoginHost): Promise<SshServer> {
   // Made for the first client: most VMs of a large slice never see one.
   let protocol: ssh2.Server | undefined;
@@ -88,7 +88,7 @@ function leave(sockets: ReadonlySet<Socket>): void {
   }
 }
 
-/** Whoever was at the other end has given up by then, which a silent connection does not hear. */
+/** The client has given up by then, of which a silent connection hears nothing. */
 const FORGET_MS = 15 * 60_000;
 
 function setSilent(socket: Socket, isSilent: boolean): void {
@@ -130,6 +130,6 @@ function serveConnection(plan: SshServerPlan, host: LoginHost, connection: Conne
   });
   connection.on('session', (accept) => serveSession(host, user, peer, accept()));
   serveForwarding(plan, connection);
-  // keepalive@openssh.com and its kind (any answer will do, silence would look like a dead host), and `ssh -R`.
+  // Rejects keepalive@openssh.com and the like (any answer will do, silence would look like a dead host), and `ssh -R`.
   connection.on('request', (_accept, reject) => reject?.());
 }

@@ -4,8 +4,9 @@ import type { LazyMachine } from './lazy-machine.js';
 import { standInsUsed, TOOLS_STATE } from './tools/install.js';
 
 /**
- * Tells, once per VM and tool, that a command was not what it is on a TPU VM. @param dir the VM's folder.
- * @returns to be called when something has run in the VM.
+ * Reports, once per VM and tool, that a command was not the one of a TPU VM.
+ * @param dir the VM's folder
+ * @returns a function to call after anything has run in the VM
  */
 export function standInReporter(
   dir: string,
@@ -23,7 +24,7 @@ export function standInReporter(
   };
 }
 
-/** What `systemctl is-system-running` says from now on, whichever root the VM has or gets. @param dir the VM's folder. */
+/** Sets the answer of `systemctl is-system-running` from now on, whichever root the VM has or gets. @param dir the VM's folder */
 export function markStopping(dir: string, isStopping: boolean): void {
   for (const root of ['disk', 'disk/rootfs']) {
     const folder = join(dir, root, TOOLS_STATE);

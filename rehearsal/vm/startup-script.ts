@@ -2,7 +2,7 @@ import { outcomeOf } from './outcome.js';
 import { loginEnvironment } from './environment.js';
 import type { LoginHost } from './session.js';
 
-/** As Google's guest agent: a file that is executed, so that its first line says by what. */
+/** Like Google's guest agent, executes the script as a file, so that its first line names the interpreter. */
 const RUN = `mkdir -p /var/log
 file=$(mktemp /tmp/metadata-scripts-XXXXXX) && cat > "$file" && chmod 700 "$file"
 exec >> /var/log/startup-script.log 2>&1
@@ -10,7 +10,7 @@ exec >> /var/log/startup-script.log 2>&1
 rm -f "$file"
 exit "$code"`;
 
-/** Boots the VM and runs its startup script as root; what it prints is in the VM's /var/log/startup-script.log. Never rejects. */
+/** Boots the VM and runs its startup script as root, with its output in the VM's /var/log/startup-script.log. Never rejects. */
 export async function runStartupScript(
   script: string,
   host: LoginHost,

@@ -5,21 +5,21 @@ import { dirname, join } from 'node:path';
 import { ETC_FILES } from './etc-files.js';
 
 /**
- * What a VM sees of this computer: its operating system, and the Python and Node that are on its PATH; nothing else. Homes, data,
- * other disks and the rehearsal's own state are not among it.
+ * The parts of this computer that a VM sees: its operating system, and the Python and Node on its PATH; nothing else. It does not
+ * see homes, data, other disks and the rehearsal's own state.
  */
 export interface VisibleFolders {
-  /** Absolute, a parent before what is in it. */
+  /** Absolute; a parent comes before what is in it. */
   readonly folders: readonly string[];
-  /** Paths in them that root alone may read. */
+  /** Paths in them that only root may read. */
   readonly secrets: readonly string[];
 }
 
-/** Of those that are folders, not links, on this computer. dpkg's list of packages: what is in /usr should be known. */
+/** Shown if they are folders, not links, on this computer. dpkg's list of packages tells what is in /usr. */
 const SYSTEM_FOLDERS = ['/usr', '/etc', '/opt', '/var/lib/dpkg', '/bin', '/sbin', '/nix', '/gnu', '/snap'];
 const LIBRARY_FOLDERS = ['/lib', '/lib32', '/lib64', '/libx32'];
 
-/** File systems of which no folder is worth seeing, below those that are. */
+/** Types of file systems that are not shown if they are mounted below a shown folder. */
 const PSEUDO = /^(proc|sysfs|tmpfs|devtmpfs|devpts|cgroup2?|mqueue|nsfs|autofs|binfmt_misc|fuse\..*)$/;
 
 const OWN_ETC = new Set(ETC_FILES.map((file) => `/etc/${file}`));
@@ -30,11 +30,11 @@ let python: PythonHere | undefined;
 export interface PythonHere {
   /** The interpreter behind `python3` (not a pyenv shim), or '' if there is none. */
   readonly executable: string;
-  /** Folders that it cannot do without. */
+  /** Folders that it needs. */
   readonly prefixes: readonly string[];
 }
 
-/** @param root read-only: /opt must stay writable, so that what is in it is shown in its place. */
+/** @param root if read-only, /opt must stay writable: its contents are shown instead of it */
 export function visibleFolders(root: 'overlay' | 'read-only'): VisibleFolders {
   const shown = systemFolders(root);
   // The rehearsal's own Node runs some of the VM's tools.
@@ -46,16 +46,16 @@ export function visibleFolders(root: 'overlay' | 'read-only'): VisibleFolders {
   return { folders: [...new Set([...shown, ...others])].toSorted(), secrets: secretsHere };
 }
 
-/** .. of the operating system, as far as a VM needs them to be up. */
+/** Folders of the operating system that a VM needs to be up. */
 export function systemFolders(root: 'overlay' | 'read-only'): readonly string[] {
   const system = [...SYSTEM_FOLDERS, ...LIBRARY_FOLDERS].filter(isFolder);
-  // Without an overlay, what is mounted below comes with the folder.
+  // Without an overlay, mounts below a folder come with it.
   if (root === 'read-only') return system.flatMap((each) => (each === '/opt' ? inside(each) : [each]));
   const below = mountPoints().filter((point) => system.some((folder) => isIn(point, folder)) && isFolder(point));
   return [...system, ...below];
 }
 
-/** Looked up once per process, by asking it. */
+/** Found once per process, by running it. */
 export function findPython(): PythonHere {
   python ??= askPython();
   return python;
@@ -74,7 +74,7 @@ function askPython(): PythonHere {
   }
 }
 
-/** Not where somebody put an interpreter by hand, such as /home/ada/bin/python3: then its folder alone is shown. */
+/** False for a place where an interpreter was put by hand, such as /home/ada/bin/python3: then only its folder is shown. */
 function isInstallation(prefix: string): boolean {
   return isFolder(join(prefix, 'lib')) && prefix !== homedir() && dirname(prefix) !== '/home';
 }
@@ -93,14 +93,14 @@ function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Where file systems with files of their own are mounted, deepest last. */
+/** Mount points of file systems that have their own files, deepest last. */
 function mountPoints(): readonly string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .flatMap((line) => {
       const fields = line.split(' ');
       const type = fields[fields.indexOf('-') + 1] ?? '';
-      // Spaces and the like are written in octal.
+      // mountinfo writes spaces and the like in octal.
       const point = (fields[4] ?? '').replaceAll(/\\(\d{3})/g, (_, octal: string) =>
         String.fromCodePoint(parseInt(octal, 8)),
       );
@@ -108,7 +108,7 @@ function mountPoints(): readonly string[] {
     });
 }
 
-/** Files and folders that others than their owner and group may not read. What cannot be listed is such a one. */
+/** Files and folders that only their owner and group may read; a folder that others cannot list is one too. */
 function secretsOf(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

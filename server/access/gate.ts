@@ -7,20 +7,20 @@ import { ApiError } from '../problem.js';
 import type { JobFacts, JobFactsSource } from './job-facts.js';
 import type { PoolAccess, PoolRules } from './pool-rules.js';
 
-/** Who calls, as the audit log keeps it. */
+/** The caller of one request, as the audit log records it. */
 export interface Call {
   readonly caller: Caller;
   readonly requestId: string;
-  /** Address. */
+  /** Network address of the client. */
   readonly from: string;
-  /** Of the request's body. */
+  /** Hash of the request's body. */
   readonly inputSha256?: string;
 }
 
-/** What a call is called in the audit log: a verb of the access table, or one of those that every caller may. */
+/** The name of a call in the audit log: a verb of the access table, or one that every caller may use. */
 export type RouteVerb = AccessVerb | 'whoami' | 'explain' | 'upload' | 'objects';
 
-/** Looks that everybody has, and that pages and programs repeat: only a refusal of one is recorded. */
+/** Readings that most callers may do, and that pages and programs repeat. Only their refusals are recorded. */
 const UNRECORDED: ReadonlySet<RouteVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);
 
 export interface GateParts {
@@ -31,8 +31,8 @@ export interface GateParts {
 }
 
 /**
- * Decides each call by the access table and records it, before anything is done (docs/access.md). What a call is refused by beside
- * the table is recorded by `refuse`, `within`, or for what forgot it by the error handler, once.
+ * Decides each call by the access table and records the decision before anything is done (docs/access.md). A refusal for a reason
+ * outside the table is recorded by `refuse` or `within`, or else by the error handler, in each case once.
  */
 export class Gate {
   readonly #parts: GateParts;
@@ -50,9 +50,9 @@ export class Gate {
   }
 
   /**
-   * @param verbs of several, the first that is refused is the decision
-   * @param beside asked where the table allows it: what it refuses too is recorded in place of that
-   * @throws ApiError `forbidden` with who may
+   * @param verbs if there are several, the first refused one decides
+   * @param beside runs after the table has allowed the call; a refusal by it is recorded instead of the permission
+   * @throws ApiError `forbidden`, naming the callers who may
    */
   async about(
     call: Call,
@@ -69,14 +69,14 @@ export class Gate {
     await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
   }
 
-  /** Asks again for what was allowed before: only that it is refused now is recorded. @throws ApiError `forbidden` */
+  /** Checks again a call that was allowed before. Only a refusal is recorded. @throws ApiError `forbidden` */
   async still(call: Call, verb: AccessVerb, job: string): Promise<void> {
     const facts = await this.#parts.facts.shared(job);
     const answer = await this.ask(call.caller, verb, facts);
     if (!answer.isAllowed) await this.refuse(call, verb, facts, refusal(answer, facts));
   }
 
-  /** The decision alone: nothing is recorded. */
+  /** Returns the decision without recording it. */
   async ask(caller: Caller, verb: AccessVerb, object: AccessObject): Promise<AccessAnswer> {
     return answerTo(caller, verb, object, await this.#parts.rules.of(object.pool));
   }
@@ -88,7 +88,7 @@ export class Gate {
     throw error;
   }
 
-  /** What `decide` refuses beside the table, such as a project that a submit's user is not in, is recorded like its answers. */
+  /** Records a refusal by `decide`, such as of a user's project at submit, in the same way as one of the access table. */
   async within<T>(call: Call, verb: RouteVerb, object: AccessObject, decide: () => T | Promise<T>): Promise<T> {
     try {
       return await decide();
@@ -98,7 +98,7 @@ export class Gate {
     }
   }
 
-  /** Whether `error` refuses a call, and the audit log does not have it. */
+  /** Returns whether `error` refuses a call and is not in the audit log yet. */
   isUnrecorded(error: unknown): error is ApiError {
     return error instanceof ApiError && error.code === 'forbidden' && !this.#recorded.has(error);
   }

@@ -4,23 +4,23 @@ import type { AccessObject } from '../../domain/access/table.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Readings } from './readings.js';
 
-/** Whose a job is. Fixed when it was submitted, until it is deleted. */
+/** Owner, project and pool of a job. Fixed at submit until the job is deleted. */
 export type JobFacts = Required<Pick<AccessObject, 'job' | 'owner' | 'project' | 'pool'>>;
 
-/** Object `jobs/<job>/owner.json`: what a worker wrote when it accepted the job (activities/job-records.ts). */
+/** Object `jobs/<job>/owner.json`, written by the worker that accepted the job (activities/job-records.ts). */
 interface StoredOwner {
   readonly user: string;
   readonly project: string;
   readonly pool: string;
 }
 
-/** What Temporal shows before a worker has accepted the job. */
+/** Temporal's value before a worker has accepted the job. */
 const NOT_KNOWN_YET = '-';
 
 /**
- * Whose jobs are: by the worker's own word in the store, which outlives Temporal's retention; of a job that no worker has taken
- * yet, by what the server itself started it with. In verified mode nobody else writes either. Nothing is kept from one call to the
- * next: an id whose job was deleted may be another user's a moment later, by another replica.
+ * Finds the owner of a job. A worker's record in the store counts first: it outlives Temporal's retention. If no worker has
+ * accepted the job yet, the values with which the server started it count. In verified mode no other party writes either. No
+ * answer is cached: a deleted job's id may belong to another user a moment later, through another replica.
  */
 export class JobFactsSource {
   readonly #client: Pick<JobClient, 'row'>;
@@ -32,7 +32,7 @@ export class JobFactsSource {
     this.#store = store;
   }
 
-  /** As it is now. @throws JobNotFound */
+  /** Reads the present facts. @throws JobNotFound */
   async of(job: string): Promise<JobFacts> {
     const stored = await this.#stored(job);
     if (stored !== undefined) return stored;
@@ -40,7 +40,7 @@ export class JobFactsSource {
     return { job, owner: user, project: project === NOT_KNOWN_YET ? '' : project, pool };
   }
 
-  /** For many who look at the same time, and again later: one reading that has begun is enough for all. */
+  /** For many callers who ask at the same time and repeatedly: they share a reading that has begun. */
   shared(job: string): Promise<JobFacts> {
     return this.#readings.of(job, () => this.of(job));
   }

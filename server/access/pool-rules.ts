@@ -6,15 +6,15 @@ import type { QuotaConfig } from '../../quota/quota-config.js';
 import { ApiError } from '../problem.js';
 import { Readings } from './readings.js';
 
-/** What decides in one pool: its files in force, read as a worker reads them. */
+/** The files of one pool that decide access, as they are in force, read the same way as by a worker. */
 export interface PoolAccess {
   readonly rules: AccessRules;
   readonly config: QuotaConfig;
-  /** What the pool file gives to jobs. */
+  /** The values that the pool file gives to jobs. */
   readonly defaults: PoolDefaults;
 }
 
-/** The rules of each pool. A file that went wrong changes nothing: the last good one decides. */
+/** The rules of each pool. A broken file changes nothing: the last good one counts. */
 export class PoolRules {
   readonly #pools: PoolSource;
   readonly #quota: QuotaSource;
@@ -25,16 +25,16 @@ export class PoolRules {
     this.#quota = quota;
   }
 
-  /** Before anything is kept of a name that a caller makes up. @throws ApiError `forbidden`, with the pools that there are */
+  /** Checked before anything is stored under an invented name. @throws ApiError `forbidden`, with the existing pools */
   async mustExist(pool: string): Promise<void> {
     const problem = await this.#pools.unknown(pool);
     if (problem !== undefined) throw new ApiError('forbidden', `pool: ${problem.message}`, problem.hint);
   }
 
-  /** Of all pools. */
+  /** The names of all pools. */
   names = (): Promise<readonly string[]> => this.#pools.names();
 
-  /** @throws ApiError `unavailable` where no good file was ever read: then nobody is allowed anything */
+  /** @throws ApiError `unavailable` if no good file was ever read: then no call is allowed */
   of(pool: string): Promise<PoolAccess> {
     return this.#readings.of(pool, () => this.#read(pool));
   }

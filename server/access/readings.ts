@@ -1,4 +1,4 @@
-/** Readings that have begun: who asks for the same meanwhile gets the same one. Nothing is kept of one that is over. */
+/** Shares readings that have begun: callers that ask for the same key meanwhile get the same promise. Results are not cached. */
 export class Readings<T> {
   readonly #begun = new Map<string, Promise<T>>();
 

@@ -2,13 +2,13 @@ import type { AccessVerb } from '../../domain/access/table.js';
 import { ApiError } from '../problem.js';
 import type { Call, Gate } from './gate.js';
 
-/** How long somebody who lost a right, or whose token has expired, goes on at most, beside what files take to be read again. */
+/** Longest use of a right after it is lost or the token has expired, beside the delay until changed files are read. */
 const LOOK_MS = 10_000;
 
 export interface StandingRight {
-  /** Aborted with the `ApiError` that says why. */
+  /** Aborted with the `ApiError` that gives the reason. */
   readonly lost: AbortSignal;
-  /** Nobody uses it any longer. */
+  /** Call it when the right is not used any longer. */
   end(): void;
 }
 
@@ -17,13 +17,13 @@ interface Held {
   readonly verb: AccessVerb;
   readonly job: string;
   readonly lost: AbortController;
-  /** Under way: a slow look is not overtaken by the next, which would record one loss twice. */
+  /** The check in progress. A slow check must not overlap the next, or one loss would be recorded twice. */
   look?: Promise<void> | undefined;
 }
 
 /**
- * Rights that are used for longer than a call, such as to follow a log: the gate is asked again for all of them together, so that a
- * pool's files and a job's owner are read once a look, however many follow.
+ * Rights that are used for longer than one call, such as for following a log. The gate checks all of them again together, so that
+ * a pool's files and a job's owner are read once per check, however many callers follow.
  */
 export class StandingRights {
   readonly #gate: Gate;
@@ -36,12 +36,12 @@ export class StandingRights {
     this.#lookMs = lookMs;
   }
 
-  /** Rights that are used now. */
+  /** The number of rights in use. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Of a call that the gate has just allowed. */
+  /** Starts to watch the right of a call that the gate has just allowed. */
   hold(call: Call, verb: AccessVerb, job: string): StandingRight {
     const held: Held = { call, verb, job, lost: new AbortController() };
     this.#held.add(held);
@@ -66,7 +66,7 @@ export class StandingRights {
       refuseExpired(call);
       await this.#gate.still(call, verb, job);
     } catch (error) {
-      // Files or a store that cannot be read now take nobody's right away: what is read of the log would fail too.
+      // Unreadable files or an unreachable store take no right away: reading the log would fail as well.
       if (!(error instanceof ApiError) || !['forbidden', 'unauthenticated'].includes(error.code)) return;
       this.#end(held);
       lost.abort(error);

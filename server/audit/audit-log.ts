@@ -4,24 +4,24 @@ import type { AuditLine } from '../../contract/api/callers.js';
 import { AUDIT_PREFIX, auditDayPrefix, auditObject, timeOfAudit } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 
-/** Lines that come within this time share one object. */
+/** Lines that arrive within this time share one object. */
 const GATHER_MS = 20;
 const READS_AT_ONCE = 16;
 
-/** Refusals of one subject in a minute that have a line each: what comes beyond is counted (docs/adr/0113). */
+/** Refusals of one subject per minute that get their own line; further ones are counted (docs/adr/0113). */
 const MOST_REFUSALS = 100;
 const MINUTE = 60_000;
-/** Of which each has a count of its own: a caller may make names up. */
+/** Pools per subject that have a separate count. The limit exists because a caller may invent names. */
 const MOST_POOLS = 20;
-/** Of one reading; the newest are read. */
+/** Limit of one reading; the newest objects are read. */
 const MOST_OBJECTS = 20_000;
 
 type Line = Omit<AuditLine, 'replica'>;
 
-/** Of one subject, in the minute that began with the first. */
+/** The refusals of one subject in the minute that began with the first. */
 interface Refusals {
   count: number;
-  /** By pool, whose operators look there: the last of those that have no line. */
+  /** Keyed by pool, since each pool's operators read its lines: the last refusal that has no line, and the count. */
   readonly counted: Map<string, { readonly line: Line; readonly count: number }>;
 }
 
@@ -31,9 +31,9 @@ interface Batch {
 }
 
 /**
- * Who did what, one JSON line each, in objects that are written once (docs/access.md). `write` resolves when the line is in the
- * store, so that a call which waits for it is never done without its line, whoever dies. A call that cannot be recorded is not
- * done: the store's error is the caller's answer.
+ * Records who did what, one JSON line each, in objects that are written once (docs/access.md). `write` resolves when the line is
+ * in the store, so that no crash can leave a call done without its line. A call that cannot be recorded is not done: the caller
+ * gets the store's error.
  */
 export class AuditLog {
   readonly replica = randomBytes(4).toString('hex');
@@ -50,7 +50,7 @@ export class AuditLog {
     return line.decision === 'refused' && this.#isCounted(line) ? Promise.resolve() : this.#add(line);
   }
 
-  /** Lines of what was only counted until now. */
+  /** Writes the lines of refusals that were only counted until now. */
   async close(): Promise<void> {
     await Promise.all([...this.#refusals.keys()].map((subject) => this.#tell(subject)));
   }
@@ -69,7 +69,7 @@ export class AuditLog {
   #beginMinute(subject: string): Refusals {
     const refusals: Refusals = { count: 0, counted: new Map() };
     this.#refusals.set(subject, refusals);
-    // A store that is away then keeps the lines of the minute from nobody, but their number.
+    // If the store does not answer then, the minute's first refusals still have their lines; only the count is lost.
     setTimeout(() => void this.#tell(subject).catch(() => undefined), MINUTE).unref();
     return refusals;
   }
@@ -98,14 +98,14 @@ export class AuditLog {
       this.#batch = undefined;
       const name = auditObject(at, this.replica, ++this.#count);
       const { kind } = await this.#store.write(name, lines.join(''), 'absent', 'application/x-ndjson');
-      // The name holds this process's own random digits and a count: nobody else makes it.
+      // The name contains this process's own random digits and a count, so no other process writes it.
       if (kind === 'conflict' && (await this.#store.read(name))?.toString('utf8') !== lines.join(''))
         throw new Error(`${name}: somebody else wrote this object of the audit log`);
     });
     return { lines, written };
   }
 
-  /** Newest last, `limit` of them at most: the last ones. Names are listed from `since`; lines are read from the end. */
+  /** Returns the last `limit` lines at most, newest last. Names are listed from `since`; lines are read from the end. */
   async read({ since, until, limit, matches }: AuditQuery): Promise<AuditRead> {
     const { names, from } = await this.#newest(since, until);
     const found: AuditLine[] = [];
@@ -118,7 +118,7 @@ export class AuditLog {
     return { lines, ...(from === since || lines.length >= limit ? {} : { readFrom: from }) };
   }
 
-  /** `MOST_OBJECTS` at most. Names stand in the order of their times and are listed forwards: of too many the later half is listed. */
+  /** Returns `MOST_OBJECTS` names at most. Names sort by time and are listed forwards; of too many, the later half is listed. */
   async #newest(
     since: EpochMs,
     until: EpochMs,
@@ -140,7 +140,7 @@ export class AuditLog {
 
 export interface AuditRead {
   readonly lines: readonly AuditLine[];
-  /** There are too many to read all: what is older was not looked at. */
+  /** Set if there were too many objects: those from before this time were not read. */
   readonly readFrom?: EpochMs;
 }
 

@@ -1,4 +1,4 @@
-/** Of an issuer's configuration (server/config.ts): what two of them could be confused by, and who is let in. */
+/** The parts of an issuer's configuration (server/config.ts) that decide who is let in and whether two can be confused. */
 export interface IssuerRules {
   readonly issuer: string;
   readonly user: 'email' | 'email-local-part' | 'sub';
@@ -11,26 +11,26 @@ export interface IssuerRules {
 }
 
 export interface IssuerProblem {
-  /** Below the configuration. */
+  /** Path inside the configuration. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
 /**
- * Issuers at which anybody in the world has an account, or makes one in a minute: a valid token of one says nothing about whether
- * its subject belongs here. By what `iss` says, without a slash at its end.
+ * Issuers at which anyone in the world has an account or can make one in a minute: a valid token of theirs does not show that its
+ * subject belongs here. Values of `iss`, without a slash at the end.
  */
 const OF_EVERYBODY: ReadonlySet<string> = new Set([
   'https://accounts.google.com',
   'https://appleid.apple.com',
   'https://gitlab.com',
-  // Accounts of persons at Microsoft; a company's tenant has an id of its own.
+  // Personal accounts at Microsoft; a company's tenant has another id.
   'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
   // Any workflow of any repository gets a token for any audience.
   'https://token.actions.githubusercontent.com',
 ]);
 
-/** What is wrong with issuers that each have the right form (docs/serve.md, "Identity"). Pure. */
+/** Returns the problems of issuers that each have a valid form (docs/serve.md, "Identity"). Pure. */
 export function issuerProblems(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   const alone = issuers.flatMap((issuer, at) => ownProblems(issuer).map((problem) => below(at, problem)));
   const isTwice = new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length;
@@ -74,7 +74,7 @@ function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, any
   return !anyAccount && hostedDomains === undefined && emailDomains === undefined && allowedGroups === undefined;
 }
 
-/** Whom two issuers call by one name is one user: each of several issuers must be kept to names that are its to give. */
+/** Two subjects to whom two issuers give one name are one user, so each of several issuers must be limited to its own names. */
 function sameUsers(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   return issuers.flatMap(({ user, emailDomains }, at) => {
     const problem = (message: string): readonly IssuerProblem[] => [{ path: ['issuers', at], message }];
@@ -89,8 +89,8 @@ function sameUsers(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
 }
 
 /**
- * A group is known by its name alone (`group:tpu-operators`), so no two issuers may be able to give one name: one of them gives
- * groups under their own names, each other one under a prefix that is its alone, or none.
+ * A group is known only by its name (`group:tpu-operators`), so no two issuers may be able to give the same name. At most one
+ * issuer gives groups under their own names. Each other one has a unique prefix or gives no groups.
  */
 function sameGroups(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   const bare = issuers.findIndex(({ groupsClaim, groupPrefix }) => groupsClaim !== null && groupPrefix === undefined);

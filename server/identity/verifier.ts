@@ -11,7 +11,7 @@ export interface Caller extends Subject {
   readonly expiresAt: EpochMs;
 }
 
-/** Signatures that an issuer may use. Symmetric ones and `none` are not among them. */
+/** Signature algorithms that an issuer may use. Symmetric ones and `none` are not among them. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_SKEW_S = 30;
 const LOG_IN = 'log in: jobctl login';
@@ -20,8 +20,8 @@ const SERVICE_ACCOUNT = '.gserviceaccount.com';
 
 /**
  * Verifies ID tokens (OpenID Connect Core 1.0, 3.1.3.7): issuer, signature, audience, expiry, then the rules of the
- * configuration. Keys of an issuer are fetched when they are first needed, and again when a token names one that is not known, so
- * a rotation needs no restart.
+ * configuration. An issuer's keys are fetched on first use, and again when a token names an unknown key, so a rotation needs no
+ * restart.
  */
 export class TokenVerifier {
   readonly #issuers: ReadonlyMap<string, Issuer>;
@@ -31,7 +31,7 @@ export class TokenVerifier {
     this.#issuers = new Map(issuers.map((config) => [config.issuer, new Issuer(config, prefixes)]));
   }
 
-  /** @throws ApiError `unauthenticated`, `forbidden`, or `unavailable` where the issuer's keys cannot be had */
+  /** @throws ApiError `unauthenticated`, `forbidden`, or `unavailable` if the issuer's keys cannot be fetched */
   async verify(token: string): Promise<Caller> {
     const iss = unverifiedIssuer(token);
     const issuer = this.#issuers.get(iss);
@@ -49,7 +49,7 @@ export class TokenVerifier {
 
 class Issuer {
   readonly #config: IssuerConfig;
-  /** Of all issuers. */
+  /** The prefixes of all issuers. */
   readonly #prefixes: readonly string[];
   #keys: Promise<JWTVerifyGetKey> | undefined;
 
@@ -94,7 +94,7 @@ class Issuer {
     });
     if (!response.ok) throw new Error(`its discovery document was answered with ${response.status}`);
     const document = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-    // Google's own says the same; another would mean that somebody else answers (OpenID Connect Discovery 1.0, 4.3).
+    // Another issuer in the document means that another server answers (OpenID Connect Discovery 1.0, 4.3).
     if (document.issuer !== issuer) throw new Error(`its discovery document says it is '${String(document.issuer)}'`);
     return createRemoteJWKSet(new URL(String(document.jwks_uri)), {
       cooldownDuration: 5_000,
@@ -125,14 +125,14 @@ class Issuer {
     return { kind: isService ? 'service' : 'user', id, groups, issuer, expiresAt: Number(payload.exp) * 1_000 };
   }
 
-  /** As pool files call them. What an issuer without a prefix calls by the prefix of another one is none of that one's groups. */
+  /** Returns the names of pool files. Without a prefix, a group is dropped if its name begins with another issuer's prefix. */
   #groupsOf(named: readonly string[]): readonly string[] {
     const { groupPrefix } = this.#config;
     if (groupPrefix !== undefined) return named.map((group) => `${groupPrefix}${group}`);
     return named.filter((group) => !this.#prefixes.some((prefix) => group.startsWith(prefix)));
   }
 
-  /** An address that its issuer has not verified may be anybody's. */
+  /** An address that its issuer has not verified may belong to anyone. */
   #idOf(payload: JWTPayload): string {
     const { user, emailDomains } = this.#config;
     const { email, email_verified: isVerified } = payload as JWTPayload & Readonly<Record<string, unknown>>;
@@ -162,14 +162,14 @@ class Issuer {
   }
 }
 
-/** Only to choose the keys: nothing of it is believed before the signature is verified with them. */
+/** Only selects the keys: nothing in the token is trusted before its signature is verified with them. */
 function unverifiedIssuer(token: string): string {
   try {
     const [, payload = ''] = token.split('.');
     const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { readonly iss?: unknown };
     if (typeof iss === 'string') return iss.slice(0, 200);
   } catch {
-    // Said below.
+    // Falls through to the error below.
   }
   throw new ApiError('unauthenticated', 'the token is no JWT of an issuer', LOG_IN);
 }
@@ -212,6 +212,6 @@ function tokenRefusal(error: unknown, { issuer, audiences }: IssuerConfig): Erro
   return error as Error;
 }
 
-/** jose reports an answer that is no key set in this way. */
+/** jose's errors for a failed request and for an answer that is not a key set. */
 const isFetchFailure = (error: unknown): boolean =>
   error instanceof errors.JOSEError && /JSON Web Key Set HTTP response|fetch failed/.test(error.message);

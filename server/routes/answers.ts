@@ -9,20 +9,20 @@ const problem = (description: string) => ({
   content: { 'application/problem+json': { schema: problemSchema } },
 });
 
-/** A route's options: what its call is to the access table and the audit log, and its form. */
+/** A route's options: its verb for the access table and the audit log, and its schema. */
 export const route = <Schema>(verb: RouteVerb, schema: Schema, more: Pick<FastifyContextConfig, 'turn'> = {}) => ({
   config: { verb, ...more },
   schema,
 });
 
-/** The same of a call that takes a server more than others: as many of one subject as submits. */
+/** The same for a costly call: one subject may make as many of them as submits. */
 export const dearRoute = <Schema>(
   verb: RouteVerb,
   schema: Schema,
   { submitsPerMinute: max }: Pick<ServerConfig['limits'], 'submitsPerMinute'>,
 ) => ({ config: { verb, rateLimit: { max, timeWindow: 60_000 } }, schema });
 
-/** What every call can be answered with, for the OpenAPI document. */
+/** Answers that every call can have, for the OpenAPI document. */
 export const PROBLEMS = {
   400: problem('The form of the call is wrong.'),
   401: problem('No valid login.'),
@@ -41,7 +41,7 @@ export const CHANGE_PROBLEMS = {
   413: problem('The body is too large.'),
 } as const;
 
-/** An answer that is no JSON. */
+/** An answer that is not JSON. */
 export const raw = (description: string, ...types: readonly [string, ...string[]]) => ({
   description,
   content: Object.fromEntries(types.map((type) => [type, { schema: z.any() }])),

@@ -6,8 +6,8 @@ import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, route } from './answers.js';
 
 /**
- * Logging in to the hosts of a job. A POST: each answer is a key that was given away, which is recorded before it is sent, and
- * which nothing on the way may keep (`cache-control: no-store` is on every answer).
+ * Gives the login to the hosts of a job. A POST, because each answer gives a key away: it is recorded before it is sent, and no
+ * cache may keep it (`cache-control: no-store` is on every answer).
  */
 export function registerHosts(app: App, services: Services): void {
   const access = {

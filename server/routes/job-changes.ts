@@ -23,7 +23,7 @@ import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, route } from './answers.js';
 
-/** What people ask of one job. Each is decided by the access table and recorded, then asked of the job in the caller's name. */
+/** The changes that a person can request of one job. Each is allowed, recorded, and sent to the job in the caller's name. */
 export function registerJobChanges(
   app: App,
   { client, dear, gate, store }: Services,
@@ -73,9 +73,9 @@ export function registerJobChanges(
         const call = callOf(request);
         const edit = request.body ?? {};
         const { id } = request.params as { readonly id: string };
-        // Another command in somebody's name, with their secrets, is more than to start theirs again.
+        // An edit runs another command in the owner's name and with their secrets, so it needs more than the right to a restart.
         await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
-        // The thread of all jobs' workflows judges it too: nothing goes there that was not paid for here.
+        // The thread of all jobs' workflows checks the edit too, so its cost is checked and counted here first.
         const { job, set } = edit;
         const wanted = { ...(job === undefined ? {} : { job }), ...(set === undefined ? {} : { set }) };
         const { problems } = isEdit(edit) ? await dear.run('edit', wanted, call.caller.id) : {};
@@ -122,8 +122,8 @@ export function registerJobChanges(
       const call = callOf(request);
       const { id } = request.params;
       const { pool, owner } = await gate.job(call, 'priority', id);
-      // The pool compares with the job's user and its own admins. Who is allowed by the access table speaks for the user, and the
-      // pool's history has who it was.
+      // The pool compares the name with the job's user and its own admins. The access table has allowed the caller, so the call
+      // is made in the user's name; the pool's history records the caller.
       return { message: await client.quota(pool).setPriority(id, request.body.priority, owner, call.caller.id) };
     },
   );
@@ -157,7 +157,7 @@ export function registerJobChanges(
   );
 }
 
-/** As many edits of one subject as submits, and in turns; starting the same again is a call like any other. */
+/** One subject may make as many edits as submits, in turns. A restart without changes is limited like any other call. */
 const editRoute = <Schema>(verb: RouteVerb, schema: Schema, limits: ServerConfig['limits']) => {
   const isEditing = ({ body }: FastifyRequest): boolean => isEdit((body as ApiEdit | null | undefined) ?? {});
   const rateLimit = {

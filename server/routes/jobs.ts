@@ -25,13 +25,13 @@ import type { Services } from '../services.js';
 import { submitFor } from '../submit.js';
 import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 
-/** Rows that pages may lie behind: a filter that finds more is to be narrowed. */
+/** Most rows that may precede a page; a filter that finds more must be narrowed. */
 const MOST_BEHIND = 10_000;
 const LOOK_MS = 1_000;
-/** Looks of one subject's waits in that time: who waits for more jobs is told a little later. */
+/** Looks per `LOOK_MS` for all waits of one subject. With more waits, each result arrives a little later. */
 const LOOKS = 20;
 
-/** Submitting jobs, and looking at them. */
+/** Routes that submit jobs and show them. */
 export function registerJobs(app: App, services: Services, { limits }: Pick<ServerConfig, 'limits'>): void {
   const { client, gate } = services;
 
@@ -160,10 +160,10 @@ export function registerJobs(app: App, services: Services, { limits }: Pick<Serv
   });
 }
 
-/** A row as JSON; its type is closed, and the schema's is open for later keys. */
+/** A row as JSON. The cast is needed because the schema's type is open for later keys, and the row's is closed. */
 const plainRow = (row: JobRow): z.output<typeof jobRowSchema> => ({ ...row }) as never;
 
-/** @param pauseMs before the next look; 0 or less: its time is over @returns undefined: it has not ended in that time */
+/** @param pauseMs time until the next look; 0 or less ends the wait @returns undefined if the job has not ended in time */
 async function waitFor(
   client: Services['client'],
   id: string,
@@ -172,7 +172,7 @@ async function waitFor(
 ): Promise<Outcome | undefined> {
   for (;;) {
     const row = await client.row(id);
-    // Of a closed job JobClient knows how it came out in each case, and says so of one that was terminated.
+    // JobClient knows the outcome of every closed job, and tells if one was terminated.
     if (isOver(row)) return client.wait(id);
     const ms = pauseMs();
     if (ms <= 0 || signal.aborted) return undefined;

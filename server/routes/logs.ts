@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { jobParams } from '../../contract/api/jobs.js';
 import { logsQuery } from '../../contract/api/stored.js';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
-import { hostsWithChunks } from '../../client/log-chunks.js';
-import type { LogStart } from '../../client/log-starts.js';
+import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
+import type { LogStart } from '../../cloud/store/log-starts.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
@@ -18,7 +18,7 @@ import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
 import { PROBLEMS, raw, route } from './answers.js';
 
-/** Logs of jobs, stored and followed, and why a job waits. */
+/** Routes for logs of jobs, stored and followed, and for why a job waits. */
 export function registerLogs(app: App, services: Services): void {
   const { client, gate, feeds, rights, store } = services;
   const schema = {
@@ -33,7 +33,7 @@ export function registerLogs(app: App, services: Services): void {
     headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
     response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
-  // How many a subject follows the feeds count.
+  // The feeds count how many logs a subject follows.
   const turn = (query: unknown): boolean => !(query as z.output<typeof logsQuery>).follow;
   app.get('/v1/jobs/:id/logs', route('logs', schema, { turn }), async (request, reply) => {
     const call = callOf(request);
@@ -137,10 +137,10 @@ function positionOf(lastEventId: string | undefined, attempt: number | undefined
   );
 }
 
-/** Hosts of a position that are believed; each costs a listing in every look, and a client may name any. */
+/** Hosts of a position that are accepted without a check. Each costs a listing per look, and a client may name any number. */
 const MOST_BELIEVED = 64;
 
-/** The position without hosts that have stored nothing, which a client made up. @param prefix of the stream (`logPrefix`) */
+/** Removes hosts that have stored nothing, which a client made up. @param prefix the stream's (`logPrefix`) */
 export async function ofRealHosts(
   reader: Pick<StoreReader, 'list'>,
   prefix: string,
@@ -151,6 +151,6 @@ export async function ofRealHosts(
   return { ...position, given: new Map([...position.given].filter(([host]) => real.has(host))) };
 }
 
-/** What a host was given stands somewhere behind chunk 0: one listing more, once. */
+/** The chunk at a host's offset is unknown, so the search begins at chunk 0: one more listing, once. */
 const startsOf = ({ given }: LogPosition): ReadonlyMap<number, LogStart> =>
   new Map([...given].map(([host, offset]) => [host, { offset, chunk: 0 }]));

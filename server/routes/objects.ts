@@ -8,12 +8,12 @@ import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { PROBLEMS, raw, route } from './answers.js';
 
-/** Bytes of one answer: a reader asks for the next range. */
+/** Most bytes of one answer; a reader asks for the next range. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * What is stored of jobs and pools, object by object, for clients that read as the command line does. Which verb a name needs is
- * decided by its place; what has no place here is not there, whoever asks.
+ * Serves the stored objects of jobs and pools, for clients that read like the command line. An object's place decides which verb
+ * it needs. An object outside these places is reported as missing to every caller.
  */
 export function registerObjects(app: App, services: Services): void {
   const { store } = services;
@@ -27,7 +27,7 @@ export function registerObjects(app: App, services: Services): void {
   app.get('/v1/objects', route('objects', list), async (request) => {
     const { prefix, startOffset, most } = request.query;
     await mayRead(services, callOf(request), prefix);
-    // Not by the reader that followers share: where a listing begins is the caller's own word, so nobody else asks for it.
+    // Not through the followers' shared reader: the caller chooses where a listing begins, so no other caller repeats it.
     return { objects: [...(await store.list(prefix, startOffset, most))] };
   });
 
@@ -68,7 +68,7 @@ function notThere(name: string): never {
 
 const noObject = (name: string): ApiError => new ApiError('not-found', `there is no object '${name}'`);
 
-/** By place below `jobs/<id>/`; the first that fits. */
+/** Keyed by place below `jobs/<id>/`; the first match counts. */
 const OF_JOBS: readonly (readonly [RegExp, AccessVerb])[] = [
   [/^logs\//, 'logs'],
   [/^setup\//, 'logs'],
@@ -87,9 +87,9 @@ async function mayRead({ gate }: Services, call: Call, name: string): Promise<vo
   const [, pool] =
     /^quota\/([\w.@+-]{1,100})\/(state\.json|line\.json|history\/.*|applied\/(quota|pool))$/.exec(name) ?? [];
   if (pool !== undefined) return gate.about(call, 'quota-show', { pool });
-  // Public halves of keys, and names of workflows that stand still: `jobctl ssh` and `list` look at them.
+  // Public keys, and names of stuck workflows, which `jobctl ssh` and `list` read.
   const isPublic = name === failingWorkflowsObject || /^system\/host-keys\/[\w.-]{1,100}\/\d{0,6}$/.test(name);
   if (isPublic) return gate.about(call, 'list', { pool: 'default' });
-  // Nobody may: recorded as a refusal, and answered like a name that nothing has.
+  // No caller may: recorded as a refusal, and answered as if the object did not exist.
   await gate.refuse(call, 'objects', { pool: 'default' }, noObject(name));
 }

@@ -20,7 +20,7 @@ import type { Services } from '../services.js';
 import { refuseForeignProjects } from '../shared-projects.js';
 import { CHANGE_PROBLEMS, dearRoute, PROBLEMS, route } from './answers.js';
 
-/** Looking at pools, and what operators tell them. */
+/** Routes that show pools, and routes for operators' changes. */
 export function registerPools(
   app: App,
   { client, dear, gate, rules, store }: Services,
@@ -65,7 +65,7 @@ export function registerPools(
     body: applyBody.nullish(),
     response: { ...CHANGE_PROBLEMS, 200: quotaPlanSchema },
   };
-  // A decision on thousands of jobs.
+  // Costly: one decision may cover thousands of jobs.
   app.post('/v1/pools/:pool/quota/plan', dearRoute('quota-plan', plan, limits), async (request) => {
     const { pool } = request.params;
     const call = callOf(request);
@@ -84,7 +84,7 @@ export function registerPools(
     const call = callOf(request);
     const { pool } = request.params;
     const { quotaFile, poolFile } = request.body;
-    // Only who may apply files here is told what other pools have.
+    // Only a caller who may apply files here learns what other pools have.
     await gate.about(call, 'quota-apply', { pool }, async () => {
       if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile);
     });

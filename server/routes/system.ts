@@ -8,10 +8,10 @@ import type { Services } from '../services.js';
 
 const OPEN = { config: { isOpen: true as const } };
 
-/** Each look is a call of Temporal and of the store, and anybody may ask. */
+/** Every look calls Temporal and the store, and anyone may ask. */
 const READY_MS = 2_000;
 
-/** What needs no login: probes, metrics, the OpenAPI document. */
+/** Routes that need no login: probes, metrics, the OpenAPI document. */
 export function registerSystem(
   app: App,
   { notReady, metrics }: Services,
@@ -44,7 +44,7 @@ export function registerSystem(
   app.get('/openapi.json', { ...OPEN, schema: { hide: true } }, () => app.swagger());
 }
 
-/** One look for all who ask while it lasts, and for `keptMs` behind it. */
+/** Shares one look among all callers while it runs and for `keptMs` after it. */
 function shared<T>(look: () => Promise<T>, keptMs: number): () => Promise<T> {
   let last: { readonly found: Promise<T>; until: number } | undefined;
   return () => {

@@ -12,8 +12,8 @@ import { CHANGE_PROBLEMS, nothing, route } from './answers.js';
 const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits.directUploadBytes';
 
 /**
- * Local files of jobs, by content. Whoever is logged in may bring some: a name is its content's hash, and what is there is never
- * written again, so nobody can change what another one brought.
+ * Routes for local files of jobs, by content. Any logged-in caller may send files: a file's name is the hash of its content, and
+ * an existing file is never written again, so no caller can change another's file.
  */
 export function registerUploads(
   app: App,
@@ -83,14 +83,14 @@ export function registerUploads(
           );
         });
       });
-      // Of a file that is there already nothing was read.
+      // The file exists already, so its body was not read.
       body.resume();
       return reply.status(204).send();
     },
   );
 }
 
-/** @throws ApiError `too-large` before anything is read */
+/** @throws ApiError `too-large` before the body is read */
 function bodyOf({ body, headers }: FastifyRequest, most: number): { readonly body: Readable; readonly size: number } {
   if (!(body instanceof Readable)) throw new ApiError('invalid', 'the body is not application/octet-stream');
   const size = Number(headers['content-length'] ?? NaN);

@@ -17,7 +17,7 @@ import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { PROBLEMS, route } from './answers.js';
 
-/** Logins, who the caller is, what they may do, and what was done. */
+/** Routes for logins, the caller's identity and rights, and the audit log. */
 export function registerWho(app: App, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
   const { gate, facts, audit, secrets, rules } = services;
   const settings = issuers.map(({ issuer, audiences: [clientId = ''], clientSecret, scopes }) => ({

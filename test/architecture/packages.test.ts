@@ -24,7 +24,7 @@ describe('the packages', () => {
     assert.equal(new Set(versions).size, 1, [...new Set(versions)].join(', '));
   });
 
-  it('hold one protobufjs 8, at the root, for all of @temporalio (facts/temporal.md 0, trap 1)', () => {
+  it('hold one protobufjs 8, at the root, for all of @temporalio (docs/facts.md, "Temporal", trap 1)', () => {
     assert.match(lock.packages['node_modules/protobufjs']?.version ?? 'none', /^8\./);
     assert.deepEqual(
       paths.filter((path) => /@temporalio\/[^/]+\/node_modules\/protobufjs$/.test(path)),

@@ -10,7 +10,7 @@ const FOLDERS = ['domain', 'quota', 'contract', 'workflows', 'activities', 'clou
 const MADE: Readonly<Record<string, string>> = {
   'client/cli/init/found-program.ts': 'of constants',
   'client/cli/recordings/placeholders.ts': 'of names, each letter by letter',
-  'client/cli/rehearse/progress-marks.ts': 'of constants',
+  'domain/progress-marks.ts': 'of constants',
   'client/cli/rehearse/register-rehearse.ts': "--progress: the caller's own pattern, on their own computer",
   'client/cli/typed-command.ts': 'of the names of verbs',
   'client/export/pseudonyms.ts': 'of constants',

@@ -129,9 +129,18 @@ describe('verbs against a real Temporal server without any worker', function () 
       assert.equal(exitCode, 3);
       assert.match(
         stderr,
-        /^(server \S+: namespace \S+\n)?no job 'no-such-job' in namespace .*\n {2}`jobctl list` shows the jobs that are there\n$/,
+        /^(server \S+: namespace \S+\n)?no job 'no-such-job' in namespace .*\n {2}`jobctl list` shows the jobs that are there, `jobctl list --name 'no-such-job\*'` those whose names begin so\n$/,
       );
     }
+  });
+
+  it('stop does not wait long where no worker asks for tasks, and names the queue', async () => {
+    const { exitCode, stderr } = await run('stop', name, '--yes');
+    assert.equal(exitCode, 5, stderr);
+    assert.match(
+      stderr,
+      new RegExp(`no worker answered for job ${name} within 5 s, and none polls task queue '${name}'; it may`),
+    );
   });
 
   it('cancel says what happens', async () => {

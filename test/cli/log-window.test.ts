@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
-import { hostsWithChunks } from '../../client/log-chunks.js';
-import { logStart, type LogWindow } from '../../client/log-starts.js';
+import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
+import { logStart, type LogWindow } from '../../cloud/store/log-starts.js';
 import { sinceOption, lineMatcher } from '../../client/cli/log-window.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StoreReader } from '../../cloud/store/port.js';

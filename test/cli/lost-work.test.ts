@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { lostPercent, measureWork } from '../../client/cli/rehearse/lost-work.js';
 import type { LostWork } from '../../client/cli/rehearse/lost-work.js';
-import { DEFAULT_MEASURES, givenMeasure } from '../../client/cli/rehearse/progress-marks.js';
-import type { AttemptOutput, ProgressMeasure } from '../../client/cli/rehearse/progress-marks.js';
+import { DEFAULT_MEASURES, givenMeasure } from '../../domain/progress-marks.js';
+import type { AttemptOutput, ProgressMeasure } from '../../domain/progress-marks.js';
 
 const LOGS = fileURLToPath(new URL('rehearsed-logs/', import.meta.url));
 

@@ -140,7 +140,7 @@ describe('jobctl rehearsal', function () {
   it('for a slice that is not there says what is there, and exits 3', async () => {
     const { exitCode, out } = await said('preempt', 'nobody');
     assert.equal(exitCode, 3);
-    assert.match(out, /'nobody'.*jc-train-[ab]-g1/);
+    assert.match(out, /no slice 'nobody', and none of a job of that name\n.*jc-train-[ab]-g1.*\n.* jobctl why nobody$/);
   });
 
   it('capacity sets, and takes away, a limit', async () => {

@@ -27,7 +27,7 @@ const ago = (minutes: number): number => T0 - minutes * MINUTE;
 const key = (job: string): string => `${job}/0192f3c4-1111-7aaa-8bbb-0123456789ab/1`;
 const config = pool({ v5litepod: 128 }, project('vision', { v5litepod: 32 }), project('speech', { v5litepod: 32 }));
 
-/** The team of facts/cli-shapes.md. */
+/** A team that shares one pool. */
 function team(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
   const leases = [
     lease(key('train-7f3k'), { v5litepod: 16 }, { project: 'vision', startedAt: ago(90) }),
@@ -59,14 +59,14 @@ describe('jobctl why of a job that waits', () => {
       " 1. vision's quota: 32 nominal, 32 in use (train-7f3k 16, tune-3b 16), so all 64 chips would be borrowed",
       ' 2. the pool: 128 chips, 96 in use, 32 free: 32 short',
       ' 3. speech uses 48 borrowed; a borrower is not preempted for a borrower',
-      '32 chips have to come free at least. With priority 2 it would be 1st. It can have a reservation from +40m, if no older job has one.',
+      '32 chips have to come free at least. With priority 2 it would be 1st. Chips that come free are kept for it from +40m, if not for an older job.',
       'Pool default as of 3s ago.',
     ]);
   });
   it('the first in line is told whose end would do', () => {
     assert.equal(
       shown(team(), 'tune-9c').at(-2),
-      '32 chips have to come free at least: the end of eval-11 (48) would do. It can have a reservation from +20m, if no older job has one.',
+      '32 chips have to come free at least: the end of eval-11 (48) would do. Chips that come free are kept for it from +20m, if not for an older job.',
     );
   });
   it('an admin who froze the pool is quoted, and a problem of its files is shown', () => {

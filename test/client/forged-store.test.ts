@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { jobOutputs } from '../../client/job-outputs.js';
-import { hostsWithChunks } from '../../client/log-chunks.js';
+import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
 import { JobLogReader, storedAttempts, storedJobLog, storedStreams } from '../../client/job-logs.js';
 import { readSetUp } from '../../client/set-up-records.js';
 import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';

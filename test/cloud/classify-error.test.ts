@@ -8,7 +8,7 @@ import {
   failedCreate,
 } from '../../cloud/machines/cloud-tpu/classify-error.js';
 
-// The texts are Google's own, as users reported them (facts/cloud-tpu.md 1.5).
+// The texts are Google's own, as users reported them (docs/facts.md, "Cloud TPU").
 const RATE =
   "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute' of service 'tpu.googleapis.com'";
 

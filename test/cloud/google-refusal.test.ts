@@ -7,7 +7,7 @@ const ENABLE =
 const EXPIRED = `the Google login has expired, was revoked, or is not accepted: ${LOGIN}; of a service account: is its key still there?`;
 const RUN_OUT = `the Google login has run out: the organization asks for a new one from time to time: ${LOGIN}`;
 
-// The errors are Google's own, as users reported them (facts/cloud-tpu.md 1.5; issues of google-auth-library, 2023 to 2025).
+// The errors are Google's own, as users reported them (docs/facts.md, "Cloud TPU"; issues of google-auth-library, 2023 to 2025).
 const cases: Record<string, { error: GoogleError; want: string }> = {
   'no login at all': {
     error: {

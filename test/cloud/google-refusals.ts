@@ -2,7 +2,7 @@ import type { ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
 import type { RefusalScope } from '../../domain/slice.js';
 
 /**
- * What Cloud TPU answered to people who asked for slices, as they reported it (facts/cloud-tpu.md 1.5). `Z` is the zone that was
+ * What Cloud TPU answered to people who asked for slices, as they reported it (docs/facts.md, "Cloud TPU"). `Z` is the zone that was
  * asked. `from`: the call itself, the operation of an accepted call, or a queued resource that became FAILED.
  */
 export interface RecordedRefusal extends ApiError {

@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import { formatProblems } from '../../domain/problem.js';
 
-/** JobMan's keys, one line each: copied byte for byte from facts/predecessors.md 1.1. */
+/** JobMan's keys, one line each: copied byte for byte from docs/facts.md, "Predecessors". */
 const TABLE = readFileSync(new URL('./jobman/keys.txt', import.meta.url), 'utf8');
 
 /** What the table says in words, as YAML: older names in brackets, names that stand for one another, a later name behind `#`. */

@@ -91,6 +91,19 @@ describe('the file that jobctl init writes for a program with checkpoints', func
       Array.from({ length: STEPS }, (_, at) => at + 1),
     );
     assert.equal(steps.at(-1), STEPS);
+    // By the lines themselves: what each attempt began with that had been done.
+    const reached = attempts.map((lines) =>
+      Math.max(...lines.map((line) => Number(/^step (\d+)$/.exec(line)?.[1] ?? 0))),
+    );
+    const again = stored.flatMap((step, index) =>
+      step + 1 <= (reached[index] ?? 0) ? [{ attempt: index + 2, from: `${step + 1}`, to: `${reached[index]}` }] : [],
+    );
+    assert.deepEqual(outcome.doneTwice, again.length === 0 ? undefined : { unit: 'step', again });
+    const status = await user.run('status', 'twice');
+    const said = again.map(
+      ({ attempt, from, to }) => `step ${from === to ? from : `${from} to ${to}`} by attempt ${attempt}`,
+    );
+    if (said.length > 0) assert.match(status.stdout, new RegExp(`done twice +${said.join('; ')}\n`));
     const events = (await stack.jobs.describe('twice')).events.map(({ text }) => text);
     const told = events.filter((text) =>
       /^restored 1 file \(\d+ B\) of attempt [12] on 1 host, as stored at \d\d:\d\d:\d\dZ/.test(text),

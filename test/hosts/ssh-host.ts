@@ -19,7 +19,7 @@ export interface KeyPair {
   readonly public: string;
 }
 
-/** ssh2's generator makes a key that cannot be read in 15 of 4000 (facts/cloud-tpu.md 6). */
+/** ssh2's generator makes a key that cannot be read in 15 of 4000 (docs/facts.md, "gcloud and the VMs"). */
 export function makeKeyPair(): KeyPair {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');

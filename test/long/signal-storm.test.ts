@@ -9,7 +9,7 @@ const POOL = 'storm';
 const MANY = 9_000;
 const AT_A_TIME = 50;
 
-/** DESIGN.md 11, "Nothing wedges": signals that are each answered. docs/operations.md says how many a job hears in time. */
+/** docs/design.md, "Nothing wedges": signals that are each answered. docs/operations.md says how many a job hears in time. */
 describe('a running job and its slice, asked 9,000 times while no worker is there', function () {
   this.timeout(300_000);
   let full: FullPool;

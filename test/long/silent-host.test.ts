@@ -17,7 +17,7 @@ import { until } from '../until.js';
 
 /** How SSH notices that a host is gone, and how soon the job is told, are as in production. The signs of life are 120 times as fast. */
 const FAST = { signOfLifeMs: 1_000, signStaleMs: 5_000, unreachableLookMs: 500 };
-/** DESIGN.md 2. */
+/** docs/design.md, "Unknown is not dead". */
 const SHOWN_WITHIN_MS = 120_000;
 const NOT_ANSWERED = /host 3 has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
 

@@ -24,7 +24,7 @@ const REBUILD_BOUND_MS = 5_000;
 const QUOTA = everybodysQuota({ v5litepod: CHIPS });
 const COMMAND = 'echo "$JOBCTL_JOB_ID" >> ~/begins; echo begin; while [ ! -e ~/enough ]; do sleep 0.2; done; echo end';
 
-/** DESIGN.md 11, "Nothing wedges": docs/adr/0035 with real jobs, whose workflow tasks really fail. */
+/** docs/design.md, "Nothing wedges": docs/adr/0035 with real jobs, whose workflow tasks really fail. */
 describe('jobs whose workflow task fails on every try, beside a terminated quota workflow', function () {
   this.timeout(240_000);
   let stack: TestStack;

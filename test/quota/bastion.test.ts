@@ -28,7 +28,7 @@ describe('Bastion’s pass, for comparison', function () {
   const admitted = (jobs: readonly BastionJob[]): string[] =>
     bastionPass({ tiers, shares, jobs }).flatMap(({ id, tier }) => (tier === null ? [] : [id]));
 
-  it('starves 12 of 16 while the other project keeps small jobs queued (facts/quota-file.md)', () => {
+  it('starves 12 of 16 while the other project keeps small jobs queued (docs/facts.md, "Predecessors")', () => {
     const small = Array.from({ length: 16 }, (_, index) => job(`small-${index}`, 1, { project: 'b', submittedAt: 1 }));
     assert.deepEqual(admitted([job('large', 12), ...small]).includes('large'), false);
   });

@@ -58,7 +58,7 @@ describe('quota: why a job waits (rule 9)', () => {
         'tier 1 of the pool: 32 units (16 chips), 16 in use, 16 free: 16 short',
         'tier 2 of the pool: 32 units (16 chips), 32 in use, 0 free: 32 short',
         'jobs without a project use 32 borrowed in tier 2; a borrower is not preempted for a borrower',
-        'it can have a reservation from 14:55, if no older job has one',
+        'chips that come free are kept for it from 14:55, if not for an older job',
       ],
     },
     'covered by its quota, and crowded out of both tiers': {
@@ -76,7 +76,7 @@ describe('quota: why a job waits (rule 9)', () => {
         "tier 1 of the pool: a's quota covers it, but jobs within theirs have 16 of 32 units (16 chips) and are not preempted",
         'tier 2 of the pool: 32 units (16 chips), 32 in use, 0 free: 24 short',
         "tier 2 of the pool: a's quota covers it, but jobs within theirs have 16 of 32 units (16 chips) and are not preempted",
-        'it can have a reservation from 14:55, if no older job has one',
+        'chips that come free are kept for it from 14:55, if not for an older job',
       ],
     },
     'in quota: a borrower is told to go': {
@@ -99,7 +99,7 @@ describe('quota: why a job waits (rule 9)', () => {
         `the pool: ${full}: 8 short`,
         '16 units (8 chips) wait for jobs that are in their own quota',
         '32 units (16 chips) are coming free (x 32)',
-        'it can have a reservation from 14:57, if no older job has one',
+        'chips that come free are kept for it from 14:57, if not for an older job',
       ],
     },
     'a borrowing limit': {
@@ -152,7 +152,7 @@ describe('quota: why a job waits (rule 9)', () => {
         'none has no nominal quota of v4: all 8 units (4 chips) would be borrowed',
         'the pool: 32 units (16 chips), 16 in use, 0 free for it: 8 short',
         '16 units (8 chips) collect for j, which waited long and has a reservation since 14:00',
-        'it can have a reservation from 14:57, if no older job has one',
+        'chips that come free are kept for it from 14:57, if not for an older job',
       ],
     },
     'in quota, held back by a reservation': {
@@ -183,7 +183,7 @@ describe('quota: why a job waits (rule 9)', () => {
         "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'the pool: 32 units (16 chips), 16 in use, 16 free: 8 short',
         'job x has no chips yet and gives its place back at 14:12',
-        'it can have a reservation from 14:55, if no older job has one',
+        'chips that come free are kept for it from 14:55, if not for an older job',
       ],
     },
     'tiers of other pricing': {
@@ -197,7 +197,7 @@ describe('quota: why a job waits (rule 9)', () => {
         'tier 1 of the pool is bought as reserved, the job wants spot',
         'tier 2 of the pool: 32 units (16 chips), 24 in use, 8 free: 16 short',
         'jobs without a project use 24 borrowed in tier 2; a borrower is not preempted for a borrower',
-        'it can have a reservation from 14:55, if no older job has one',
+        'chips that come free are kept for it from 14:55, if not for an older job',
       ],
     },
   };
@@ -242,7 +242,7 @@ describe('quota: why a job waits, in a team like ours', () => {
       "vision's quota: 32 nominal, 32 in use (train-7f3k 16, tune-3b 16), so all 64 chips would be borrowed",
       'the pool: 128 chips, 96 in use, 32 free: 32 short',
       'speech uses 48 borrowed; a borrower is not preempted for a borrower',
-      'it can have a reservation from 14:40, if no older job has one',
+      'chips that come free are kept for it from 14:40, if not for an older job',
     ]);
     assert.deepEqual(why?.holders.slice(0, 2), [
       { id: 'eval-11', project: 'speech', units: 48 },

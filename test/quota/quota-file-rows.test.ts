@@ -3,7 +3,7 @@ import { checkFiles } from '../../quota/files/pool-files.js';
 import { resolveProject } from '../../quota/membership.js';
 import { accepted, MEMBERS, POOL, problemsOf, SCHEMA, SHARES } from './quota-files.js';
 
-/** facts/quota-file.md: what jobctl does in each case of its table. One `describe` a row. */
+/** docs/facts.md, "Predecessors": what jobctl does in each case of its table. One `describe` a row. */
 
 type Refusals = Readonly<Record<string, { readonly text: string; readonly want: readonly string[] }>>;
 

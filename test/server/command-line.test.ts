@@ -106,7 +106,10 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
     const missing = await run('status', 'nowhere');
     assert.deepEqual(
       [missing.exitCode, missing.stderr],
-      [3, `no job 'nowhere' on ${server.url}\n  \`jobctl list\` shows the jobs that are there\n`],
+      [
+        3,
+        `no job 'nowhere' on ${server.url}\n  \`jobctl list\` shows the jobs that are there, \`jobctl list --name 'nowhere*'\` those whose names begin so\n`,
+      ],
     );
     const pool = await run('quota', 'show', '--pool', 'nobodys');
     assert.equal(pool.exitCode, 3);

@@ -26,9 +26,9 @@ describe('work that one call makes dear', () => {
     begun.push(work);
     return work;
   };
-  /** With the limits of a server: to start a thread costs more than most of these tests. */
+  /** Shared: to start a thread costs more than most of these tests. Its limits are those of no test. */
   let usual: DearWork;
-  before(() => (usual = dear()));
+  before(() => (usual = dear({ mostMs: 300_000, mostMsPerMinute: 300_000 })));
   after(() => Promise.all(begun.map((each) => each.close())));
   const refused = (code: string, detail: RegExp) => (error: unknown) =>
     error instanceof ApiError && error.code === code && detail.test(error.message);

@@ -78,7 +78,7 @@ function total(page: string, name: string, labels: readonly string[]): number {
   return meant.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-/** Metrics that only a failure makes; their names are the SDK's (facts/temporal.md 6). */
+/** Metrics that only a failure makes; their names are the SDK's (docs/facts.md, "Temporal"). */
 const SELDOM = new Set<string>(['temporal_workflow_task_execution_failed_total', Metric.StuckSlices]);
 
 /** An alert on a metric that nobody publishes never fires. */

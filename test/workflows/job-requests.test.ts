@@ -165,6 +165,7 @@ describe('another file for an open job', () => {
       const people = new JobCalls({
         calls,
         upload: async () => ({}),
+        polls: async () => ({ taskQueue: 'q', namespace: 'default', lastAt: Date.now() }),
         temporal: { workflow: { getHandle: () => ({ executeUpdate: update }) } },
       } as never);
       const error = await people.restart(id, 'ann', {}).catch((thrown: unknown) => thrown);

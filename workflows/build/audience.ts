@@ -4,7 +4,7 @@ import type { JobRef } from '../../contract/workflow-ids.js';
 
 type LastNews = Exclude<BuildNews, { kind: 'progress' }>;
 
-/** The jobs that wait for an image. Each is told how the build ended once, also one that comes when it is known. */
+/** The jobs that wait for an image. Each is told the end of the build once, also a job that joins after that end. */
 export class Audience {
   readonly #waiting = new Map<string, BuildWaiter>();
   #news: LastNews | undefined;
@@ -32,14 +32,14 @@ export class Audience {
     return [...this.#waiting.values()];
   }
 
-  /** What lists and `why` show, if it is new. */
+  /** Tells the text that lists and `why` show, if it is new. */
   tellProgress(detail: string): void {
     if (detail === this.#progress) return;
     this.#progress = detail;
     for (const waiter of this.waiters) this.#tell(waiter, { kind: 'progress', detail });
   }
 
-  /** Nobody waits from now on. */
+  /** Tells all jobs the end. No job waits from now on. */
   tellAll(news: LastNews): void {
     this.#news = news;
     const waiting = this.waiters;

@@ -34,10 +34,10 @@ import { tellOfEnd } from './end.js';
 import { chainRunId, endBeforeAccepted } from './story.js';
 
 /**
- * Checks the job as `jobctl validate` does, then against the installation. A service that started the workflow with a bad
- * job sees it fail at once with the message that the command line would have printed. What is no fault of the job's, such as a
- * store that refuses or a quota file that is wrong, is waited for.
- * @param waiting is told for what
+ * Checks the job as `jobctl validate` does, then against the installation. A service that started the workflow with a bad job
+ * sees it fail at once with the message that the command line would have printed. A cause that is not the job's fault, such as a
+ * store that refuses or a wrong quota file, is waited out.
+ * @param waiting gets the cause
  */
 export async function acceptOrFail(input: JobInput, waiting: Waiting): Promise<JobCarry> {
   try {
@@ -87,7 +87,7 @@ async function accept(question: AcceptJobInput, waiting: Waiting): Promise<Accep
     } catch (error) {
       if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
       const message = error.cause?.message ?? error.message;
-      // Its own words, not "Activity task failed".
+      // The message of the cause, not "Activity task failed".
       if (error.retryState === RetryState.NON_RETRYABLE_FAILURE) throw invalid(message);
       waiting.why = `it cannot be accepted yet: ${message}`;
       upsertMemo({ why: waiting.why } satisfies Partial<JobMemo>);
@@ -97,7 +97,7 @@ async function accept(question: AcceptJobInput, waiting: Waiting): Promise<Accep
   }
 }
 
-/** What a job that is not accepted waits for; for its query. */
+/** The reason why a job is not accepted yet, for its query. */
 export interface Waiting {
   why?: string;
 }
@@ -106,8 +106,9 @@ const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
 /**
- * Before anything reads on in it: the script of a workflow task is stopped after 5 s, and a job whose task is stopped again and
- * again takes the thread of all other workflows of its worker. No pool takes a larger one (`MOST_INPUT_BYTES`).
+ * Refuses an input that is too deep or too large before anything else reads it. The script of a workflow task is stopped after 5
+ * s, and a job whose task is stopped again and again takes the thread of all other workflows of its worker. No pool takes a
+ * larger input (`MOST_INPUT_BYTES`).
  */
 function refuseBeyond(input: JobInput): void {
   const tooDeep = beyond(input, MOST_OF_A_MESSAGE);
@@ -116,13 +117,13 @@ function refuseBeyond(input: JobInput): void {
   if (size !== undefined) throw invalid(size);
 }
 
-/** Temporal terminates a workflow that sends a larger message, without a word: references multiply what a file says. */
+/** Temporal terminates a workflow that sends a larger message, without a word. References multiply the size of a job file. */
 function refuseTooLarge(question: AcceptJobInput): void {
   if (jsonBytes(question) >= MOST_MESSAGE_BYTES)
     throw invalid('input: the job is too large once its references are resolved');
 }
 
-/** A second run that no job of ours continued would find leases and slices of the first. */
+/** A second run that is not a job's own continuation would find leases and slices of the first. */
 function refuseRepetition(input: JobInput): void {
   const { cronSchedule, continuedFromExecutionRunId } = workflowInfo();
   if ((input.carry ?? undefined) !== undefined && continuedFromExecutionRunId === undefined)
@@ -134,7 +135,7 @@ function refuseRepetition(input: JobInput): void {
   );
 }
 
-/** There is no run of the job that could: it was refused, or cancelled while it waited for a worker to take it. */
+/** Tells the end of a job that has no run to tell it: it was refused, or cancelled while it waited for a worker to take it. */
 async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
   const of = { v: 1, job: workflowInfo().workflowId, run: chainRunId() } as const;
   const notice: JobNotice = isCancellation(error)
@@ -144,7 +145,7 @@ async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
   if (isOfKnownVersion(input)) await tellOfEnd(readableNotify(input.job), notice);
 }
 
-/** Temporal hands a signal that has waited over inside of `open`. */
+/** Temporal hands over a waiting signal inside `open`. */
 function noteOfCancel(): Asker | undefined {
   let asker: Asker | undefined;
   new Inbox().on(cancelNoteSignal, cancelNoteForm, (note) => (asker = askerOf(note))).open();

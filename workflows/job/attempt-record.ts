@@ -17,17 +17,17 @@ import type { JobStory } from './story.js';
 export interface AttemptFacts {
   readonly input: AttemptInput;
   readonly startedAt: EpochMs;
-  /** How it ended; absent: it runs. */
+  /** Its end; absent: it runs. */
   readonly end?: string;
   readonly exitCode?: number;
   /** Text of its job file, if it differs from that of the attempt before. */
   readonly source?: string;
   readonly evidence?: Evidence | undefined;
-  /** What the job decides by. */
+  /** Facts that the job decides by. */
   readonly ended?: Facts<'attempt ended'> | undefined;
 }
 
-/** Stores where an attempt ran and how it ended. If the store does not take the record, the job's story says so; no more. */
+/** Stores where an attempt ran and how it ended. If the store does not take the record, only the job's story says so. */
 export async function recordAttempt(
   { input, startedAt, end, exitCode, source, evidence, ended }: AttemptFacts,
   story: JobStory,
@@ -114,7 +114,7 @@ export function unreachableText(hosts: readonly UnreachableHost[], { slices }: P
 
 const MOST_NAMED = 4;
 
-/** How an attempt ended: one sentence, with the place and the exit code of the failure if there are any. */
+/** The end of an attempt: one sentence, with the place and the exit code of the failure if there are any. */
 export interface EndText {
   readonly text: string;
   readonly at?: { readonly slice: number; readonly host?: number };

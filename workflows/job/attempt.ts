@@ -8,14 +8,14 @@ import type { UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { InterruptedEnd } from './interruption.js';
 import type { JobFile } from './job-file.js';
 
-/** How far the attempts of a job are. `startedAt`: when the command of the attempt was started. */
+/** Progress of a job's attempts. `startedAt`: when the command of the attempt was started. */
 export type AttemptState =
-  /** No attempt is under way. `startedAt`: of the last one, if its command was started. */
+  /** No attempt is under way. `startedAt` is that of the last one, if its command was started. */
   | { readonly kind: 'closed'; readonly startedAt?: EpochMs }
   | { readonly kind: 'setting-up' }
-  /** All hosts are set up. Nobody was told yet to start the command. */
+  /** All hosts are set up. No host was told yet to start the command. */
   | { readonly kind: 'starting'; readonly startedAt: EpochMs }
-  /** The command may run, also while nobody watches it. It has to be stopped before its slices go. */
+  /** The command may run, even while no worker watches it. It has to be stopped before its slices go. */
   | { readonly kind: 'running'; readonly startedAt: EpochMs }
   /** The command was told to end, and its end is not recorded yet. */
   | { readonly kind: 'stopped'; readonly startedAt: EpochMs };
@@ -25,17 +25,17 @@ export interface AttemptCarry {
   readonly state: AttemptState;
   /** When the job's command was first started. */
   readonly firstStartedAt?: EpochMs;
-  /** How the attempt before ended. */
+  /** The end of the previous attempt. */
   readonly previousEnd?: string;
-  /** What is stored of the files of an attempt, the last whose command ended. */
+  /** Report on the stored files of the last attempt whose command ended. */
   readonly outputs?: OutputsReport;
-  /** What still ran when the command of this attempt, or of the last one, had ended with code 0, and was ended. */
+  /** Processes that were ended because they still ran after the command of this attempt, or of the last, ended with code 0. */
   readonly left?: LeftReport;
   /** Hosts of the open attempt that do not answer. */
   readonly unreachable?: readonly UnreachableHost[];
 }
 
-/** Of a job that was accepted. */
+/** State of a job that was accepted and had no attempt yet. */
 export const NO_ATTEMPT: AttemptCarry = { number: 0, state: { kind: 'closed' } };
 
 /** The pool, a person or a clock ended the attempt: its command was stopped, or had not begun. */
@@ -45,7 +45,7 @@ export interface Interrupted {
   readonly unready?: UnreadyHosts;
 }
 
-/** How an attempt ended, as the job decides on it. `unwatched`: nothing ended; the job may continue as new here. */
+/** The end of an attempt, as the job decides on it. `unwatched`: nothing ended; the job may continue as new here. */
 export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
   | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
@@ -61,11 +61,11 @@ export class Attempt {
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
   #outputs: OutputsReport | undefined;
-  /** What still ran when its command, or that of the last one, had ended with code 0, and was ended. */
+  /** Processes that were ended because they still ran after its command, or that of the last one, ended with code 0. */
   left: LeftReport | undefined;
-  /** Its command has ended, and its worker waits until its hosts have stored what it wrote. */
+  /** Its command has ended, and its worker waits until its hosts have stored the command's outputs. */
   isStoringOutputs = false;
-  /** Its worker has said that its command has ended: there is nothing to save any more. Words only; its end decides. */
+  /** Its worker has said that its command has ended, so there is nothing left to save. For texts only; its end decides. */
   hasEnded = false;
 
   constructor({
@@ -86,7 +86,7 @@ export class Attempt {
     this.#previousEnd = previousEnd;
   }
 
-  /** Of the attempt that is under way, or of the last one. The first is 1; 0: there was none. */
+  /** Number of the attempt that is under way, or of the last one. The first is 1; 0: there was none. */
   get number(): number {
     return this.#number;
   }
@@ -108,7 +108,7 @@ export class Attempt {
     return 'startedAt' in this.#state ? this.#state.startedAt : undefined;
   }
 
-  /** How long this attempt, or the last one, has been under way, in ms. */
+  /** Time since this attempt, or the last one, was started, in ms. */
   get lastedMs(): number {
     return this.startedAt === undefined ? 0 : Date.now() - this.startedAt;
   }
@@ -122,7 +122,7 @@ export class Attempt {
     return this.#previousEnd;
   }
 
-  /** What is stored of the files of the last attempt whose command ended; undefined: nothing. */
+  /** Report on the stored files of the last attempt whose command ended; undefined: there are none. */
   get outputs(): OutputsReport | undefined {
     return this.#outputs;
   }
@@ -131,12 +131,12 @@ export class Attempt {
     this.#outputs = outputs;
   }
 
-  /** Its hosts that do not answer, as its worker said last. */
+  /** Its hosts that do not answer, by its worker's last report. */
   get unreachable(): readonly UnreachableHost[] {
     return this.#unreachable;
   }
 
-  /** The same for those who go on watching. */
+  /** The hosts that do not answer, for the worker that goes on watching. */
   get silence(): Pick<AttemptInput, 'unreachable'> {
     return this.#unreachable.length === 0 ? {} : { unreachable: this.#unreachable };
   }
@@ -155,19 +155,19 @@ export class Attempt {
     this.left = undefined;
   }
 
-  /** Its hosts are set up. Of a command that may run already nothing changes. */
+  /** Its hosts are set up. For a command that may run already nothing changes. */
   setUp(): void {
     const startedAt = Date.now();
     this.#firstStartedAt ??= startedAt;
     this.#state = { kind: 'starting', startedAt };
   }
 
-  /** What its command has left to do, to whoever asks for its end. */
+  /** The work that its command has left, in words for the person or pool that asks for its end. */
   saveText(graceSeconds: number): string {
     return this.hasEnded ? 'its command has ended already' : `its command has ${graceSeconds} s to save`;
   }
 
-  /** From now on its command may run. @param number of a later attempt that the hosts run, in a job that was reset */
+  /** From now on its command may run. @param number a later attempt that the hosts run, in a job that was reset */
   runs(number = this.#number): void {
     this.#number = number;
     this.#state = { kind: 'running', startedAt: this.startedAt ?? Date.now() };
@@ -177,7 +177,7 @@ export class Attempt {
     this.#state = { kind: 'stopped', startedAt: this.startedAt ?? Date.now() };
   }
 
-  /** @param end how it ended; without it the end is not this attempt's */
+  /** @param end its end; without it the end is not this attempt's */
   close(end?: string): void {
     if (this.isOpen && end !== undefined) this.#previousEnd = end;
     const { startedAt } = this;
@@ -198,7 +198,7 @@ export class Attempt {
   }
 }
 
-/** What an attempt is made of, apart from its slices. */
+/** Parts of an attempt, apart from its slices. */
 export interface AttemptParts {
   readonly job: JobRef;
   readonly file: JobFile;
@@ -206,7 +206,7 @@ export interface AttemptParts {
   readonly attempt: Attempt;
 }
 
-/** What the hosts of these slices are set up for, and run. */
+/** Input for the set-up and the command of these slices' hosts. */
 export function attemptInput(
   { job, file, settings, attempt }: AttemptParts,
   slices: readonly ReadySlice[],

@@ -60,7 +60,7 @@ export class Attempts {
 
   /**
    * Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws.
-   * @param factsOf what the job decides by after such an end, for the record
+   * @param factsOf gives the facts by which the job decides after such an end, for the record
    */
   async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {
     const { attempt } = this.#parts;
@@ -78,7 +78,8 @@ export class Attempts {
         if (!attempt.isRunning) await CancellationScope.nonCancellable(() => this.#close(input, 'cancelled'));
         throw error;
       }
-      // An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible.
+      // An error that does not come from an activity is a bug of ours: it fails the workflow task, which retries and stays
+      // visible.
       if (!(error instanceof ActivityFailure)) throw error;
       const result = { kind: 'worker-failed', message: reasonOf(error) } as const;
       await this.#close(input, result.kind, result, factsOf);
@@ -87,8 +88,8 @@ export class Attempts {
   }
 
   /**
-   * After a cancel between two supervisions the command may run while nobody watches it. Stops it. To be called in a
-   * nonCancellable scope; it does nothing if nothing runs.
+   * Stops a command that may run unwatched, after a cancel between two supervisions. Call it in a nonCancellable scope. It does
+   * nothing if nothing runs.
    */
   async stopUnwatched(slices: readonly ReadySlice[]): Promise<void> {
     if (!this.#parts.attempt.isRunning || slices.length === 0) return;

@@ -4,7 +4,7 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { showValue, type Problem } from '../../domain/problem.js';
 import type { JobInput } from '../../contract/job.js';
 
-/** The versions of a job's input that this worker knows. */
+/** The version of a job's input that this worker knows. */
 const KNOWN_VERSION = 1;
 const KNOWN_KEYS = [
   'v',
@@ -22,13 +22,13 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
 
 /**
- * What is wrong with the input of a job's workflow, apart from the job file in it: whatever another service sent, in whatever
- * language. Strict, so that a key that is misspelt, or known to a later version alone, is not ignored in silence.
+ * Problems of the input of a job's workflow, apart from the job file in it. Another service, in any language, may have sent it.
+ * The check is strict, so that a key that is misspelt, or known only to a later version, is not ignored in silence.
  */
 export function inputProblems(input: unknown): readonly Problem[] {
   if (isAbsent(input)) return [problem([], undefined, 'is missing', EXAMPLE)];
   if (!isMapping(input)) return [problem([], input, `${showValue(input)} is not the input of a job`, EXAMPLE)];
-  // Of a version that is not known nothing else can be judged.
+  // Nothing else can be judged in a version that is not known.
   const version = versionProblem(input['v']);
   if (version) return [version];
   return [
@@ -40,7 +40,7 @@ export function inputProblems(input: unknown): readonly Problem[] {
   ];
 }
 
-/** Of no other version can be said whom it asks to tell. */
+/** Only an input of the known version says which workflows it asks to tell. */
 export const isOfKnownVersion = (input: unknown): input is JobInput => isMapping(input) && input['v'] === KNOWN_VERSION;
 
 function versionProblem(v: unknown): Problem | undefined {

@@ -18,9 +18,9 @@ type HostCalls = Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>;
 /** The one worker that serves an attempt, because it holds the connections to the hosts. Another is claimed when it goes away. */
 export class ClaimedWorker {
   #queue: string | undefined;
-  /** In a row. Not carried: a job that continues as new has no call under way. */
+  /** Errors in a row. Not carried: a job that continues as new has no call under way. */
   #errors: WorkerErrors = 0;
-  /** Calls of an earlier one were given up. */
+  /** Calls of an earlier era were given up. */
   #era = 0;
   readonly #timings: Timings;
   readonly #story: JobStory;
@@ -40,7 +40,7 @@ export class ClaimedWorker {
     const era = this.#era;
     const startedAt = Date.now();
     try {
-      // The user's cancel must not reach it: it ends with the command, or with its slices.
+      // The user's cancel must not reach the call, which ends with the command or with its slices.
       const end = await CancellationScope.nonCancellable(() => make(worker));
       this.#errors = 0;
       return end;
@@ -53,8 +53,9 @@ export class ClaimedWorker {
   }
 
   /**
-   * Gives up the call that is under way: its slices go, it ends with them, and nobody waits for it. It is not cancelled, because
-   * a cancellable scope within a nonCancellable one hears of the user's cancel in some histories (flags.ts of the SDK).
+   * Gives up the call that is under way: it ends with its slices, which are being deleted, and is not waited for. It is not
+   * cancelled, because a cancellable scope within a nonCancellable one hears of the user's cancel in some histories (flags.ts of
+   * the SDK).
    */
   giveUp(): void {
     this.#era += 1;
@@ -87,7 +88,7 @@ export class ClaimedWorker {
       errors: fact,
     });
     if (decision.do === 'end attempt') {
-      // The attempt is charged for the row, and the next one begins without it.
+      // The attempt is charged for the errors in a row, and the next one begins without them.
       this.#errors = 0;
       throw error;
     }

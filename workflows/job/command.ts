@@ -18,12 +18,12 @@ export interface CommandParts {
   readonly interruptions: Interruptions;
 }
 
-/** How a supervision ended. Undefined: its worker is gone. */
+/** The end of a supervision. Undefined: its worker is gone. */
 type Watched = AttemptEnd | undefined;
 
 /**
- * The command of an attempt. One activity on the claimed worker starts and watches it. It is stopped by another activity, at once,
- * while the supervision goes on, ships the last lines and then ends by itself.
+ * The command of an attempt. One activity on the claimed worker starts and watches it. It is stopped by another activity, at
+ * once, while the supervision goes on, ships the last lines and then ends by itself.
  */
 export class Command {
   readonly #worker: ClaimedWorker;
@@ -60,7 +60,7 @@ export class Command {
     return first.kind === 'no-output' ? first : interrupted(interruption);
   }
 
-  /** Stops a command that nobody watches, with its grace, and ships its last lines. To be called in a nonCancellable scope. */
+  /** Stops an unwatched command, with its grace, and ships its last lines. Call it in a nonCancellable scope. */
   async stopUnwatched(input: AttemptInput): Promise<void> {
     await this.#stop(input, this.#watch(input), CANCELLED);
   }
@@ -91,7 +91,10 @@ export class Command {
     );
   }
 
-  /** Bounded by the grace, what dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`. @returns the attempt's end, if it was seen in time */
+  /**
+   * Bounded by the grace, the time that dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`.
+   * @returns the attempt's end, if it was seen in time
+   */
   async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
     await this.#stopOnHosts(input, notice);
     const late = async (): Promise<'late'> => {
@@ -109,7 +112,7 @@ export class Command {
     return undefined;
   }
 
-  /** Keeps what is stored of its files and what was ended with it, and says it in the job's story. */
+  /** Keeps the reports on its stored files and on the processes that were ended with it, and notes both in the job's story. */
   #noted<End extends Watched>(end: End): End {
     if (end?.left !== undefined) {
       this.#parts.attempt.left = end.left;
@@ -150,7 +153,7 @@ function stacksNote({ job: { id }, attempt }: AttemptInput): string {
   return `where the processes of the silent command stand is stored: ${shown}`;
 }
 
-/** The user's cancel met the call while it had no worker: it is made again, as for a worker that is gone. */
+/** The user's cancel came while the call had no worker. The call is repeated, as for a worker that is gone. */
 function unlessCancelled(error: unknown): undefined {
   if (!isCancellation(error)) throw error;
 }
@@ -188,11 +191,11 @@ function withoutSilence(input: AttemptInput): AttemptInput {
 }
 
 /**
- * How long the supervision may take to ship what was printed before the stop. After a silence it is a new one, which connects
- * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
+ * Time for the supervision to ship the output from before the stop. After a silence it is a new supervision, which connects to
+ * every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
  */
 const LAST_LINES_MS = 60_000;
-/** Others wait for the chips of a job that its pool preempts, and its own file does not say for how long (docs/adr/0059). */
+/** Other jobs wait for the chips of a preempted job, so its own file does not decide for how long (docs/adr/0059). */
 const MOST_FOR_OTHERS_MS = 120_000;
 const mostForOutputs = ({ spec }: AttemptInput, { cause }: StopNotice): number =>
   cause === 'quota' ? Math.min(MOST_FOR_OTHERS_MS, outputsWaitMs(spec)) : outputsWaitMs(spec);

@@ -1,4 +1,5 @@
 import { askedMachines, askedSize, formatSlices, providerOf } from '../../domain/machines.js';
+import { doneTwiceText } from '../../domain/done-twice.js';
 import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Retries } from '../../domain/recovery/budgets.js';
@@ -10,7 +11,7 @@ import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { externalIpOf } from '../../domain/slice.js';
 import { placeOfObject } from '../../domain/store-place.js';
 
-/** All that an operator is told about a job. */
+/** The facts about a job that an operator sees. */
 export interface JobFacts {
   readonly id: string;
   readonly spec: JobSpec;
@@ -25,14 +26,14 @@ export interface JobFacts {
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
   readonly slices: readonly SliceView[];
-  /** Beside them, in other zones. Absent: none. */
+  /** Slices beside them, in other zones. Absent: none. */
   readonly rivals?: readonly SliceView[];
   readonly events: readonly JobEvent[];
 }
 
 /**
- * A job as the Temporal Web UI shows it under Current Details: where it is, what it waits for and what to do about it, its
- * slices and hosts, what is spent, where its logs are. Of bounded size, whatever the job (`joinBlocks`).
+ * A job as the Temporal Web UI shows it under Current Details: its phase, the reason of a wait and the remedy, its slices and
+ * hosts, the used budgets, and the place of its logs. The size is bounded, whatever the job (`joinBlocks`).
  */
 export function jobDetails(facts: JobFacts): string {
   return joinBlocks(
@@ -50,7 +51,7 @@ export function jobDetails(facts: JobFacts): string {
   );
 }
 
-/** What a job says of itself before a worker has checked it. */
+/** Details of a job before a worker has checked it. */
 export function uncheckedDetails(id: string, why?: string): string {
   const being = `**${id}** is being checked against this installation: the quota file, the store, the key.`;
   return why === undefined ? being : `${being}\n\n${plain(why)}`;
@@ -69,7 +70,7 @@ function phaseNow(facts: JobFacts): string {
   return `**${phase}** since ${utc(phaseSince)}${reason}\n\n${nextStep(facts)}`;
 }
 
-/** What it waits for, and what somebody can do about it. */
+/** The reason why it waits, and the remedy. */
 function nextStep(facts: JobFacts): string {
   const { id, spec, phase, outcome } = facts;
   switch (phase) {
@@ -100,10 +101,11 @@ function nextStep(facts: JobFacts): string {
   }
 }
 
-function ending({ exitCode, attempts, preemptions, startedAt, endedAt }: Outcome): string {
+function ending({ exitCode, attempts, preemptions, startedAt, endedAt, doneTwice }: Outcome): string {
   const ran = startedAt === undefined ? 'The command never started' : `The command was first started ${utc(startedAt)}`;
   const code = exitCode === undefined ? '' : `, its exit code is ${exitCode}`;
-  return `${ran}${code}; ${count(attempts, 'attempt')}, ${count(preemptions, 'preemption')}; ended ${utc(endedAt)}. Its slices delete themselves: Relationships shows when they are gone.`;
+  const again = doneTwice === undefined ? '' : ` (done twice: ${doneTwiceText(doneTwice)})`;
+  return `${ran}${code}; ${count(attempts, 'attempt')}, ${count(preemptions, 'preemption')}${again}; ended ${utc(endedAt)}. Its slices delete themselves: Relationships shows when they are gone.`;
 }
 
 function missingSlices({ spec, slices }: JobFacts): string {
@@ -113,7 +115,7 @@ function missingSlices({ spec, slices }: JobFacts): string {
   return `${spec.slices - ready} of ${count(spec.slices, 'slice')} ${pricing}`;
 }
 
-/** The first line is enough to know it by; the whole is in the workflow's input. */
+/** The first line is enough to recognize the command. The whole is in the workflow's input. */
 function commandNow({ run, hosts }: NonNullable<JobSpec['command']>): string {
   const [first = '', ...others] = run.trim().split('\n');
   const where = hosts === 'all' ? 'all hosts' : `host ${hosts.join(', ')}`;
@@ -122,7 +124,7 @@ function commandNow({ run, hosts }: NonNullable<JobSpec['command']>): string {
 
 // Slices -----------------------------------------------------------------------------------------------------------
 
-/** Hosts that are named; a v5litepod-256 has 64. */
+/** Most hosts that are named; a v5litepod-256 has 64. */
 const MOST_HOSTS = 32;
 const MOST_SLICES = 16;
 

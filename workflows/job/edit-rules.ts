@@ -7,7 +7,7 @@ import { refusal } from '../human-call.js';
 import type { JobEdit } from './job-file.js';
 
 /**
- * The rules of its pool that a job was accepted under hold for its edits too. Only validators ask: what a history says was
+ * Applies the pool's rules that a job was accepted under to an edit of it. Only validators call it: an edit that a history has
  * taken is not judged again (docs/adr/0075).
  * @throws refusal
  */

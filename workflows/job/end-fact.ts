@@ -5,7 +5,7 @@ import type { AttemptResult } from './attempt.js';
 export const asksForRestart = (code: number, command: JobSpec['command']): boolean =>
   command?.restartOn?.includes(code) ?? false;
 
-/** How an attempt ended, as a fact for `decide`. Of several lost slices the first one counts. */
+/** The end of an attempt, as a fact for `decide`. If several slices are lost, the first one counts. */
 export function endFact(
   result: AttemptResult,
   { command }: Pick<JobSpec, 'command'>,
@@ -24,7 +24,7 @@ export function endFact(
     case 'ended-before':
       return 'ended before';
     case 'exited':
-      // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
+      // It was told to end, and after a reset nothing here knows by whom. The exit answers that, and is not its own end.
       if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
       if (asksForRestart(result.code, command)) return 'restart code';
       return isMachineAtFault ? 'machine at fault' : 'another code';

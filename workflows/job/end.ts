@@ -7,13 +7,13 @@ import { lastRecord } from '../activity-options.js';
 import { reasonOf } from './claimed-worker.js';
 import { chainRunId, type JobStory } from './story.js';
 
-/** Stores the outcome, then tells who is named, so that they find it. To be called in a nonCancellable scope. */
+/** Stores the outcome, then tells the workflows that are named, so that they find it. Call it in a nonCancellable scope. */
 export async function tellEnd(targets: readonly NotifyTarget[], outcome: Outcome, story: JobStory): Promise<void> {
   const job = { id: workflowInfo().workflowId, run: chainRunId() };
   const isStored = await store(job, outcome, story);
   const notice = { v: 1, job: job.id, run: job.run, result: outcome.result, outcome } as const;
   for (const line of await tellOfEnd(targets, notice)) story.note(line);
-  // Once more, for the lines that say who was told.
+  // Once more, with the lines about the workflows that were told.
   if (targets.length > 0 && isStored) await store(job, outcome, story);
 }
 
@@ -45,11 +45,11 @@ const STORE_PATIENCE_MS = 6 * 3_600_000;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
-/** A server that does not say whether the signal was taken must not keep a job open that has ended. */
+/** A server that does not say whether the signal was taken must not keep an ended job open. */
 const NOTIFY_TIMEOUT = '60s';
 
 /**
- * Tells these workflows how the job ended, each by one signal, and says in one line each what became of it. Never throws. Call
+ * Tells these workflows the end of the job, each by one signal, and returns one line for each with the result. Never throws. Call
  * it in a nonCancellable scope: the server keeps the signal with the job's history, so no crash repeats or loses it.
  */
 export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNotice): Promise<readonly string[]> {
@@ -63,7 +63,7 @@ export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNot
         (error: unknown) => (became[index] = `could not be told: ${messageOf(error)}`),
       );
   });
-  // No cancel of the signals instead: one that was handed to the server cannot be taken back, and is waited for.
+  // The signals are not cancelled instead: one that was handed to the server cannot be taken back, and is waited for.
   await condition(() => became.every((end) => end !== undefined), NOTIFY_TIMEOUT);
   return targets.map(({ workflow: { id, signal } }, index) => {
     const end = became[index] ?? `not known to be told: the server did not answer within ${NOTIFY_TIMEOUT}`;

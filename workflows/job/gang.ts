@@ -38,7 +38,7 @@ import { chainRunId, type JobStory } from './story.js';
 import { Zones, type ZonesCarry } from './zones.js';
 
 export interface GangParts {
-  /** Read anew for each slice: an image that was built, or a changed file, is what the next slices are of. */
+  /** Read anew for each slice, so that the next slices use an image that was built, or a changed file. */
   readonly file: JobFile;
   readonly settings: JobSettings;
   readonly slices: Slices;
@@ -47,13 +47,13 @@ export interface GangParts {
 }
 
 /**
- * The gang of a job: its slices, all in one zone; and, while they are waited for, the same in other zones (`ZoneRace`). It starts a
- * slice workflow per request and generation (a request is for one slice, or for all slices of an atomic job, docs/adr/0054) and
- * tells slices to go. It deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
+ * The gang of a job: its slices, all in one zone and, while they are waited for, the same in other zones (`ZoneRace`). It starts
+ * a slice workflow per request and generation (a request is for one slice, or for all slices of an atomic job, docs/adr/0054) and
+ * tells slices to end. It deletes nothing itself, and counts a slice as gone only when the slice's workflow says so.
  */
 export class Gang {
   readonly #parts: GangParts;
-  /** Where it is asked for. */
+  /** Zones in which it is asked for. */
   readonly zones: Zones;
 
   constructor(parts: GangParts, zoneTry = 0, zones?: ZonesCarry) {
@@ -91,8 +91,8 @@ export class Gang {
   }
 
   /**
-   * Tells these slices of the job to go (without `indexes`: all, in whichever zone), and waits until they are seen gone; of some of
-   * them, until another zone has all slices. A slice that was asked for together with others takes them with it.
+   * Tells these slices of the job to end (without `indexes`: all, in every zone), and waits until they are seen gone or, with
+   * `indexes`, until another zone has all slices. A slice that was asked for together with others takes them with it.
    */
   async evict(reason: string, indexes?: readonly number[]): Promise<void> {
     const { slices } = this.#parts;
@@ -103,7 +103,7 @@ export class Gang {
     await condition(() => isGone() || slices.readyRival !== undefined);
   }
 
-  /** Tells all slices to go and does not wait: their workflows and the lease see to the rest. */
+  /** Tells all slices to end and does not wait: their workflows and the lease see to the rest. */
   async dismiss(reason: string): Promise<void> {
     await Promise.all(this.#parts.slices.present.map((ref) => tellToGo(ref, reason)));
   }
@@ -117,19 +117,19 @@ export class Gang {
 
   // ----------------------------------------------------------------------------------------------------------------
 
-  /** Something about its slices is to be told. */
+  /** Tells the pool and the job's story of a change of its slices. */
   changed(): void {
     const { slices, lease, story } = this.#parts;
     lease.chips(slices.isWhole ? this.zone : undefined, slices.loss?.cause === 'preempted');
     story.show();
   }
 
-  /** Starts a generation that never was. After a reset the job counts from an earlier one than its slices are at. */
+  /** Starts a generation that never existed. After a reset the job counts from an earlier generation than its slices have. */
   async #start(index: number, generation: number, rivalTry?: number): Promise<void> {
     for (let next = generation; ; next++) if (await this.#startGeneration(index, next, rivalTry)) return;
   }
 
-  /** False: that generation was, and its workflow has ended. A closed workflow's id is not used again (docs/adr/0044). */
+  /** False: that generation existed, and its workflow has ended. A closed workflow's id is not used again (docs/adr/0044). */
   async #startGeneration(index: number, generation: number, rivalTry?: number): Promise<boolean> {
     const { settings, slices, lease } = this.#parts;
     const { spec } = this.#parts.file;
@@ -142,7 +142,7 @@ export class Gang {
     const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
     const label = settings.label === undefined ? '' : `${settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
-    // job closes (facts/temporal.md, end).
+    // job closes (docs/facts.md, "Temporal").
     return CancellationScope.nonCancellable(async () => {
       try {
         const started = await startChild<typeof slice>('slice', {
@@ -154,12 +154,12 @@ export class Gang {
           typedSearchAttributes: [{ key: POOL, value: id.pool }],
           staticSummary: inShort(`${label}${requested(spec)} in ${ref.zone} for ${id.job}, generation ${generation}`),
         });
-        // Terminated before the pool heard of it, it would be in nobody's book: no reconciler would look for what it left.
+        // If it were terminated before the pool heard of it, no book would have it, and no reconciler would look for its remains.
         started.result().catch(() => lease.sayAgain());
         return true;
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        // The job was reset: a slice of its former life that is open goes on serving it.
+        // The job was reset: an open slice from before the reset goes on serving it.
         return attached(ref);
       }
     });
@@ -181,7 +181,7 @@ export class Gang {
   }
 }
 
-/** What one request is for. */
+/** The machines of one request. */
 const requested = (spec: JobSpec): string => (spec.atomic ? formatSlices(spec) : askedMachines(spec).accelerator);
 
 /** False: its workflow is closed. */

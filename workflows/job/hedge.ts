@@ -6,8 +6,9 @@ import type { Timings } from '../../domain/timings.js';
 import type { EpochMs } from '../../domain/units.js';
 
 /**
- * How long one zone is asked alone before the job moves on, in ms: `timeouts.provision`, else a usual time where the provider queues
- * requests and several zones are named. Undefined: there is no other place, or the provider says no where it has nothing.
+ * Time for which one zone is asked alone before the job moves on, in ms: `timeouts.provision`, else a usual time if the provider
+ * queues requests and several zones are named. Undefined: there is no other place, or the provider refuses a request that it has
+ * no capacity for.
  */
 export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boolean): number | undefined {
   const { zones, hedge } = askedMachines(spec);
@@ -19,8 +20,8 @@ export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boo
 }
 
 /**
- * How long a place in a provider's line is kept before another zone takes it, in ms. A request needs minutes from its grant to READY,
- * so that one which is given up sooner comes to nothing in each zone (docs/adr/0101).
+ * Time for which a place in a provider's line is kept before another zone takes it, in ms. A request needs minutes from its grant
+ * to READY, so that requests that are given up sooner fail in each zone (docs/adr/0101).
  */
 export function placeKeptMs(spec: JobSpec, { zonePatienceMs: usual }: Timings, patienceMs: number): number {
   return spec.timeouts?.provision === undefined ? Math.max(patienceMs, usual) : patienceMs;
@@ -43,7 +44,7 @@ export class Hedge {
     this.#timings = timings;
   }
 
-  /** When something is to be done if nothing happens before. Undefined: never. */
+  /** Time at which the job acts if nothing happens before. Undefined: never. */
   get dueAt(): EpochMs | undefined {
     return this.#dueAt;
   }
@@ -63,7 +64,7 @@ export class Hedge {
     this.#dueAt = now + patienceMs;
   }
 
-  /** The zone refused what was asked beside the first: it is asked again after a while, which grows. */
+  /** The zone refused a request beside the first. It is asked again after a pause, which grows. */
   refuse(zone: string, now: EpochMs): void {
     const times = (this.#refused.get(zone)?.times ?? 0) + 1;
     const { zoneBackoffMs, zoneBackoffMaxMs } = this.#timings;
@@ -76,7 +77,7 @@ export class Hedge {
     return (this.#refused.get(zone)?.until ?? 0) <= now;
   }
 
-  /** No zone is left to be asked now: until one may be asked again. */
+  /** No zone is left to be asked now. The job waits until one may be asked again. */
   rest(now: EpochMs): void {
     const ends = [...this.#refused.values()].map(({ until }) => until).filter((until) => until > now);
     this.#dueAt = ends.length === 0 ? undefined : Math.min(...ends);

@@ -13,11 +13,11 @@ export interface HookParts extends AttemptParts {
 }
 
 /**
- * Runs what the job wants to be run at its end, before its slices go (docs/adr/0048). A cancel does not end it; its timeouts do.
- * @returns the outcome, which no hook changes, with how each of them came out
+ * Runs the job's end hooks, before its slices go (docs/adr/0048). A cancel does not end them; their timeouts do.
+ * @returns the outcome, which no hook changes, with a report on each hook
  */
 export async function afterHooks(parts: HookParts, outcome: Outcome): Promise<Outcome> {
-  // The outcome of the store, in a job that was reset, has them.
+  // In a job that was reset, the stored outcome has their reports.
   const names = outcome.hooks === undefined ? hooksAfter(outcome.result, parts.file.spec.hooks) : [];
   if (names.length === 0) return outcome;
   const hooks: HookReport[] = [];

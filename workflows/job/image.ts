@@ -16,15 +16,15 @@ import { chainRunId, type JobStory } from './story.js';
 
 export type ImageEnd = Exclude<BuildNews, { kind: 'progress' }> | { readonly kind: 'unwanted' };
 
-/** A build workflow that somebody terminated tells nobody: so the job asks again, which is one activity. */
+/** A build workflow that was terminated tells no job, so the job asks again, which is one activity. */
 const ASK_AGAIN_MS = 10 * 60_000;
 
 /**
- * The job's side of an image that a cluster builds (docs/adr/0074): it starts or joins the build of these inputs, and waits for its
- * news. It holds nothing of its pool meanwhile.
+ * The job's side of an image that a cluster builds (docs/adr/0074): it starts or joins the build of these inputs, and waits for
+ * its news. It holds nothing of its pool meanwhile.
  */
 export class ImageBuild {
-  /** Of the build workflow that the job waits for. */
+  /** Id of the build workflow that the job waits for. */
   #id: string | undefined;
   #news: ImageEnd | undefined;
   readonly #story: JobStory;
@@ -39,7 +39,7 @@ export class ImageBuild {
 
   /**
    * Resolves with the end of the build, or as soon as it is unwanted. A cancel leaves the build too.
-   * @param attempt whose logs take what the build prints
+   * @param attempt its logs take the build's output
    */
   async untilBuilt(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
     const what = `building image ${buildText(build)}`;
@@ -60,7 +60,7 @@ export class ImageBuild {
     this.#news = undefined;
     const waiter = { id: workflowInfo().workflowId, run: chainRunId(), attempt };
     for (;;) {
-      // A cancel in the middle would leave a waiter behind that nobody can take back.
+      // A cancel in the middle would leave a waiter behind that cannot be taken back.
       const joined = await CancellationScope.nonCancellable(() =>
         buildMail(`start or join the build of ${buildText(build)}`).joinBuild({ waiter, build }),
       );
@@ -79,7 +79,7 @@ export class ImageBuild {
     else if (this.#id !== undefined) this.#story.trouble('image', news.detail);
   }
 
-  /** Who does not wait for it any more may be the last one: then the build ends. */
+  /** Leaves the build. It ends if this was the last job that waited for it. */
   async #leave(): Promise<void> {
     const id = this.#id;
     if (id === undefined) return;

@@ -6,14 +6,14 @@ import type { Preemption } from '../../quota/quota-config.js';
 import { durationText } from '../markdown.js';
 import { type Request, type Requests, requestText } from './requests.js';
 
-/** The pool's word that a lease has to come back (docs/adr/0021). Plain JSON. */
+/** A pool's order to return a lease (docs/adr/0021). Plain JSON. */
 export interface Revocation {
   /** One sentence of the pool: for whom, or why. */
   readonly reason: string;
   readonly cause: Preemption['cause'];
 }
 
-/** As people read it: in the job's story, its row, and as the reason for which its slices go. */
+/** A revocation in words: in the job's story, in its row, and as the reason why its slices go. */
 export function revocationText({ cause, reason }: Revocation): string {
   switch (cause) {
     case 'quota':
@@ -26,16 +26,16 @@ export function revocationText({ cause, reason }: Revocation): string {
   }
 }
 
-/** What its command finds in `$JOBCTL_NOTICE_FILE`. */
+/** The notice that its command finds in `$JOBCTL_NOTICE_FILE`. */
 export const revocationNotice = ({ reason }: Revocation): StopNotice => ({ cause: 'quota', reason });
 
-/** Whether it counts as a preemption by quota. A job that never got its chips had nothing to be taken. */
+/** Whether it counts as a preemption by quota. A job that never got its chips has nothing to lose. */
 export const isPreemptionByQuota = ({ cause }: Revocation): boolean => cause !== 'asking' && cause !== 'tier';
 
-/** Why what is under way on the slices has to end before its time. */
+/** The reason why current work on the slices has to end early. */
 export interface Interruption {
   readonly by: Fact<'command interrupted', 'by'>;
-  /** How the record of the attempt and `JOBCTL_PREVIOUS_ATTEMPT_END` name it. */
+  /** Its name in the record of the attempt and in `JOBCTL_PREVIOUS_ATTEMPT_END`. */
   readonly end: InterruptedEnd;
   /** Shown while the command ends. */
   readonly phase: JobPhase;
@@ -52,7 +52,7 @@ export type InterruptedEnd =
   | 'set-up-timed-out'
   | 'no-output';
 
-/** What the pool and people want of a job at present. */
+/** Interruptions of a job that the pool and people ask for at present. */
 export class Interruptions {
   readonly #lease: { readonly revocation: Revocation | undefined };
   readonly #requests: Requests;
@@ -62,7 +62,7 @@ export class Interruptions {
     this.#requests = requests;
   }
 
-  /** The pool comes first: what it takes back, nobody can keep. */
+  /** The pool comes first: a person cannot keep a lease that it takes back. */
   get current(): Interruption | undefined {
     const { revocation } = this.#lease;
     if (revocation) return byPool(revocation);
@@ -70,7 +70,7 @@ export class Interruptions {
     return request && byPerson(request);
   }
 
-  /** What is under way is no longer wanted. */
+  /** The current work is no longer wanted. */
   readonly isUnwanted = (): boolean => this.#lease.revocation !== undefined || this.#requests.current !== undefined;
 
   /** Resolves with the interruption as it was first seen. It may have been taken back since. A cancel does not end the wait. */
@@ -123,7 +123,7 @@ export const bySilence = (why: string): Interruption => ({
 
 /** The time that a part of an attempt has. Without a limit there is no timer. */
 export interface Clock {
-  /** Of one element, or empty. */
+  /** One element, or empty. */
   readonly late: readonly Promise<Met>[];
   stop(): void;
 }

@@ -6,15 +6,15 @@ import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec, Priority } from '../../domain/job-spec.js';
 import type { JobInput } from '../../contract/job.js';
 
-/** Another job file for the attempts to come. It was checked: what may not change is as it was. */
+/** Another job file for the attempts to come. It was checked: keys that may not change are unchanged. */
 export interface JobEdit {
   readonly spec: JobSpec;
-  /** As plain JSON, for the next edit. */
+  /** The file as plain JSON, for the next edit. */
   readonly job: unknown;
   readonly files: Readonly<Record<string, string>>;
   /** Path of a private key -> fingerprint of the submitter's file. */
   readonly identityKeys?: Readonly<Record<string, string>>;
-  /** As text, for the store. */
+  /** The file as text, for the store. */
   readonly source: string;
 }
 
@@ -23,7 +23,7 @@ export interface EditedFile extends Omit<JobEdit, 'spec'> {
   readonly attempt: number;
 }
 
-/** The job file in force: as it was submitted, or as an edit has it since. */
+/** The job file in force: the submitted one, or that of a later edit. */
 export class JobFile {
   #spec: JobSpec;
   #edited: EditedFile | undefined;
@@ -53,12 +53,12 @@ export class JobFile {
     return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? undefined;
   }
 
-  /** How the file makes its image, without a digest as long as it has none. */
+  /** The file's build of its image, without a digest until it has one. */
   get build(): BuildSpec | undefined {
     return buildOf(this.job);
   }
 
-  /** Whether another file names an image that nobody has built or is building. */
+  /** Whether another file names an image that was neither built nor is being built. */
   lacksImage(job: unknown): boolean {
     const wanted = buildOf(job);
     const { digest: _, ...present } = this.build ?? {};
@@ -80,9 +80,9 @@ export class JobFile {
   }
 
   /**
-   * To be called while nothing of the job runs. A file that was changed while its image was built has no digest yet, and gets it.
+   * Call it while nothing of the job runs. A file that was changed while its image was built has no digest yet, and gets it.
    * @param attempt the next one
-   * @param digest of the image that the job has
+   * @param digest digest of the image that the job has
    */
   change({ spec, ...edit }: JobEdit, attempt: number, digest = this.build?.digest): void {
     const build = buildOf(edit.job);
@@ -107,5 +107,5 @@ function buildOf(job: unknown): BuildSpec | undefined {
   return resolved.ok ? resolved.build : undefined;
 }
 
-/** As text, of a file that nobody wrote. */
+/** Text of a job file that no person wrote. */
 export const sourceOf = (job: unknown): string => `${JSON.stringify(job, undefined, 2)}\n`;

@@ -38,7 +38,7 @@ export class SliceKeeper {
     this.#parts = parts;
   }
 
-  /** Keeps slices and lease until somebody asks otherwise, the pool takes the lease, a slice is lost, or the time is over. */
+  /** Keeps slices and lease until a person asks otherwise, the pool takes the lease, a slice is lost, or the time is over. */
   async pause(request: Request): Promise<void> {
     const { file, story, requests, lease, gang } = this.#parts;
     const until = Date.now() + (file.spec.timeouts?.stop ?? DEFAULT_STOP_SECONDS) * 1000;
@@ -48,11 +48,11 @@ export class SliceKeeper {
     if (end.kind === 'changed') return;
     if (end.kind === 'lost') gang.markLost(end.slices);
     story.note(`its slices are not kept any more: ${this.#whyNotKept(end, 'timeouts.stop')}`);
-    // Somebody may have said something else in the same moment.
+    // A person may have asked for something else at the same moment.
     if (requests.current === request) requests.stop(request, true);
   }
 
-  /** Holds nothing and asks for nothing until somebody asks for something else. */
+  /** Holds nothing and asks for nothing until a person asks for something else. */
   async rest(request: Request): Promise<void> {
     const resume = `jobctl resume ${workflowInfo().workflowId}`;
     this.#parts.story.move(JobPhase.Released, `${requestText(request)}; it holds nothing until \`${resume}\``);
@@ -68,8 +68,8 @@ export class SliceKeeper {
   }
 
   /**
-   * Keeps the slices of a job that has its outcome until somebody cancels or deletes it, the time is over, a slice is lost, or the
-   * pool takes the lease. It does not throw at a cancel, because a known outcome is final.
+   * Keeps the slices of a job that has its outcome until a person cancels or deletes it, the time is over, a slice is lost, or
+   * the pool takes the lease. It does not throw at a cancel, because a known outcome is final.
    * @param conclude stores and tells the outcome
    */
   async hold(outcome: Outcome, conclude: () => Promise<void>): Promise<void> {
@@ -143,14 +143,14 @@ function keepSlices({ slices, timings, until, isChanged }: Keeping): Promise<Kee
         changed.then((is): KeepEnd => (is ? { kind: 'changed' } : { kind: 'over' })),
       ]);
     } finally {
-      // Nobody waits for the other one any more.
+      // The other promise is no longer awaited.
       for (const loser of [lost, changed]) loser.catch(() => undefined);
       scope.cancel();
     }
   });
 }
 
-/** `about $4.70 an hour, until 2026-11-22 09:10:00 UTC`. @param rehearsed the label of an installation where nothing is real */
+/** `about $4.70 an hour, until 2026-11-22 09:10:00 UTC`. @param rehearsed label of an installation in which nothing is real */
 function costText(
   spec: JobSpec,
   { pricing }: TierPurchase,

@@ -22,29 +22,33 @@ import type { Revocation } from './interruption.js';
 import { chainRunId } from './story.js';
 
 /**
- * The job's side of its lease: asks, holds, hears that it is revoked, says again to a new epoch, gives back and asks under the
- * next number, lets go. It moves nothing else of the job: who uses the lease looks at `isHeld` and `revocation`.
+ * The job's side of its lease: asks for it, holds it, hears of its revocation, repeats its state to a new epoch, gives it back
+ * and asks under the next number, and lets it go. It changes nothing else of the job: users of the lease read `isHeld` and
+ * `revocation`.
  */
 export class LeaseHold {
   #number: number;
   #held: Held;
-  /** The highest that was heard. */
+  /** The highest epoch that was heard. */
   #epoch: number;
-  /** The same of what was said of this number. The first word about a new number is news whatever was said before: only a pool that heard the number can speak of it. */
+  /**
+   * The highest epoch that was heard about this number. The first message about a new number is news whatever was said before:
+   * only a pool that heard the number can speak of it.
+   */
   #numberEpoch: number;
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
   /** The pool has no room for a request beside the first. */
   onWithoutRoom: (why: string) => void = () => undefined;
-  /** Zones of a job that takes any, the best first as its pool sees them. */
+  /** Zones of a job that takes any zone, the best first as its pool sees them. */
   onOrder: (zones: readonly string[]) => void = () => undefined;
   #hasLetGo = false;
-  /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
+  /** Given back until it is asked for again. Until then the pool must hear nothing of the next number. */
   #isResting: boolean;
   #demand: Demand;
-  /** Messages to the pool that nobody waits for and that are not acknowledged yet. */
+  /** Messages to the pool that are not awaited and not acknowledged yet. */
   #unacknowledged = 0;
-  /** The last grant, also when its chips were given back. */
+  /** The last grant, even if its chips were given back. */
   #granted: Granted | undefined;
   readonly #pool: string;
   readonly #slices: PresentSlices;
@@ -66,7 +70,7 @@ export class LeaseHold {
     this.#granted = grantedBy(held);
   }
 
-  /** What the pool says from now on. */
+  /** Hears the pool's messages from now on. */
   listen(inbox: Inbox): void {
     inbox.on(grantedSignal, ofThisTime(grantedForm), (grant) => this.#onGranted(grant));
     inbox.on(revokedSignal, ofThisTime(revokedForm), (revoked) => this.#onRevoked(revoked));
@@ -77,7 +81,7 @@ export class LeaseHold {
     return this.#held.heldSince !== undefined;
   }
 
-  /** The pool wants it back, whatever the job does with it: to be answered by `giveBack`. */
+  /** Set if the pool wants the lease back, whatever the job does with it. Answer it by `giveBack`. */
   get revocation(): Revocation | undefined {
     return this.#revocation;
   }
@@ -95,7 +99,7 @@ export class LeaseHold {
     return this.#held.tier;
   }
 
-  /** Beside this one, in which the job could be. */
+  /** Other tiers in which the job could be. */
   get otherTiers(): readonly number[] {
     return this.#held.otherTiers ?? [];
   }
@@ -104,12 +108,12 @@ export class LeaseHold {
     return this.#granted;
   }
 
-  /** What slices under this lease are bought as. */
+  /** Pricing and reservation by which slices under this lease are bought. */
   get bought(): TierPurchase {
     return this.#held.bought ?? {};
   }
 
-  /** The pool knows already: it is the pool that says so. */
+  /** The pool itself changed the priority, so it is not told. */
   reprioritize(priority: number): void {
     this.#demand = { ...this.#demand, priority };
   }
@@ -137,7 +141,10 @@ export class LeaseHold {
     return true;
   }
 
-  /** Tells the pool that nothing runs on its chips, or that something does again; it is the first to be asked for them. */
+  /**
+   * Tells the pool that nothing runs on its chips, or that something does again. A parked lease is the first to be asked for
+   * them.
+   */
   async park(isParked: boolean): Promise<void> {
     const { isParked: wasParked = false } = this.#held;
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || isParked === wasParked) return;
@@ -152,7 +159,10 @@ export class LeaseHold {
     this.#held = {};
   }
 
-  /** Tells the pool where all slices are ready, or that some are lost again, or preempted. Nobody waits until it knows; see `settled`. */
+  /**
+   * Tells the pool where all slices are ready, or that some are lost again, or preempted. It does not wait until the pool knows;
+   * see `settled`.
+   */
   chips(zone: string | undefined, isPreempted = false): void {
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
     const { chipsIn: _, ...held } = this.#held;
@@ -160,14 +170,14 @@ export class LeaseHold {
     this.#tellOfChips(isPreempted);
   }
 
-  /** Resolves once the pool has acknowledged every message. A run that ended before would drop what is still on its way. */
+  /** Resolves once the pool has acknowledged every message. A run that ended before would drop messages that are on their way. */
   async settled(): Promise<void> {
     await condition(() => this.#unacknowledged === 0);
   }
 
   /**
    * Gives it back, revoked or not, once no slice of the job is left. The job asks again under the next number.
-   * @param isResting not before somebody says so
+   * @param isResting true: not before the next `acquire`
    */
   async giveBack(isResting = false): Promise<void> {
     const given = this.id;
@@ -180,14 +190,14 @@ export class LeaseHold {
     await this.#release(given);
   }
 
-  /** For good: free once all slices that are left are seen gone. Repeating is safe. */
+  /** Lets it go for good. It is free once all remaining slices are seen gone. Repeating is safe. */
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
     this.#held = {};
     await this.#release(this.id);
   }
 
-  // What the pool says ---------------------------------------------------------------------------------------------
+  // Messages from the pool -----------------------------------------------------------------------------------------
 
   #isNews({ run, number, epoch }: LeaseNews): boolean {
     return run === chainRunId() && number === this.#number && epoch >= this.#numberEpoch && !this.#hasLetGo;
@@ -199,7 +209,8 @@ export class LeaseHold {
     this.#hear(epoch);
     if (zones !== undefined) this.onOrder(zones);
     const { otherTiers: _, ...held } = this.#held;
-    // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files since.
+    // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files
+    // since.
     this.#held = {
       heldSince: Date.now(),
       bought: { ...(pricing === undefined ? {} : { pricing }), ...(reservation === undefined ? {} : { reservation }) },
@@ -218,7 +229,7 @@ export class LeaseHold {
       this.onWithoutRoom(reason);
       return;
     }
-    // Said until it is answered: what the command was told first stays true.
+    // Repeated until it is answered. The reason that the command was told first stays true.
     this.#revocation ??= { reason, cause };
   }
 
@@ -244,7 +255,7 @@ export class LeaseHold {
     else if (!this.#isResting) await this.#ask();
   }
 
-  // What the pool is told ------------------------------------------------------------------------------------------
+  // Messages to the pool -------------------------------------------------------------------------------------------
 
   #ask(): Promise<void> {
     this.#askedAt ??= Date.now();
@@ -273,10 +284,10 @@ export class LeaseHold {
     this.#post(this.#send(`tell quota pool ${this.#pool} ${what}`, chips));
   }
 
-  /** Nobody waits for this message; see `settled`. */
+  /** Sends a message that is not awaited; see `settled`. */
   #post(sending: Promise<void>): void {
     this.#unacknowledged += 1;
-    // Only a cancel ends it, and then the lease goes back anyway.
+    // Only a cancel ends it, and then the lease is given back anyway.
     void sending.catch(() => undefined).finally(() => (this.#unacknowledged -= 1));
   }
 
@@ -307,11 +318,11 @@ interface PresentSlices {
   readonly present: readonly MachineRef[];
 }
 
-/** What is known of the present lease, while it is held. */
+/** Facts about the present lease, while it is held. */
 interface Held {
   readonly heldSince?: number;
   readonly tier?: number;
-  /** In which the job could be too. Absent: none. */
+  /** Other tiers in which the job could be. Absent: none. */
   readonly otherTiers?: readonly number[];
   readonly bought?: TierPurchase;
   /** All slices are ready, in this zone. */
@@ -327,7 +338,7 @@ const grantedBy = ({ tier, bought }: Held): Granted | undefined =>
 export interface LeaseCarry extends Held {
   readonly number: number;
   readonly epoch: number;
-  /** Absent: the same. */
+  /** Absent: the same as `epoch`. */
   readonly numberEpoch?: number;
   /** When it was first asked for. */
   readonly askedAt?: number;
@@ -336,5 +347,5 @@ export interface LeaseCarry extends Held {
   readonly isResting?: true;
 }
 
-/** Of a job that was accepted. */
+/** The lease of a job that was just accepted. */
 export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0 };

@@ -4,9 +4,9 @@ import type { RefusalScope } from '../../domain/slice.js';
 import type { SliceLoss } from './slices.js';
 
 /**
- * What `decide` is asked about a loss.
- * @param zones how many the job names
- * @param ready how many of its slices are ready
+ * A loss as a fact for `decide`.
+ * @param zones number of zones that the job names
+ * @param ready number of its slices that are ready
  */
 export function lossFact(loss: SliceLoss, zones: number, ready: number): Fact<'not ready', 'because'> {
   switch (loss.cause) {
@@ -20,8 +20,9 @@ export function lossFact(loss: SliceLoss, zones: number, ready: number): Fact<'n
 }
 
 /**
- * In the only zone a missing right is the installation's: no other zone may let it in, and what is ready stays. Where others are named,
- * they are asked, whatever the words of one say of all; a gang that is ready in part does not give that up for such words.
+ * If the job names one zone, a missing right counts as the installation's: no other zone may let it in, and ready slices stay. If
+ * it names several, the others are asked, even if one zone's message speaks of all. A gang that is partly ready does not give its
+ * slices up for such a message.
  */
 function scopeFor(scope: RefusalScope, zones: number, ready: number): RefusalScope {
   if (scope === 'permission') return zones === 1 ? 'installation' : scope;
@@ -33,7 +34,7 @@ interface LossPlace {
   /** `slice 2` */
   readonly whose: string;
   readonly zone: string;
-  /** Of its machines, such as `Cloud TPU`. */
+  /** Provider of its machines, such as `Cloud TPU`. */
   readonly provider: string;
 }
 

@@ -39,13 +39,13 @@ export interface Job {
   readonly job: JobRef;
   readonly settings: JobSettings;
   readonly inbox: Inbox;
-  // What the job knows.
+  // Parts that hold what the job knows.
   readonly file: JobFile;
   readonly story: JobStory;
   readonly requests: Requests;
   readonly slices: Slices;
   readonly attempt: Attempt;
-  // What acts on it.
+  // Parts that act on it.
   readonly image: ImageBuild;
   readonly lease: LeaseHold;
   readonly interruptions: Interruptions;
@@ -58,11 +58,11 @@ export interface Job {
 }
 
 /**
- * Makes the parts of a job from what the run before left, or from what was accepted: first what it knows, then what acts on
- * that. Messages come in only when all of it is there (`Inbox`).
+ * Makes the parts of a job from the state of the previous run, or from the accepted job: first those that hold its state, then
+ * those that act on it. Messages come in only when all parts are there (`Inbox`).
  */
 export function openJob(carried: JobCarry, input: JobInput): Job {
-  // A worker of an earlier build, which accepted it, does not know the times that came since.
+  // A worker of an earlier build, which accepted it, does not know timings that were added since.
   const settings = { ...carried.settings, timings: { ...DEFAULT_TIMINGS, ...carried.settings.timings } };
   const known = {
     carried,
@@ -93,7 +93,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   return job;
 }
 
-/** What the next run continues from. */
+/** State that the next run continues from. */
 export function carryOf({ carried, ...job }: Job): JobCarry {
   const requests = job.requests.carry();
   const zones = job.gang.zones.carry();
@@ -126,7 +126,7 @@ function listen(job: Job): void {
   inbox.open();
 }
 
-/** Once, when the job was accepted. */
+/** Called once, when the job was accepted. */
 function begin({ carried, settings, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
   story.begin(
     {
@@ -136,7 +136,7 @@ function begin({ carried, settings, file: { spec }, story }: Job, { job, files =
       JobPool: spec.pool,
     },
     {
-      // As JobClient sets them at the start: a job that another service started has the same row.
+      // The values that JobClient sets at the start: a job that another service started has the same row.
       name: spec.name,
       slice: formatSlices(spec),
       contentHash: contentHash({ job, files }),
@@ -154,7 +154,7 @@ function begin({ carried, settings, file: { spec }, story }: Job, { job, files =
 function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNews): void {
   const before = file.spec.priority;
   if (run !== chainRunId() || priority === before) return;
-  // From 1 to 5: the form saw to it.
+  // The form has checked that it is from 1 to 5.
   file.reprioritize(priority as Priority);
   lease.reprioritize(priority);
   story.note(`its priority is ${priority} from now on; it was ${before}`);

@@ -67,7 +67,7 @@ export class Recovery {
     this.#quickEnds = carry.quickEnds ?? 0;
     this.#suspect = new SuspectMachine(parts.slices, carry.suspect);
     this.#submittedAt = carry.submittedAt;
-    // Of a job that never had its slices, whatever the run before knew.
+    // A job that never had its slices waits since its submit, whatever the previous run knew.
     this.#waitingSince = carry.waitingSince ?? (carry.attempt.number === 0 ? carry.submittedAt : undefined);
   }
 
@@ -90,12 +90,12 @@ export class Recovery {
     this.waitsNoMore();
   }
 
-  /** How long a zone is asked before the job moves on, in ms. */
+  /** Time for which a zone is asked before the job moves on, in ms. */
   get zonePatienceMs(): number | undefined {
     return zonePatienceMs(this.#parts.file.spec, this.#parts.settings.timings, this.#isPreempted);
   }
 
-  /** While the gang was brought up, or waited for. Undefined: the job goes on. */
+  /** Reacts to a loss while the gang was brought up, or waited for. Undefined: the job goes on. */
   async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
     const { gang, lease, slices } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
@@ -112,7 +112,7 @@ export class Recovery {
         this.#parts.story.setBack(what);
         if (await this.#followRival(what)) return undefined;
         this.#parts.story.move(JobPhase.Evicting, what);
-        // A gang lies in one zone: its slices that are here already go too.
+        // A gang lies in one zone, so its slices that are here already go too.
         await gang.evict('another zone is asked for the whole gang', this.#allSlices);
         // A job that waited for `timeouts.provision` needs no further pause.
         return this.#nextZone(what, loss.cause === 'refused');
@@ -131,14 +131,14 @@ export class Recovery {
     }
   }
 
-  /** It got no chips in this tier, and asks for another. */
+  /** The job got no chips in this tier, and asks for another tier. */
   leaveTier(tier: number | undefined): void {
     this.#refusals.leftTier(tier, this.#zones);
   }
 
   /**
    * The job waits for chips, from now on or since before.
-   * @returns when `timeouts.queue` is over, which is for all waiting since it last had all of its slices, or was submitted
+   * @returns the end of `timeouts.queue`, which covers all waiting since it last had all of its slices, or was submitted
    */
   waits(): EpochMs | undefined {
     const { queue } = this.#parts.file.spec.timeouts ?? {};
@@ -146,12 +146,12 @@ export class Recovery {
     return queue === undefined ? undefined : this.#waitingSince + queue * 1000;
   }
 
-  /** It waits for nothing until somebody asks for it. */
+  /** It waits for nothing until a person asks for it. */
   waitsNoMore(): void {
     this.#waitingSince = undefined;
   }
 
-  /** `timeouts.queue` is over. @param what it waited for */
+  /** `timeouts.queue` is over. @param what the reason of the wait */
   waitedInVain(what: string): Outcome {
     const { timeouts } = this.#parts.file.spec;
     const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
@@ -160,12 +160,12 @@ export class Recovery {
     return this.#failed(decision.by, { text });
   }
 
-  /** A cluster did not build it. Nothing of the job has run, and no budget is for it: whoever mends it submits again. */
+  /** A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes and resubmits it. */
   notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
     return this.#failed(by, { text: [`its image was not built: ${message}`, ...lines].join('\n') });
   }
 
-  /** What the job decides by, if an attempt ends now. */
+  /** Facts by which the job decides if an attempt ends now. */
   facts(result: AttemptResult): Facts<'attempt ended'> {
     const { file, lease, requests, attempt } = this.#parts;
     const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
@@ -236,12 +236,12 @@ export class Recovery {
     return this.outcome('cancelled', { by: 'user', message, ...(asker === undefined ? {} : { asker }) });
   }
 
-  /** Left out of a job that quota never preempted. */
+  /** Empty for a job that quota never preempted. */
   get takenByQuota(): { readonly quotaPreemptions?: number } {
     return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
   }
 
-  /** Left out of a job whose command never asked for another start. */
+  /** Empty for a job whose command never asked for another start. */
   get askedForByCommand(): { readonly requestedRestarts?: number } {
     const { requested } = this.#spent;
     return requested === 0 ? {} : { requestedRestarts: requested };
@@ -285,7 +285,7 @@ export class Recovery {
     this.#refusals.note(this.#parts.gang.zone, scope);
   }
 
-  /** The next slices are asked for in the next zone; after a round of refusals from all of them not at once. */
+  /** Asks for the next slices in the next zone. After a round of refusals from all zones it pauses first. */
   async #nextZone(what: string, mayPause: boolean): Promise<undefined> {
     if (await this.#followRival(what)) return undefined;
     this.#parts.race.leaveZone();
@@ -301,7 +301,7 @@ export class Recovery {
     return true;
   }
 
-  /** Says what it waits for, in `why` and lists. */
+  /** Pauses, and says why in `why` and lists. */
   async #pause(what: string, ms: number): Promise<undefined> {
     const { story, gang, slices, interruptions } = this.#parts;
     if (ms === 0) return undefined;
@@ -313,7 +313,10 @@ export class Recovery {
     return undefined;
   }
 
-  /** A machine that a provider takes back is not met again. One's own would be given to the next who asks. */
+  /**
+   * Puts a machine of one's own aside, which would be given to the next job. A machine that a provider takes back is not met
+   * again.
+   */
   async #putAside(result: AttemptResult): Promise<void> {
     const { file, story } = this.#parts;
     meter.machineReplaced(file.spec.pool, kindOfJob(file.spec));
@@ -387,7 +390,7 @@ export class Recovery {
   }
 
   #failed(budget: Budget, { text, at, exitCode }: EndText): Outcome {
-    // What the command asked for too often is its own fault.
+    // Restarts that the command asked for too often are its own fault.
     const by = budget === 'requested' ? 'task' : budget;
     const outcome = this.outcome('failed', { by, message: text, ...at });
     return exitCode === undefined ? outcome : { ...outcome, exitCode };

@@ -5,11 +5,11 @@ import type { Timings } from '../../domain/timings.js';
 /** Refusals in a row, since the slices of the job were last all ready. */
 export interface RefusalsCarry {
   readonly count: number;
-  /** Of these the last, in one zone. */
+  /** The latest of these, all in one zone. */
   readonly here: number;
-  /** What zones said last that will not accept the request soon: their reason is none of capacity, quota or a moment. */
+  /** Last answers of zones that will not accept the request soon: their reason is not capacity, quota or a moment. */
   readonly zones: Readonly<Record<string, Word>>;
-  /** Tiers that the job has left in which each zone called the request wrong in itself. Absent: none. */
+  /** Tiers that the job has left and in which each zone called the request wrong in itself. Absent: none. */
   readonly wrongTiers?: readonly number[];
 }
 
@@ -18,7 +18,7 @@ type Word = 'wrong' | 'lasting';
 
 export const NO_REFUSALS: RefusalsCarry = { count: 0, here: 0, zones: {} };
 
-/** How often, and where, the provider has refused a job's slices since they were last all ready. State only. */
+/** Counts the provider's refusals of a job's slices, by zone, since the slices were last all ready. State only. */
 export class Refusals {
   #count: number;
   #here: number;
@@ -38,19 +38,19 @@ export class Refusals {
     this.#count += 1;
     this.#here += 1;
     if (LASTING.has(scope)) this.#zones.set(zone, scope === 'request' ? 'wrong' : 'lasting');
-    // Without chips or quota it has taken the request itself.
+    // A zone without chips or quota has taken the request itself.
     else if (scope === 'zone') this.#zones.delete(zone);
   }
 
-  /** One of these zones has not refused for good. */
+  /** Whether one of these zones has not refused for good. */
   isLeft(zones: readonly string[]): boolean {
     return zones.some((zone) => !this.#zones.has(zone));
   }
 
   /**
-   * Whether a zone is left that may take it: one that has not refused for good; where this one calls the request wrong in itself, one
-   * that did not say so last, here or in another tier.
-   * @param otherTiers in which the job could be: there it is bought as something else
+   * Whether a zone is left that may take the request: one that has not refused for good. If the present zone calls the request
+   * wrong in itself, a zone is left that did not say so last, in this tier or in another.
+   * @param otherTiers other tiers in which the job could be, where it is bought in another way
    */
   standing(
     { zones, otherTiers }: { readonly zones: readonly string[]; readonly otherTiers: readonly number[] },
@@ -64,14 +64,14 @@ export class Refusals {
     return zones.every((zone) => this.#zones.get(zone) === 'wrong');
   }
 
-  /** The next request is one of another tier: what zones said of this one says nothing of that. */
+  /** The next request is in another tier. Answers of zones about this tier do not apply to that one. */
   leftTier(tier: number | undefined, zones: readonly string[]): void {
     if (tier !== undefined && this.#isWrongIn(zones)) this.#wrongTiers.add(tier);
     this.#zones.clear();
     this.#here = 0;
   }
 
-  /** More than a moment explains. */
+  /** Whether there are more refusals than a moment explains. */
   get areMany(): boolean {
     return this.#here >= MANY_HERE;
   }
@@ -89,12 +89,12 @@ export class Refusals {
     this.#wrongTiers.clear();
   }
 
-  /** Before the same zone is asked again, in ms. */
+  /** Pause before the same zone is asked again, in ms. */
   get pauseHereMs(): number {
     return this.#backoff(this.#here);
   }
 
-  /** Before the next of `zones` zones is asked, in ms: 0 until each has been asked once more. */
+  /** Pause before the next of `zones` zones is asked, in ms: 0 until each has been asked once more. */
   pauseMs(zones: number): number {
     return this.#count % zones === 0 ? this.#backoff(this.#count / zones) : 0;
   }

@@ -6,11 +6,11 @@ import type { JobEdit } from './job-file.js';
 /** A person's request to an open job that is not fulfilled yet. Plain JSON. */
 export type Request = Asker & Wanted;
 type Wanted =
-  /** The command ends; the slices stay, or go (`isRelease`), until somebody says `resume`. */
+  /** The command ends. The slices stay, or go (`isRelease`), until a person says `resume`. */
   | { readonly kind: 'stop'; readonly isRelease: boolean }
   /** Slices and lease go, and the job asks again, in `zone` first. */
   | { readonly kind: 'requeue'; readonly zone?: string }
-  /** A new attempt on the same slices, but those that are to be replaced. */
+  /** A new attempt on the same slices, except those that `replace` names. */
   | { readonly kind: 'restart'; readonly replace?: Replaced };
 
 export interface RequestsCarry {
@@ -19,9 +19,9 @@ export interface RequestsCarry {
 }
 
 /**
- * The requests of people to a job (docs/adr/0022). Updates only note them here; the job's loop fulfils them, in the order of
- * docs/job-states.md. The last request counts, with three exceptions: slices that somebody gave back are not kept by a later
- * `stop`, a job that was requeued stays so when it is restarted, and what one restart is to replace, a later one replaces too.
+ * The requests of people to a job (docs/adr/0022). Updates only note them here. The job's loop fulfils them, in the order of
+ * docs/job-states.md. The last request counts, with three exceptions. Slices that were given back are not kept by a later `stop`.
+ * A job that was requeued stays so when it is restarted. Slices that one restart replaces are replaced by a later restart too.
  */
 export class Requests {
   #request: Request | undefined;
@@ -56,7 +56,7 @@ export class Requests {
     this.#edit = edit ?? this.#edit;
   }
 
-  /** The stop is taken back. A command that is told to end already ends, and begins again. */
+  /** Takes the stop back. A command that was already told to end ends, and begins again. */
   resume(edit: JobEdit | undefined): void {
     this.#request = undefined;
     this.#edit = edit ?? this.#edit;
@@ -67,18 +67,18 @@ export class Requests {
     this.#cancelNote = { asker, at: now };
   }
 
-  /** Who a cancel at this moment is by. A note whose own cancel never came does not name somebody else's. */
+  /** The person whose cancel comes at this moment. A note whose cancel never came does not name another person's cancel. */
   canceller(now: EpochMs): Asker | undefined {
     const note = this.#cancelNote;
     return note !== undefined && now - note.at <= CANCEL_FOLLOWS_MS ? note.asker : undefined;
   }
 
-  /** It was fulfilled. Another request that came meanwhile stays. */
+  /** Notes that this request was fulfilled. Another request that came meanwhile stays. */
   fulfilled(request: Request): void {
     if (this.#request === request) this.#request = undefined;
   }
 
-  /** To be put in force while nothing runs. */
+  /** Takes the edit, to put it in force while nothing runs. */
   takeEdit(): JobEdit | undefined {
     const edit = this.#edit;
     this.#edit = undefined;
@@ -103,20 +103,20 @@ export class Requests {
 /** `JobClient.cancel` sends the cancel right behind its note. */
 const CANCEL_FOLLOWS_MS = 60_000;
 
-/** Without what else crossed the border with it. */
+/** Drops everything else that crossed the border with it. */
 export const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
 
-/** @param note as it crossed the border, with keys of its own */
+/** @param note as it crossed the border, with further keys */
 export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({
   ...personOf(note),
   ...(verb === undefined ? {} : { verb }),
 });
 
-/** Why a job was cancelled in what it did then. */
+/** The reason of a cancel, with the work that it interrupted. */
 export const cancelText = (doing: string, canceller: Asker | undefined): string =>
   `cancelled while ${doing}${canceller === undefined ? '' : ` by ${askerText(canceller)}`}`;
 
-/** As people read it: in the job's story, its row, and as the reason for which its slices go. */
+/** A request in words: in the job's story, in its row, and as the reason why its slices go. */
 export function requestText(request: Request): string {
   switch (request.kind) {
     case 'stop':
@@ -133,6 +133,6 @@ function both(one: Replaced | undefined, other: Replaced | undefined): Replaced 
   return one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])].toSorted((a, b) => a - b);
 }
 
-/** What is replaced, as people read it. */
+/** The replaced machines in words. */
 export const replacedText = (replace: Replaced): string =>
   replace === 'all' ? 'other machines' : `other machines for ${replace.map((index) => `slice ${index}`).join(', ')}`;

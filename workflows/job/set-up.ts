@@ -33,7 +33,7 @@ export class AttemptSetUp {
     this.#parts = parts;
   }
 
-  /** How far the worker is, for those who look at the job. */
+  /** Shows the worker's progress to people who look at the job. */
   listen(inbox: Inbox): void {
     const { story } = this.#parts;
     inbox.on(setUpProgressSignal, setUpProgressForm, ({ attempt, ...news }) => {
@@ -44,7 +44,7 @@ export class AttemptSetUp {
   /** Undefined: all hosts are ready. */
   async untilReady(input: AttemptInput): Promise<AttemptResult | Renumbered | undefined> {
     const { requestedSetUp, interruptions } = this.#parts;
-    // No two set-ups are at one host. The wait takes none of this attempt's time.
+    // One host never has two set-ups at once. The wait takes none of this attempt's time.
     await requestedSetUp.settled(interruptions);
     const clock = setUpClock(input.spec.timeouts?.setup);
     return this.#tries(input, clock).finally(() => clock.stop());
@@ -75,7 +75,7 @@ export class AttemptSetUp {
       end = await Promise.race([settingUp, cancelled, this.#parts.interruptions.met(), ...clock.late]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      // The slices of a cancelled job go, so nobody waits for its set-up.
+      // The slices of a cancelled job go, so its set-up is not awaited.
       this.#worker.giveUp();
       await CancellationScope.nonCancellable(() => this.#worker.endSetUp(input));
       throw error;
@@ -83,7 +83,7 @@ export class AttemptSetUp {
     return end?.kind === 'interrupted' ? this.#interrupt(input, settingUp, end.interruption) : end;
   }
 
-  /** Modules have nothing to save: what they did is done again. */
+  /** Modules have nothing to save: their work is done again. */
   async #interrupt(
     input: AttemptInput,
     settingUp: Promise<SetUpEnd | undefined>,
@@ -129,15 +129,15 @@ function endFact(end: SetUpEnd): Fact<'set-up interrupted', 'end'> {
 
 // Asked for by people ------------------------------------------------------------------------------------------------
 
-/** Which modules, and whether those that are found unchanged are done too. */
+/** The modules, and whether unchanged ones are done too. */
 export interface SetUpRequest {
   readonly modules: readonly string[];
   readonly isForced: boolean;
 }
 
 /**
- * Modules that are set up once more because a person asked, beside whatever the job does on its hosts; one such set-up at a
- * time. It decides nothing: its end is a note, and the loss of a slice is reported by those who watch the slices.
+ * Modules that are set up once more because a person asked, beside the job's work on its hosts; one such set-up at a time. It
+ * decides nothing: its end is a note, and the loss of a slice is reported by the code that watches the slices.
  */
 export class RequestedSetUp {
   readonly #story: JobStory;
@@ -177,7 +177,7 @@ export class RequestedSetUp {
       });
       this.#story.note(endText(input, end));
     } catch (error) {
-      // Of a cancelled job too: nothing waits for it.
+      // A cancelled job comes here too: nothing waits for it.
       this.#story.note(`the set-up that was asked for failed: ${reasonOf(error)}`);
     }
   }

@@ -19,15 +19,15 @@ export type SliceLoss = { readonly index: number } & (
 );
 
 /**
- * One request of a job, with what proves that it is the job's. `index` is that of its first slice, and so are `uid` and `hosts`:
- * a job asks for each slice alone, or for all of them at once (docs/adr/0054).
+ * One request of a job, with the proof that it is the job's. `index`, `uid` and `hosts` are those of its first slice: a job asks
+ * for each slice alone, or for all of them at once (docs/adr/0054).
  */
 export interface SliceCarry extends SliceView {
   readonly ownership: Ownership;
-  /** It was asked for beside the job's own. */
+  /** It was asked for beside the job's own requests. */
   readonly isBeside?: true;
   readonly loss?: SliceLoss;
-  /** Of the request's other slices, in their order. */
+  /** Machines of the request's other slices, in their order. */
   readonly others?: readonly SliceMachines[];
 }
 
@@ -35,10 +35,10 @@ type Member = { -readonly [Key in keyof SliceCarry]: SliceCarry[Key] };
 
 /** Requests for the whole gang in another zone, beside the first (docs/adr/0101). */
 export interface RivalCarry {
-  /** Which try of a zone it is (`Gang`). */
+  /** Number of its try of a zone (`Gang`). */
   readonly zoneTry: number;
   readonly slices: readonly SliceCarry[];
-  /** It was told to go, and is not seen gone. */
+  /** It was told to end, and is not seen gone. */
   readonly isLeaving?: true;
 }
 
@@ -52,13 +52,13 @@ export interface SlicesCarry {
   readonly slices: readonly SliceCarry[];
   /** Absent: none. */
   readonly rivals?: readonly RivalCarry[];
-  /** By index: the last generation that was asked for, where it is none of `slices`. Absent: it is. */
+  /** The last generation that was asked for, by index, if it is not that of `slices`. Absent: it is. */
   readonly generations?: readonly number[];
 }
 
-/** The slices of a job as their workflows reported them. State only: `Gang` starts them and tells them to go. */
+/** The slices of a job as their workflows reported them. State only: `Gang` starts them and tells them to end. */
 export class Slices {
-  /** How many requests the job makes for its slices. */
+  /** Number of requests that the job makes for its slices. */
   readonly requests: number;
   #members: Member[];
   #rivals: Rival[];
@@ -79,7 +79,7 @@ export class Slices {
     return this.#members.flatMap(viewsOf);
   }
 
-  /** Of requests beside the job's own, while they are there. */
+  /** Views of requests beside the job's own, while they exist. */
   get rivalViews(): readonly SliceView[] {
     return this.#rivals.flatMap(({ members, isLeaving }) =>
       members
@@ -98,13 +98,13 @@ export class Slices {
     return presentOf(this.#all);
   }
 
-  /** Those among the job's own that are for any of these slices. */
+  /** The job's own requests that are for any of these slices. */
   presentFor(indexes: readonly number[]): readonly MachineRef[] {
     const names = new Set(indexes.map((index) => this.nameOf(index)));
     return presentOf(this.#members).filter(({ name }) => names.has(name));
   }
 
-  /** Of the job's own. */
+  /** Whether any of the job's own requests may still exist. */
   get hasOwn(): boolean {
     return presentOf(this.#members).length > 0;
   }
@@ -120,7 +120,7 @@ export class Slices {
     return this.#rivals.filter(({ isLeaving }) => !isLeaving);
   }
 
-  /** Something that was told to go is there still. */
+  /** Whether requests that were told to end still exist. */
   get isLeaving(): boolean {
     return this.#rivals.some(({ isLeaving }) => isLeaving);
   }
@@ -144,7 +144,7 @@ export class Slices {
     return this.isWhole || this.loss !== undefined || this.readyRival !== undefined || this.lostRival !== undefined;
   }
 
-  /** The job's own requests are those of the rival from now on. @returns what is left of the former, which leaves */
+  /** The rival's requests are the job's own from now on. @returns the former ones that still exist: they leave */
   follow(zoneTry: number, formerTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry);
     if (rival === undefined) throw new TypeError(`no rival of try ${zoneTry}`);
@@ -155,7 +155,7 @@ export class Slices {
     return presentOf(former.members);
   }
 
-  /** @returns what is left of the rival, which leaves */
+  /** @returns the rival's requests that still exist: they leave */
   drop(zoneTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry && !each.isLeaving);
     if (rival === undefined) return [];
@@ -182,18 +182,18 @@ export class Slices {
     return isWhole(this.#members, this.requests);
   }
 
-  /** The generation to create of a request that is not there. Undefined: it is there, or lost and not yet seen gone. */
+  /** The generation to create of a missing request. Undefined: the request exists, or is lost and not yet seen gone. */
   missingGeneration(index: number): number | undefined {
     const member = this.#members[index];
     return member === undefined || member.state === 'gone' ? this.nextGeneration(index) : undefined;
   }
 
-  /** One that no request of the job has had. */
+  /** A generation that no request of the job has had. */
   nextGeneration(index: number): number {
     return (this.#generations[index] ?? 0) + 1;
   }
 
-  /** Of the first request that is lost or gone. */
+  /** The loss of the first request that is lost or gone. */
   get loss(): SliceLoss | undefined {
     const loss = lossOf(this.#members);
     // A rival that became the job's own before its pool had answered it: the lease stands, and the slice is asked for once more.
@@ -201,20 +201,20 @@ export class Slices {
     return isBeside ? { index: loss.index, cause: 'refused', scope: 'moment', message: loss.message } : loss;
   }
 
-  /** First slices of what the provider refused and that is not seen gone. */
+  /** First slices of requests that the provider refused and that are not seen gone. */
   get refused(): readonly number[] {
     return this.#members.flatMap(({ index, state, loss }) =>
       state === 'lost' && (loss?.cause === 'refused' || loss?.cause === 'lease') ? [index] : [],
     );
   }
 
-  /** What a job says that gave a zone so long to have its slices ready. */
+  /** The loss of a job that gave a zone this long to have its slices ready. */
   late(seconds: number): SliceLoss {
     const { index = 0, detail = '' } = this.#members.find(({ state }) => state === 'starting') ?? {};
     return { index, cause: 'late', message: `${detail}, after ${durationText(seconds)}` };
   }
 
-  /** @param rivalTry of a rival; absent: the job's own */
+  /** @param rivalTry try of a rival; absent: the job's own */
   starting(index: number, generation: number, { ref, ownership }: MachinePlan, rivalTry?: number): void {
     this.#generations[index] = Math.max(generation, this.#generations[index] ?? 0);
     const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
@@ -260,7 +260,7 @@ export class Slices {
     }
   }
 
-  /** By the hosts' own word, where it is not what the provider's list said. */
+  /** Takes the hosts' own report, if it differs from the provider's list. */
   renumber(slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[]): void {
     for (const { index, hosts } of slices) {
       const member = this.#memberOf(index);
@@ -273,7 +273,7 @@ export class Slices {
     }
   }
 
-  /** `slice 2`, or what stands for all slices of one request. */
+  /** `slice 2`, or a text for all slices of one request. */
   textOf(index: number): string {
     const { ref: { slices } = {} } = this.#memberOf(index) ?? {};
     return slices === undefined ? `slice ${index}` : `the request for ${slices} slices`;
@@ -288,7 +288,7 @@ export class Slices {
     return this.#members.find(({ index: first, ref }) => index >= first && index < first + (ref.slices ?? 1));
   }
 
-  /** To be carried over a continue-as-new. */
+  /** State to carry over a continue-as-new. */
   carry(): SlicesCarry {
     const rivals = this.#rivals.map(({ zoneTry, members, isLeaving }): RivalCarry => {
       const slices = copied(members);

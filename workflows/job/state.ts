@@ -25,15 +25,15 @@ export interface JobCarry {
   readonly story: StoryCarry;
   /** Retries used up, by budget. */
   readonly spent: Retries;
-  /** How often quota took the job's chips back. No budget limits it. Absent: never. */
+  /** Number of preemptions by quota. No budget limits it. Absent: none. */
   readonly quotaPreemptions?: number;
-  /** Of its slices, since they were last all ready. Absent: none. */
+  /** Refusals of its slices, since they were last all ready. Absent: none. */
   readonly refusals?: RefusalsCarry;
-  /** Of a job that loops. Absent: none. */
+  /** Quick ends of a job that loops. Absent: none. */
   readonly quickEnds?: QuickEnds;
-  /** Since when it waits for chips. Absent: it does not, or never had any since it was submitted. */
+  /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */
   readonly waitingSince?: EpochMs;
-  /** The machine on which its command failed last. Absent: none that is suspect. */
+  /** The machine on which its command failed last. Absent: no machine is suspect. */
   readonly suspect?: Suspect;
   /** The job file in force, if it is not the submitted one. */
   readonly edited?: EditedFile;
@@ -46,7 +46,7 @@ export interface JobCarry {
   readonly kept?: readonly KeptMessage[];
 }
 
-/** What a job asks of its pool, as long as it lives. */
+/** A job's demand on its pool, as long as the job is open. */
 export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' | 'settings' | 'submittedAt'>): Demand {
   const { zones, isAnyZone, accelerator, pricing } = askedMachines(spec);
   return {

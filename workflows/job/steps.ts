@@ -32,7 +32,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       await settle(job);
       return runAttempt(job);
     case 'save':
-      // The attempt hears of it, stops its command and ends.
+      // The attempt hears of the interruption, stops its command and ends.
       return runAttempt(job);
     case 'give back':
       if (step.to === 'pool') await giveBackToPool(job);
@@ -74,7 +74,7 @@ function holdsFact(job: Job): Fact<'step due', 'holds'> {
 
 // Getting --------------------------------------------------------------------------------------------------------------
 
-/** Before the job asks for its lease: nothing that its pool counts waits for a build. */
+/** Called before the job asks for its lease, so that nothing that its pool counts waits for a build. */
 async function buildImage({ file, image, attempt, requests, recovery, story }: Job) {
   const { spec, build } = file;
   const wanted = build && remoteBuildOf(build, podsOf(spec, POD_SECTIONS));
@@ -118,7 +118,7 @@ async function provision(job: Job): Promise<Outcome | undefined> {
   return end === 'in vain' ? recovery.waitedInVain('its zones had no chips') : recovery.afterLoss(end);
 }
 
-/** All slices are ready, whoever heard of it: nothing is asked for elsewhere any more, and the job waits for nothing. */
+/** If all slices are ready, ends requests elsewhere and the job's wait. */
 async function settle({ slices, race, recovery }: Job): Promise<void> {
   if (!slices.isWhole) return;
   await race.settle();
@@ -144,7 +144,7 @@ function putEditInForce({ requests, attempt, file, story }: Job): void {
 
 // Giving back --------------------------------------------------------------------------------------------------------
 
-/** For good, at the job's end. Slices are told to go; nobody waits for them. */
+/** Gives back for good, at the job's end. Slices are told to end, and are not waited for. */
 export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promise<void> {
   await gang.dismiss(`job ${workflowInfo().workflowId} ${result}`);
   await lease.letGo();
@@ -163,7 +163,7 @@ async function giveBackToPool(job: Job): Promise<void> {
   // The zone that gave nothing cools down: another comes first.
   if (!isPreemptionByQuota(revocation)) race.leaveZone();
   if (revocation.cause === 'tier') recovery.leaveTier(tier);
-  // Somebody may have stopped the job meanwhile.
+  // A person may have stopped the job meanwhile.
   const due = stepDue(job);
   await lease.giveBack(due.do === 'give back' && due.next === 'rest');
 }
@@ -178,12 +178,12 @@ async function giveBackFor(job: Job, request: Request | undefined, isResting: bo
 async function startAnew(job: Job, request: Request): Promise<void> {
   const { replace } = request.kind === 'restart' ? request : {};
   if (replace !== undefined) await letSlicesGo(job, requestText(request), 'restarted', replace);
-  // What ended a command is noted with its end. This came when there was nothing to end or to give back any more.
+  // A request that ended a command is noted with its end. This one came when nothing was left to end or to give back.
   else if (request.kind === 'requeue' || job.story.phase === JobPhase.Paused) job.story.note(requestText(request));
   fulfil(job, request);
 }
 
-/** What was to be given back is, and the job asks anew. */
+/** The give-back is done, and the job asks anew. */
 function fulfil({ race, requests }: Job, request: Request): void {
   if (request.kind === 'requeue' && request.zone !== undefined) race.begin(request.zone);
   requests.fulfilled(request);

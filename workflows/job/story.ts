@@ -7,7 +7,7 @@ import type { JobEvent, JobMemo, JobNotice } from '../../contract/job.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
-/** What people see of a job: its phase, why it is there, and what happened. The only writer of memo, search attributes and details. */
+/** The visible side of a job: its phase, the reason, and past events. The only writer of memo, search attributes and details. */
 export class JobStory {
   #phase: JobPhase;
   #phaseSince: EpochMs;
@@ -15,7 +15,7 @@ export class JobStory {
   #outcome: Outcome | undefined;
   #setback: string | undefined;
   readonly #troubles = new Map<Trouble, string>();
-  /** The reason of the phase without them. */
+  /** The reason of the phase without the troubles. */
   #usual = '';
   readonly #events: JobEvent[];
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
@@ -32,7 +32,7 @@ export class JobStory {
     return this.#phase;
   }
 
-  /** Once, when the job was accepted: what a list row shows from now on. */
+  /** Called once, when the job was accepted: sets the fields that a list row shows from now on. */
   begin(attributes: Readonly<Record<Exclude<JobSearchAttribute, 'JobPhase'>, string>>, memo: Partial<JobMemo>): void {
     upsertSearchAttributes([
       ...Object.entries(attributes).map(([name, value]) => ({
@@ -44,14 +44,14 @@ export class JobStory {
     upsertMemo({ ...memo, phaseSince: this.#phaseSince });
   }
 
-  /** Moves on to `phase`, saying why. Within one phase only the reason is made new. */
+  /** Moves on to `phase`, saying why. Within one phase only the reason changes. */
   move(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
     this.#troubles.clear();
     this.#usual = why;
     this.#say(phase, why, memo);
   }
 
-  /** What is wrong in the present phase, beside its own reason, until `undefined` says that it is over or the job moves on. */
+  /** Adds a trouble to the reason of the present phase, until `undefined` says that it is over or the job moves on. */
   trouble(of: Trouble, what: string | undefined): void {
     if (this.#troubles.get(of) === what) return;
     if (what === undefined) this.#troubles.delete(of);
@@ -74,7 +74,7 @@ export class JobStory {
     this.note(`${phase}: ${why}`);
   }
 
-  /** How far a phase is, for those who look at the job. Not for lists: that would be an upsert each time. */
+  /** Shows the progress of a phase to people who look at the job. Not for lists: that would be an upsert each time. */
   progress(phase: JobPhase, how: string): void {
     if (this.#phase !== phase) return;
     this.#usual = how;
@@ -82,7 +82,7 @@ export class JobStory {
     this.show();
   }
 
-  /** Why an attempt or a slice was lost: told as long as the job is open. */
+  /** Keeps the reason why an attempt or a slice was lost. It is shown as long as the job is open. */
   setBack(why: string): void {
     this.#setback = why;
   }
@@ -97,8 +97,8 @@ export class JobStory {
   }
 
   /**
-   * Makes Current Details new. To be called at changes only. It costs no event and no payload: Temporal asks for the text by a
-   * query when somebody looks.
+   * Updates Current Details. Call it at changes only. It costs no event and no payload: Temporal asks for the text by a query
+   * when a person looks.
    */
   show(): void {
     if (this.#describe) setCurrentDetails(this.#describe());
@@ -111,7 +111,7 @@ export class JobStory {
     this.show();
   }
 
-  /** Who waits for the outcome must not wait for the end of the workflow. */
+  /** Callers that wait for the outcome must not wait for the end of the workflow. */
   keeps(): void {
     upsertMemo({ keeps: true } satisfies Partial<JobMemo>);
   }
@@ -154,7 +154,10 @@ export class JobStory {
   }
 }
 
-/** What is in trouble: the store, hosts, hosts that are silent alone, or an accelerator, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
+/**
+ * The subject of a trouble: the store, hosts, hosts that are silent alone, or an accelerator, as a worker of the attempt says;
+ * the storing of the job's outcome; or the build of its image.
+ */
 export type Trouble = 'store' | 'hosts' | 'accelerator' | 'silence' | 'outcome' | 'image';
 
 export interface StoryCarry {
@@ -168,12 +171,12 @@ export interface StoryCarry {
 /** Carried and shown; the store keeps what was written before. About 20 KB at most. */
 const MOST_EVENTS = 200;
 
-/** The first run id of this job's chain: what its leases and labels carry. */
+/** The first run id of this job's chain, which its leases and labels carry. */
 export function chainRunId(): string {
   return workflowInfo().firstExecutionRunId;
 }
 
-/** What lists show of a job that ended without ever having had a story. */
+/** Sets the fields that lists show of a job that ended before it had a story. */
 export function endBeforeAccepted(notice: JobNotice): void {
   const isRefused = notice.result === 'refused';
   const phase = isRefused ? JobPhase.Failed : notice.result;

@@ -4,7 +4,7 @@ import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import type { AttemptResult } from './attempt.js';
 import type { Slices } from './slices.js';
 
-/** The machine on which the command failed last, if the way in which it did makes the machine suspect. State only. */
+/** The machine on which the command failed last, if that failure makes the machine suspect. State only. */
 export class SuspectMachine {
   #last: Suspect | undefined;
   readonly #slices: Slices;
@@ -14,18 +14,18 @@ export class SuspectMachine {
     this.#last = carry;
   }
 
-  /** Whether the machine is to be replaced after this end of an attempt. */
+  /** Whether the machine must be replaced after this end of an attempt. */
   isAtFault(result: AttemptResult): boolean {
     return result.kind === 'exited' && isMachineAtFault(result, this.#machineOf(result.at), this.#last);
   }
 
-  /** Why it is, of one that is at fault. */
+  /** The reason why the machine is at fault, and what is done about it. */
   text(result: AttemptResult): string {
     const own = this.ownMachine(result);
     return `${why(result)}; ${own === undefined ? 'its slice is replaced' : `machine ${own.name} is put aside`}`;
   }
 
-  /** The same machine if it is one's own, which would come back; undefined of a provider's. @param job for operators */
+  /** The machine, if it is one's own and would be used again; undefined for a provider's. @param job id for operators */
   ownMachine(result: AttemptResult, job = ''): (BrokenMachine & { readonly name: string }) | undefined {
     if (result.kind !== 'exited') return undefined;
     const { slice, host } = this.#hostOf(result.at);
@@ -46,7 +46,7 @@ export class SuspectMachine {
     return this.#last;
   }
 
-  /** Another generation of a slice is of other machines, unless they are one's own. */
+  /** Another generation of a slice has other machines, unless they are one's own. */
   #machineOf(at: HostPlace): string {
     const { slice, host } = this.#hostOf(at);
     if (host?.reach === 'ssh' && host.own !== undefined) return `${host.own.pool}/${host.own.name}`;

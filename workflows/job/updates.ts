@@ -31,7 +31,7 @@ import type { RequestedSetUp } from './set-up.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
 
-/** The parts of a job that people's updates look at, or change. */
+/** The parts of a job that people's updates read or change. */
 export interface UpdatedParts extends AttemptParts {
   readonly story: JobStory;
   readonly requests: Requests;
@@ -45,9 +45,9 @@ export const holdsSlices = ({ slices, lease }: Pick<UpdatedParts, 'slices' | 'le
   slices.isWhole && lease.isHeld;
 
 /**
- * The updates that people send to a job: `stop`, `resume`, `requeue`, `restart`, `setUp` (docs/job-states.md). A validator refuses
- * a call that makes no sense in the state of the job, so that a refusal leaves no trace. An accepted call is noted and will be
- * done, whatever else happens.
+ * The updates that people send to a job: `stop`, `resume`, `requeue`, `restart`, `setUp` (docs/job-states.md). A validator
+ * refuses a call that makes no sense in the state of the job, so that a refusal leaves no trace. An accepted call is noted and
+ * will be done, whatever else happens.
  */
 export function takeUpdates(job: UpdatedParts): void {
   setHandler(stopUpdate, (call) => stop(job, call), {
@@ -130,7 +130,7 @@ function requeue({ job: { id }, requests }: UpdatedParts, call: RequeueCall): An
 function restart(job: UpdatedParts, call: RestartCall): Answer {
   const edit = editOf(job, call);
   const { graceSeconds, command, atomic } = job.file.spec;
-  // What was asked for in one request goes as one.
+  // Slices that were asked for in one request are replaced together.
   job.requests.restart(call, edit, atomic && call.replace !== undefined ? 'all' : call.replace);
   const { current } = job.requests;
   const replace = current?.kind === 'restart' ? current.replace : undefined;
@@ -155,7 +155,7 @@ function setUp(job: UpdatedParts, call: SetUpCall): Answer {
 
 const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
 
-/** What is to be set up. `command` has nothing to set up. */
+/** The modules to set up. `command` has nothing to set up. */
 function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: SetUpCall): readonly string[] {
   const known = file.spec.modules.filter((module) => module !== 'command');
   if (known.length === 0) throw refusal(`job ${id} has no modules: there is nothing to set up`);
@@ -233,7 +233,7 @@ const isEdit = ({ job, set }: EditCall): boolean => (job ?? undefined) !== undef
 function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: EditCall): JobEdit | undefined {
   if (!isEdit(call)) return undefined;
   const { job: file, set, source } = call;
-  // An edit that waits to be put in force is what the next one changes.
+  // The next edit changes an edit that waits to be put in force.
   const present = requests.edit ?? inForce;
   const request = {
     ...(file === undefined || file === null ? {} : { job: file }),
@@ -254,7 +254,7 @@ function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: Ed
   };
 }
 
-/** An image for an open job is built before it is asked for; only the one that is being built for it may be missing. */
+/** The image of an edit must have been built before. Only the one that is being built for the job may be missing. */
 function mustHaveImage(inForce: JobFile, job: unknown): void {
   if (inForce.lacksImage(job))
     throw refusal(
@@ -262,7 +262,7 @@ function mustHaveImage(inForce: JobFile, job: unknown): void {
     );
 }
 
-/** Set-up would find out, on slices that are paid for. */
+/** Checked here, because set-up would only find out on slices that are paid for. */
 function mustHaveFiles(spec: JobSpec, files: Readonly<Record<string, string>>): void {
   const missing = filesNotGiven(spec, files);
   if (missing.length === 0) return;

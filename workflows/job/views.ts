@@ -15,7 +15,7 @@ import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
 import type { ZoneRace } from './zone-race.js';
 
-/** The parts of a job that somebody looks at. */
+/** The parts of a job that people look at. */
 export interface ShownParts {
   readonly carried: JobCarry;
   readonly file: JobFile;
@@ -28,7 +28,7 @@ export interface ShownParts {
   readonly race: ZoneRace;
 }
 
-/** What the query `describe` answers. */
+/** The answer of the query `describe`. */
 export function jobView(parts: ShownParts): JobView {
   const { carried, file, story, requests, slices, attempt, recovery, lease, race } = parts;
   const { settings, submittedAt } = carried;
@@ -66,7 +66,7 @@ function rivalsOf({ rivalViews }: Pick<Slices, 'rivalViews'>): Pick<JobView, 'ri
 const requestView = ({ kind, ...asker }: Request): NonNullable<JobView['request']> => ({ kind, ...personOf(asker) });
 
 /**
- * What `describe` answers before a worker has accepted the job.
+ * The answer of `describe` before a worker has accepted the job.
  * @throws Error for a job file that is wrong, which fails the query alone
  */
 export function viewBeforeAccepted(input: JobInput, waiting: Waiting): JobView {
@@ -89,7 +89,7 @@ export function viewBeforeAccepted(input: JobInput, waiting: Waiting): JobView {
   };
 }
 
-/** What Current Details are made from. */
+/** Facts from which Current Details are made. */
 export function jobFacts({ carried, file, story, slices, attempt, recovery }: ShownParts): JobFacts {
   return {
     id: workflowInfo().workflowId,

@@ -21,21 +21,21 @@ export interface RaceParts {
 }
 
 export interface Patience {
-  /** How long zones are asked before the job moves on. Absent: for ever. */
+  /** Time for which zones are asked before the job moves on. Absent: for ever. */
   readonly patienceMs: number | undefined;
-  /** When all waiting is over. Absent: never. */
+  /** End of all waiting. Absent: never. */
   readonly waitsUntil: EpochMs | undefined;
 }
 
 /**
- * Brings a gang up where there are chips for it. A zone is asked alone for a while, then others beside it: the first that has all
- * slices is used, and the requests in the others go (docs/adr/0101). What happens in a zone beside the first costs no retry.
+ * Brings a gang up in a zone that has chips for it. A zone is asked alone for a while, then others beside it. The first that has
+ * all slices is used, and the requests in the others go (docs/adr/0101). Events in a zone beside the first cost no retry.
  */
 export class ZoneRace {
   readonly #parts: RaceParts;
   readonly #hedge: Hedge;
   #patienceMs = 0;
-  /** How often it left a zone with no other to go on with, since it last had all slices. */
+  /** Number of times that it left a zone with no other to go on with, since it last had all slices. */
   #movedAlone = 0;
   #aloneSince: EpochMs = Date.now();
 
@@ -45,7 +45,7 @@ export class ZoneRace {
     parts.lease.onWithoutRoom = (why) => void this.#withdraw(why);
   }
 
-  /** What is asked for, and where: for people. */
+  /** The slices that are asked for and their zones, for people. */
   get where(): string {
     const { spec } = this.#parts.file;
     const zones = this.#askedZones;
@@ -53,7 +53,7 @@ export class ZoneRace {
     return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}`;
   }
 
-  /** Makes the job's reason new, where it waits for its slices. */
+  /** Updates the job's reason, if it waits for its slices. */
   #sayWhere(): void {
     const { story, gang } = this.#parts;
     gang.changed();
@@ -64,12 +64,12 @@ export class ZoneRace {
     return this.#parts.gang.zones;
   }
 
-  /** The job's own first. */
+  /** Zones that are asked, the job's own first. */
   get #askedZones(): readonly string[] {
     return [this.#zones.current, ...this.#parts.slices.rivals].map((each) => this.#zones.of(each));
   }
 
-  /** Which zone is asked next, and when, if nothing happens before. */
+  /** The zone that is asked next, and when, if nothing happens before. */
   get nextZone(): JobView['nextZone'] {
     const { dueAt: at } = this.#hedge;
     if (at === undefined) return undefined;
@@ -106,7 +106,7 @@ export class ZoneRace {
   }
 
   /**
-   * Starts the slices that are missing. Resolves when all are ready, in whichever zone, with the first loss, when it is no longer
+   * Starts the slices that are missing. Resolves when all are ready, in any zone, with the first loss, when it is no longer
    * wanted, or when the history is long.
    * @returns `in vain`: `waitsUntil` is over
    */
@@ -118,7 +118,7 @@ export class ZoneRace {
     this.#patienceMs = patienceMs ?? 0;
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
-    // What was known of another time in the line is old.
+    // Knowledge from an earlier time in the line is out of date.
     if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
     await this.#parts.gang.startMissing(isUnwanted);
     if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
@@ -135,7 +135,7 @@ export class ZoneRace {
     }
   }
 
-  /** The first zone that has all of it wins. */
+  /** The first zone that has all slices wins. */
   async #isWhole(): Promise<boolean> {
     const { slices } = this.#parts;
     const winner = slices.isWhole ? undefined : slices.readyRival;
@@ -153,13 +153,13 @@ export class ZoneRace {
     this.#movedAlone = 0;
   }
 
-  /** A rival that is lost costs nothing. False: none is. */
+  /** Drops a lost rival, which costs nothing. False: none is lost. */
   async #dropLost(): Promise<boolean> {
     const { slices } = this.#parts;
     const lost = slices.lostRival;
     if (lost === undefined) return false;
     const zone = this.#zones.of(lost.zoneTry);
-    // What leaves counts until it is gone, so that the pool may have room soon.
+    // Requests that leave count until they are gone, so the pool may have room soon.
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     await this.#drop(lost.zoneTry, `${zone} is given up beside ${this.#zones.zone}: ${lost.message}`);
     if (lost.cause === 'lease' && !isCrowded) this.#hedge.deny(Date.now(), 0);
@@ -167,14 +167,14 @@ export class ZoneRace {
     return true;
   }
 
-  /** Its pool has no room for more than one request, whatever the job is doing. */
+  /** Drops all rivals: its pool has no room for more than one request, whatever the job is doing. */
   async #withdraw(why: string): Promise<void> {
     if (this.#parts.slices.rivals.length === 0) return;
     this.#hedge.deny(Date.now(), this.#patienceMs);
     await this.#dropRivals(why);
   }
 
-  /** Asks one more zone. False: the job may have one request alone, and leaves its zone. */
+  /** Asks one more zone. False: the job may have only one request, and leaves its zone. */
   async #moveOn(patienceMs: number | undefined): Promise<boolean> {
     const { slices, lease, settings, file } = this.#parts;
     const now = Date.now();
@@ -185,7 +185,7 @@ export class ZoneRace {
       this.#hedge.rest(now);
       return true;
     }
-    // What has waited longest makes place, so that each zone has its turn.
+    // The request that has waited longest makes place, so that each zone has its turn.
     const [oldest] = slices.rivals;
     if (oldest !== undefined && slices.rivals.length + 1 >= most)
       await this.#follow(oldest, `${this.#zones.of(next)} has its turn`);
@@ -197,8 +197,8 @@ export class ZoneRace {
   }
 
   /**
-   * Whether a job that may have one request alone stays where it is. A place in the provider's line is given up ever later, and not
-   * while slices are ready, unless the job file says how long (`timeouts.provision`).
+   * Whether a job that may have only one request stays in its zone. A place in the provider's line is given up ever later, and
+   * not while slices are ready, unless the job file says how long (`timeouts.provision`).
    */
   #staysAlone(now: EpochMs, patienceMs: number | undefined): boolean {
     const { slices, file, settings } = this.#parts;
@@ -211,7 +211,7 @@ export class ZoneRace {
     return true;
   }
 
-  /** The next zone that is not asked now, and has not refused just now. */
+  /** The next zone that is not asked now and has not just refused. */
   #freeTry(now: EpochMs): number | undefined {
     const asked = new Set(this.#askedZones);
     return this.#zones.others.find((each) => {
@@ -230,8 +230,8 @@ export class ZoneRace {
   }
 
   /**
-   * The job's own requests are those of this rival from now on. The former are told to go, and nobody waits for it: their lease
-   * counts them until they are seen gone.
+   * The requests of this rival are the job's own from now on. The former ones are told to end, and are not waited for: their
+   * lease counts them until they are seen gone.
    */
   async #follow(zoneTry: number, why: string): Promise<void> {
     const { slices, story } = this.#parts;

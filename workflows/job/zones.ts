@@ -2,22 +2,22 @@ import { askedMachines } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobFile } from './job-file.js';
 
-/** What a job that takes any zone knows of its zones. */
+/** State about its zones in a job that takes any zone. */
 export interface ZonesCarry {
-  /** As its pool ordered them last, the best first. Absent: it has not. */
+  /** The pool's last order, the best first. Absent: the pool has not given one. */
   readonly order?: readonly string[];
-  /** Those that were asked since all slices were last ready, or since each of them had its turn. */
+  /** Zones that were asked since all slices were last ready, or since each of them had its turn. */
   readonly asked?: readonly string[];
-  /** When the provider took all slices there. */
+  /** Time at which the provider took all slices in a zone. */
   readonly preemptedAt?: Readonly<Record<string, EpochMs>>;
-  /** A person chose the present one. */
+  /** A person chose the present zone. */
   readonly isChosen?: true;
 }
 
 /**
- * The zones of a job, as tries that count on past their end, round by round. Those of a list are asked as it has them. Of `zones: any`
- * each has its turn in a round too, the best first, as the pool sees them: those that were asked in this round come later, and among
- * the others one that preempted this job lately (docs/adr/0119).
+ * The zones of a job, as tries that count on past their end, round by round. Zones of a list are asked in its order. With `zones:
+ * any` each zone has its turn in a round too, the best first, as the pool sees them. Zones that were asked in this round come
+ * later, and so does, among the others, a zone that preempted this job lately (docs/adr/0119).
  */
 export class Zones {
   #current: number;
@@ -87,20 +87,20 @@ export class Zones {
     this.#isChosen = false;
   }
 
-  /** The zone has its turn: it is asked beside the first, or was asked and is left. */
+  /** Notes the zone's turn: it is asked beside the first, or was asked and is left. */
   turn(zoneTry: number): void {
     this.#turn(this.of(zoneTry));
   }
 
-  // Of a job that takes any ------------------------------------------------------------------------------------------
+  // For a job that takes any zone ------------------------------------------------------------------------------------
 
-  /** @param order the pool's, the best first */
+  /** @param order the pool's order, the best first */
   advise(order: readonly string[]): void {
     this.#order = order;
     this.#isOrderNew = true;
   }
 
-  /** Nothing is asked for now: the job begins in the best zone, if its pool has ordered them since, and nobody chose one. */
+  /** Nothing is asked for now. The job begins in the best zone, if its pool has ordered them since and no person chose one. */
   choose(): void {
     const isFree = this.#isAny && this.#isOrderNew && !this.#isChosen;
     this.#isOrderNew = false;
@@ -151,7 +151,7 @@ export class Zones {
   }
 }
 
-/** What took a job's chips within the hour may do so again. */
+/** A zone that took a job's chips within the hour may do so again. */
 const PREEMPTED_LATELY_MS = 60 * 60_000;
 
 function compared(a: readonly number[], b: readonly number[]): number {

@@ -7,15 +7,15 @@ import type { OpenAsk } from '../../quota/seen-capacity.js';
 import type { Ask, LeaseRow } from './lease-row.js';
 
 /**
- * What a lease's gang asks its provider for, zone by zone (docs/adr/0118). All of it is read off messages that a pool gets anyway: the
- * question of a slice whether its lease stands, the job's word that its chips are there or lost, a slice's `gone`.
+ * Requests of a lease's gang to its provider, zone by zone (docs/adr/0118). All of it is read from messages that a pool gets
+ * anyway: a slice's question whether its lease stands, the job's report that its chips are there or lost, a slice's `gone`.
  */
 
-/** What a pool learned of a zone. */
+/** A pool's observation of a zone. */
 export type Seen = { readonly job: string; readonly ask: Ask; readonly at: EpochMs } & (
   | { readonly kind: 'got' | 'refused' | 'left'; readonly waitedMs: number }
   | { readonly kind: 'refusal'; readonly refused: ToldRefusal }
-  /** Chips were held for so long, all slices together. */
+  /** Chips were held for this long, all slices together. */
   | { readonly kind: 'held'; readonly sliceMs: number; readonly isPreempted: boolean }
 );
 
@@ -31,7 +31,7 @@ export function noteAsk(row: LeaseRow, ref: MachineRef, asks: AskedFor | undefin
   putAsk(row, { zone, googleProject, accelerator, pricing, since: now });
 }
 
-/** A type that exists, and that the lease can be for: what a message says beyond that would grow the pool's memory. */
+/** Whether the type exists and the lease can be for it. Anything else in a message would grow the pool's memory. */
 function isPossible({ demand }: LeaseRow, { zone }: MachineRef, { accelerator }: AskedFor): boolean {
   const type = findAccelerator(accelerator);
   if (type?.type !== accelerator || !isZoneName(zone)) return false;
@@ -48,7 +48,7 @@ export function noteGot(row: LeaseRow, zone: string, now: EpochMs, told: Told): 
   told({ kind: 'got', job: row.lease.job, ask, waitedMs: Math.max(0, now - ask.since), at: now });
 }
 
-/** A slice was seen gone; to be called before the row forgets it. Its request ends with the last slice in its zone. */
+/** A slice was seen gone. Call it before the row forgets the slice. Its request ends with the last slice in its zone. */
 export function noteEnd(
   row: LeaseRow,
   slice: string,
@@ -72,14 +72,14 @@ export function noteEnd(
   );
   if (ask.isGot) return;
   const waitedMs = Math.max(0, now - ask.since);
-  // Of one that its pool has no room for, or that its user takes back at once, the provider was hardly asked.
+  // A request that its pool has no room for, or that its user takes back at once, hardly reached the provider.
   if (isRefused || waitedMs >= LEAST_WAIT_MS)
     told({ kind: isRefused ? 'refused' : 'left', job, ask, waitedMs, at: now });
 }
 
 const LEAST_WAIT_MS = 10_000;
 
-/** Carries out a change of a row, and tells for how long it held its chips if it holds them no more. */
+/** Carries out a change of a row, and tells how long it held its chips if it no longer holds them. */
 export function withHeldTime(
   row: LeaseRow,
   body: LeaseMessageBody | undefined,
@@ -96,7 +96,7 @@ export function withHeldTime(
   told({ kind: 'held', job: row.lease.job, ask, sliceMs: (now - heldSince) * slices, isPreempted, at: now });
 }
 
-/** As people, and orders of zones, see the requests of a lease. */
+/** Open requests of a lease, for people and for orders of zones. */
 export function openAsks(row: LeaseRow): readonly OpenAsk[] {
   return (row.asks ?? []).flatMap(({ zone, accelerator, pricing, since, isGot }) => {
     const ask = { zone, accelerator, pricing, since, slices: slicesIn(row, zone) };

@@ -16,10 +16,10 @@ import {
 } from '../../quota/seen-capacity.js';
 import type { Seen } from './asks.js';
 
-/** What a pool's jobs have seen of zones, types and pricings, as it crosses a continue-as-new. */
+/** Observations of a pool's jobs by zone, type and pricing, as they cross a continue-as-new. */
 export type CapacityCarry = readonly SeenPlace[];
 
-/** The pool's memory of where there were chips (docs/adr/0118). State only; it grows with places, never with jobs. */
+/** The pool's memory of the zones that had chips (docs/adr/0118). State only; it grows with places, never with jobs. */
 export class CapacityBook {
   #places: Map<string, SeenPlace>;
 

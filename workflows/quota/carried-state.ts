@@ -13,17 +13,19 @@ import type { HistoryCarry } from './history-log.js';
 import type { LeaseBookCarry } from './lease-book.js';
 import { type PackedBook, packBook, unpackBook } from './packed-book.js';
 
-/** What crosses a continue-as-new. */
+/** State that crosses a continue-as-new. */
 export interface QuotaCarry {
   readonly state: CarriedState;
   readonly settings: SettingsCarry;
-  /** Of the store, where parts of the state may be: 0 or 1. */
+  /** Slot of the store in which parts of the state may be: 0 or 1. */
   readonly slot: number;
   /** Messages of an unknown version, for newer code. */
   readonly kept: readonly KeptMessage[];
 }
 
-/** @throws ApplicationFailure, which fails the workflow, if the input does not have its form: a pool without a name has no leases */
+/**
+ * @throws ApplicationFailure, which fails the workflow, if the input does not have its form: a pool without a name has no leases
+ */
 export function inputOf(input: QuotaInput): { readonly pool: string; readonly carry: QuotaCarry | undefined } {
   const checked = quotaInputForm(input);
   if (checked.kind === 'valid')
@@ -34,16 +36,16 @@ export function inputOf(input: QuotaInput): { readonly pool: string; readonly ca
   throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
 }
 
-/** What one run of a pool hands to the next, beside small things. */
+/** State that one run of a pool hands to the next, beside small settings. */
 export interface PoolCarry {
   readonly book: LeaseBookCarry;
   readonly memory: QuotaMemory;
   readonly history?: HistoryCarry;
-  /** Absent: nothing was seen, or by a run before it was kept. */
+  /** Absent: nothing was seen, or only by a run from before it was kept. */
   readonly capacity?: CapacityCarry;
 }
 
-/** What is small, and crosses a continue-as-new beside the packed state. */
+/** Small state that crosses a continue-as-new beside the packed state. */
 export interface SettingsCarry {
   readonly facts?: PoolFacts;
   readonly admission?: Admission;
@@ -53,19 +55,19 @@ interface PackedState extends Omit<PoolCarry, 'book'> {
   readonly book: PackedBook;
 }
 
-/** In the payload of the next run, or in the store where it is too long for one. */
+/** State in the payload of the next run, or in the store if it is too long for one payload. */
 export type CarriedState =
   | PackedState
   | {
       /** Names of the parts, in order. */
       readonly kept: readonly string[];
-      /** What came while they were written. */
+      /** Messages that came while the parts were written. */
       readonly late: readonly LeaseMessage[];
     };
 
 /** In characters. The server warns from 256 KB on, and refuses 2 MB. */
 const MOST_CARRIED = 256 * 1024;
-/** Of one activity's input. As text in JSON it grows by its quotes, of which a packed book has few. */
+/** Size of one activity's input. As text in JSON it grows by its quotes, of which a packed book has few. */
 const PART = 900_000;
 
 /**
@@ -91,8 +93,8 @@ export async function carryState(
 }
 
 /**
- * Undefined: the book is to be rebuilt, since it was kept in the store and is not there any more, or cannot be read. A book
- * that cannot be read must not fail the workflow task, which would be tried for ever: what is open in the world is enough.
+ * Undefined: the book must be rebuilt, since it was kept in the store and is no longer there, or cannot be read. A book that
+ * cannot be read must not fail the workflow task, which would be tried for ever: open jobs and slices are enough to rebuild it.
  */
 export async function restoreState(
   pool: string,

@@ -1,12 +1,12 @@
 import { packRunId, unpackRunId } from '../../quota/packed-values.js';
 
 /**
- * Columns of a packed lease book (packed-book.ts): many short values as one string, what rows share in tables. Each pair of
- * functions is exact: what was packed comes back as it was.
+ * Columns of a packed lease book (packed-book.ts): many short values as one string, shared values in tables. Each pair of
+ * functions is exact: unpacking gives back what was packed.
  */
 
 type Cell = number | null;
-/** Values of all rows, in order; `[value, count]` stands for a value that comes so often in a row. */
+/** Values of all rows, in order; `[value, count]` stands for a value that repeats `count` times. */
 export type Column = readonly (Cell | readonly [value: Cell, count: number])[];
 
 /** From here on a run is shorter than its values: `[0,4],` and `0,0,0,0,`. */
@@ -43,7 +43,7 @@ export function packColumns<Columns extends { readonly [Name in keyof Columns]: 
   return mapEach(columns, packColumn) as Packed<Columns>;
 }
 
-/** The other way; whoever packed them says which of them are without nulls. */
+/** The inverse of `packColumns`. The caller's type says which columns have no nulls. */
 export function unpackColumns<Columns extends { readonly [Name in keyof Columns]: readonly Cell[] }>(
   packed: Packed<Columns>,
 ): Columns {
@@ -56,7 +56,7 @@ function mapEach<From, To>(record: Readonly<Record<string, From>>, map: (value: 
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
-/** Any words as one string; ids and names of ours cost one byte more than they are long. */
+/** Packs any words into one string. Our ids and names take one byte more than their length. */
 export const packWords = (words: readonly string[]): string => words.map(encodeURIComponent).join(' ');
 
 export function unpackWords(packed: string, count: number): readonly string[] {
@@ -73,7 +73,7 @@ export function unpackRun(packed: string): string {
   return packed.startsWith('!') ? packed.slice(1) : unpackRunId(packed);
 }
 
-/** A slice is named for its job: `jc-*-g1` stands for the name, and is shared by many. Other names stand behind a `=`. */
+/** A slice is named for its job: the form `jc-*-g1` stands for the name, and many slices share it. Other names follow a `=`. */
 export function formOf(name: string, job: string): string {
   const at = job === '' ? -1 : name.indexOf(job);
   return at === -1 || /[*=]/.test(name) ? `=${name}` : `${name.slice(0, at)}*${name.slice(at + job.length)}`;

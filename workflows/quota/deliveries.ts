@@ -11,9 +11,9 @@ export interface Pending {
   /** Leases whose job must give them back. */
   readonly revocations: LeaseId[];
   readonly priorities: { readonly job: JobRef; readonly priority: number }[];
-  /** Slices that want to know whether their lease stands. */
+  /** Slices that ask whether their lease stands. */
   readonly asked: { key: string; slice: string; isBeside?: true }[];
-  /** Leases whose job must give up what it asks for beside its first gang. Absent: none, of a run before there were such. */
+  /** Leases whose job must give up its requests beside its first gang. Absent: none, from a run before there were any. */
   withdrawals?: { readonly lease: LeaseId; readonly reason: string }[];
   readonly reclaims: { lease: LeaseId; ref: MachineRef }[];
   readonly releases: { slice: string; reason: string }[];
@@ -33,7 +33,8 @@ export const nothingPending = (): Pending => ({
 
 /**
  * The first `most` of all lists together, and the rest. A batch is one activity's input (2 MB at most) and has one activity's
- * time, whatever it is made of: an admin's drain asks thousands of leases back at once. What somebody waits for comes first.
+ * time, whatever it is made of: an admin's drain asks thousands of leases back at once. News that a job or slice waits for comes
+ * first.
  */
 export function splitPending(pending: Pending, most: number): readonly [now: Pending, later: Pending] {
   let room = most;
@@ -66,14 +67,14 @@ export function splitPending(pending: Pending, most: number): readonly [now: Pen
 export const isPending = (pending: Pending): boolean =>
   Object.values(pending).some((list: readonly unknown[]) => list.length > 0);
 
-/** The same as of now, in one delivery. */
+/** The news as of now, in one delivery. */
 export interface PendingNow extends Omit<Pending, 'asked' | 'regrants' | 'revocations' | 'withdrawals'> {
   readonly grants: readonly GrantedLease[];
   readonly revocations: readonly RevokedLease[];
   readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
 }
 
-/** A delivery that says nothing, to be filled. */
+/** An empty delivery, to fill. */
 export const emptyDelivery = (pool: string, epoch: number): Deliveries => ({
   pool,
   epoch,
@@ -87,7 +88,7 @@ export const emptyDelivery = (pool: string, epoch: number): Deliveries => ({
   giveUps: [],
 });
 
-/** `grant 3, answer 4 slices`: what is not in the batch is not named. */
+/** `grant 3, answer 4 slices`: kinds that are not in the batch are not named. */
 export function deliverySummary(deliveries: Deliveries): string {
   const { grants, answers, reclaims, releases, revocations, priorities, giveUps = [] } = deliveries;
   const parts: [number, string][] = [

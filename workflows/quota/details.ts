@@ -13,7 +13,7 @@ export interface PoolInView {
   readonly pool: string;
   /** Absent: no file could be read yet. */
   readonly config?: QuotaConfig;
-  /** What is wrong with the file. */
+  /** The problem with the file. */
   readonly problem?: string;
   readonly leased: readonly LeaseRow[];
   readonly waiting: readonly LeaseRow[];
@@ -28,8 +28,8 @@ const MOST_WAITING = 20;
 const MOST_LEASES = 10;
 
 /**
- * A pool as the Temporal Web UI shows it under Current Details: units in use and free, the file in force, who is first in
- * line, who holds what. Its cost is one sort of those who wait, as a decision's is; the quota workflow bounds how often.
+ * A pool as the Temporal Web UI shows it under Current Details: units in use and free, the file in force, the first jobs in line,
+ * the leases. It costs one sort of the waiting requests, like a decision. The quota workflow bounds how often.
  */
 export function poolDetails(view: PoolInView): string {
   return joinBlocks(
@@ -118,7 +118,7 @@ function leaseTable({ leased }: PoolInView): string {
   );
 }
 
-/** One block: a table is not shown without its title, nor what is left out of a table that is not shown. */
+/** One block: a table is not shown without its title, nor the number of left-out rows without the table. */
 function section(title: string, rows: readonly (readonly string[])[], leftOut: number): string {
   return [title, codeTable(rows), ...(leftOut > 0 ? [`.. and ${leftOut} more`] : [])].join('\n\n');
 }
@@ -131,7 +131,7 @@ function cell(text: string): string {
   return characters.length > 16 ? `${characters.slice(0, 14).join('')}..` : text;
 }
 
-/** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
+/** Current Details of the pool, at a bounded cost: a long queue is sorted for it only now and then. */
 export class PoolDetails {
   #shownAt = 0;
 
@@ -146,7 +146,7 @@ export class PoolDetails {
   }
 }
 
-/** Up to so many the details are made new at each decision, and cost next to nothing. */
+/** Up to this many rows the details are made anew at each decision, and cost next to nothing. */
 const MANY_ROWS = 200;
-/** With more, at most so often; the comparison of leases makes a decision at least every `reconcileMs`. */
+/** With more rows, at most this often. The comparison of leases makes a decision at least every `reconcileMs`. */
 const LONG_QUEUE_EVERY_MS = 5_000;

@@ -6,11 +6,11 @@ export interface FreedLease {
   readonly sequences: Readonly<Record<string, number>>;
 }
 
-/** Longer than any message of ours stays on its way: an activity's retries included. */
+/** Longer than any message of ours is on its way, an activity's retries included. */
 const REMEMBER_MS = 10 * 60_000;
 /**
- * In a carried book, of 100 bytes each. One that is forgotten too early and asked for again by a late message is granted to
- * a job that is closed, and taken back.
+ * Most freed leases in a carried book, of 100 bytes each. If one is forgotten too early and a late message asks for it again, it
+ * is granted to a closed job, and taken back.
  */
 export const MOST_FREED = 5_000;
 
@@ -31,7 +31,7 @@ export class FreedLeases {
     return [...this.#freed.keys()].some((key) => key.startsWith(`${job}/`));
   }
 
-  /** Keeps them in the order of their times, so that the old ones are found without a look at the others. */
+  /** Keeps them in the order of their times, so that old ones are found without scanning the others. */
   add(key: string, now: EpochMs, sequences: FreedLease['sequences']): void {
     this.#freed.delete(key);
     this.#freed.set(key, { key, at: now, sequences });
@@ -41,7 +41,7 @@ export class FreedLeases {
     }
   }
 
-  /** It is asked for anew: what is known of its senders goes on with its row. */
+  /** The lease is asked for anew: its senders' sequences go on with its row. */
   take(key: string): FreedLease['sequences'] {
     const sequences = this.sequences(key) ?? {};
     this.#freed.delete(key);

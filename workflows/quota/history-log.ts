@@ -5,18 +5,18 @@ import type { HistoryLine } from '../../quota/pool-history.js';
 import { pool as poolActivities } from '../activity-options.js';
 import type { BookEvent } from './lease-book.js';
 
-/** What a pool's history did not keep yet; crosses a continue-as-new. */
+/** Lines of a pool's history that are not stored yet. They cross a continue-as-new. */
 export interface HistoryCarry {
-  /** Of the next part: parts of one epoch are numbered. */
+  /** Number of the next part: parts of one epoch are numbered. */
   readonly number: number;
   readonly lines: readonly string[];
-  /** Given out to be written, perhaps written already: its name and lines stay as they are. */
+  /** The part that was given out, perhaps written already. Its name and lines do not change. */
   readonly part?: HistoryPart;
 }
 
 /**
- * Who got what when, on its way to the store (docs/adr/0019). What enters: `add`. What leaves: `nextPart`, one at a time,
- * until `written` says that it is kept. Lines are kept in order, each once: a part's name tells its epoch and number.
+ * A pool's history on its way to the store (docs/adr/0019). `add` takes lines. `nextPart` gives out one part at a time, until
+ * `written` says that it is stored. Lines are kept in order, each once: a part's name has its epoch and number.
  */
 export class HistoryLog {
   readonly #pool: string;
@@ -38,11 +38,11 @@ export class HistoryLog {
   add(line: HistoryLine): void {
     this.#oldestAt ??= line.at;
     this.#lines.push(JSON.stringify(line));
-    // A store that is away for long must not stop the pool: what is oldest is given up.
+    // A store that is away for long must not stop the pool: the oldest lines are given up.
     if (this.#lines.length > MOST_LINES) this.#lines.shift();
   }
 
-  /** When there is something to write; undefined: nothing, or a part is on its way. */
+  /** Time at which there is something to write; undefined: there is nothing, or a part is on its way. */
   get dueAt(): EpochMs | undefined {
     if (this.#oldestAt === undefined) return undefined;
     return this.#lines.length >= LINES_AT_ONCE ? 0 : this.#oldestAt + WRITE_AFTER_MS;
@@ -77,7 +77,7 @@ export class HistoryLog {
   }
 }
 
-/** Writes the pool's history beside the loop: a store that is away holds no grant up. */
+/** Writes the pool's history beside the loop, so that a store that is away holds no grant up. */
 export class HistoryWriter {
   readonly #history: HistoryLog;
   #isWriting = false;
@@ -116,7 +116,7 @@ export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
   return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...more };
 }
 
-/** Seldom enough for a store that charges per write, often enough for `quota history`. */
+/** Rare enough for a store that charges per write, frequent enough for `quota history`. */
 const WRITE_AFTER_MS = 30_000;
 const LINES_AT_ONCE = 200;
 const MOST_LINES = 5_000;

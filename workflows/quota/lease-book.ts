@@ -34,11 +34,10 @@ export type { Pending } from './deliveries.js';
 /**
  * The leases and waiting requests of one pool, and nothing else: no decision, no clock, no I/O.
  *
- * What enters: messages of jobs and slices (`apply`), decisions (`grant`, `revoke`), people's words (`setPriority`), and what
- * the reconciler found (`jobClosed`, `adopt`). What leaves: `pending`, the things that somebody must be told, and events for
- * the pool's history. A row is freed in one place only (`#settle`): when its job let go, or is closed, and none of its
- * slices is still to be seen gone. That is the whole of "chips are never granted twice" (DESIGN.md 2): a row that is not
- * freed counts, whatever its state.
+ * Inputs: messages of jobs and slices (`apply`), decisions (`grant`, `revoke`), people's calls (`setPriority`), and findings of
+ * the reconciler (`jobClosed`, `adopt`). Outputs: `pending`, the news for jobs and slices, and events for the pool's history. A
+ * row is freed in one place only (`#settle`): when its job released it, or is closed, and all of its slices were seen gone. That
+ * is the whole of "Chips are never granted twice" (docs/design.md): a row that is not freed counts, whatever its state.
  */
 export class LeaseBook {
   readonly epoch: number;
@@ -47,14 +46,14 @@ export class LeaseBook {
   readonly #onEvent: (event: BookEvent) => void;
   readonly #onSeen: (seen: Seen) => void;
   #pending: Pending;
-  /** Nothing was granted since memory was lost: what jobs say that they hold is true (docs/adr/0035). */
+  /** Nothing was granted since memory was lost, so the jobs' claims are true (docs/adr/0035). */
   #isRebuilding: boolean;
   /** Jobs that have spoken during the rebuild. */
   readonly #heard = new Set<string>();
-  /** Leases beside whose gang there is no room for another (docs/adr/0101), and when their jobs were told so last. */
+  /** Leases without room for another gang beside theirs (docs/adr/0101), with the time at which their jobs were last told. */
   readonly #withoutRoom = new Map<string, EpochMs | undefined>();
 
-  /** @param onSeen hears what a zone gave, refused or took */
+  /** @param onSeen hears of chips that a zone gave, refused or took */
   constructor(
     carry: LeaseBookCarry,
     onEvent: (event: BookEvent) => void = () => undefined,
@@ -89,14 +88,14 @@ export class LeaseBook {
     return this.#rows.get(key);
   }
 
-  /** The job's row that is not only draining; a job has one. */
+  /** The job's row that is not draining. A job has one. */
   ofJob(job: string): LeaseRow | undefined {
     return this.#rows.ofJob(job).find(({ state }) => state !== 'draining');
   }
 
-  // What leaves ----------------------------------------------------------------------------------------------------
+  // Outputs --------------------------------------------------------------------------------------------------------
 
-  /** What was decided or asked since the last call, to be delivered: at most so many of all kinds together. All as of now. */
+  /** News since the last call, to be delivered: at most `most` of all kinds together, as of now. */
   takePending(most = Infinity): PendingNow {
     const [now, later] = splitPending(this.#pending, most);
     this.#pending = later;
@@ -167,7 +166,7 @@ export class LeaseBook {
     }
   }
 
-  /** The job of this lease has ended without a word; its slices, if any, are still to be seen gone. */
+  /** The job of this lease has ended without a message. Its slices, if any, must still be seen gone. */
   jobClosed(key: string, now: EpochMs, reason: string): void {
     const row = this.#rows.get(key);
     if (!row) return;
@@ -176,34 +175,34 @@ export class LeaseBook {
     this.#settle(key, now);
   }
 
-  /** A slice that only the cloud or a closed workflow knows of: somebody must find and delete it. */
+  /** A slice that only the cloud or a closed workflow knows of: another slice workflow must find and delete it. */
   abandoned(key: string, ref: MachineRef): void {
     this.#pending.reclaims.push({ lease: this.#mustHave(key).lease, ref });
   }
 
-  /** From now on leases may be granted, so that a job that claims an older one has no right to its chips any more. */
+  /** Ends the rebuild. From now on leases may be granted, so a job that claims an older one has no more right to its chips. */
   endRebuild(): void {
     this.#isRebuilding = false;
     this.#heard.clear();
   }
 
   /**
-   * Jobs are asked now. What they said before may be of long ago, since a run that was reset hears all signals of its history
-   * again: it makes no lease held. What has slices counts, what has none waits.
+   * Jobs are asked now. Their earlier messages may be old, since a run that was reset hears all signals of its history again, so
+   * they make no lease held. A row with slices counts, and one without waits.
    */
   hearAnew(now: EpochMs): void {
     this.#heard.clear();
     for (const row of this.#rows.all()) unclaim(row, now);
   }
 
-  /** Whether the job itself has said anything since it was asked during the rebuild, be it that it let go. */
+  /** Whether the job itself has answered since it was asked during the rebuild, even if only by a release. */
   hasHeard({ id, run }: JobRef): boolean {
     return this.#heard.has(`${id}/${run}`);
   }
 
   /**
-   * The job did not say what it holds, and the cloud has slices of its lease: it holds the lease. It counts as its project's,
-   * like any other; as if granted when the job was submitted, since to take it back would bring nobody chips.
+   * The job did not say what it holds, and the cloud has slices of its lease, so it holds the lease. The lease counts as its
+   * project's, like any other, as if it was granted when the job was submitted: taking it back would free no chips.
    */
   holdUnheard(key: string, now: EpochMs): void {
     const row = this.#mustHave(key);
@@ -211,7 +210,7 @@ export class LeaseBook {
     noteChips(row, row.slices[0]?.zone, now);
   }
 
-  /** While rebuilding: chips are in use under a lease that no job has claimed yet, or was last heard to wait for. */
+  /** While rebuilding: chips are in use under a lease that no job has claimed yet, or that its job was last heard to wait for. */
   adopt(lease: LeaseId, demand: Demand, ref: MachineRef, now: EpochMs, tier = 0): void {
     const key = leaseKey(lease);
     const unclaimed = (): LeaseRow =>
@@ -231,13 +230,13 @@ export class LeaseBook {
     return this.#freed.hasOf(job);
   }
 
-  /** A draining lease of which no time is known drains from now on. */
+  /** A draining lease without a known start drains from now on. */
   noteDraining(now: EpochMs): void {
     for (const row of this.#rows.all()) if (row.state === 'draining') row.drainingSince ??= now;
   }
 
   /**
-   * A person vouches that nothing of these slices is there: they are not waited for any more, and their slice workflows are told
+   * A person vouches that nothing of these slices is left. They are no longer waited for, and their slice workflows are told
    * (docs/adr/0099).
    */
   giveUp(key: string, slices: readonly string[], { by, because, now }: GivenUp): void {
@@ -260,7 +259,7 @@ export class LeaseBook {
     this.#onEvent({ kind: 'granted', row, at: now });
   }
 
-  /** The job is told to give its lease back; chips count until it did and they are seen gone. */
+  /** Tells the job to give its lease back. Chips count until it did and they are seen gone. */
   revoke({ id, for: winner, cause }: RevokedFor, reason: string, now: EpochMs): void {
     const row = this.#mustHave(id);
     if (!holds(row)) throw new TypeError(`lease ${id} is ${row.state}, only one that is held can be revoked`);
@@ -270,13 +269,13 @@ export class LeaseBook {
     this.#onEvent({ kind: 'revoked', row, at: now, reason, ...(winner === undefined ? {} : { for: winner }) });
   }
 
-  /** Asks back what is unconfirmed and too much. To be called before `takePending`, which says yes to slices. */
+  /** Revokes unconfirmed leases beyond the pool's units. Call it before `takePending`, which says yes to slices. */
   revokeUnconfirmed(tiers: readonly QuotaUnits[], now: EpochMs): void {
     for (const row of unconfirmedBeyond(this.leased, tiers))
       this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
   }
 
-  /** By key of the lease: slices that ask whether there is room for them beside the first gang. */
+  /** Slices that ask whether there is room for them beside the first gang, by lease key. */
   get askedBeside(): ReadonlyMap<string, readonly string[]> {
     const asked = new Map<string, string[]>();
     for (const { key, slice, isBeside } of this.#pending.asked)
@@ -285,8 +284,8 @@ export class LeaseBook {
   }
 
   /**
-   * Where there is no room for a gang beside the first: slices of one that ask are told no, and jobs that have one are told to give it
-   * up, again after `REMIND_MS`. To be called before `takePending`, which answers the slices.
+   * These leases have no room for a gang beside the first. Slices of such a gang that ask are told no, and jobs that have one are
+   * told to give it up, again after `REMIND_MS`. Call it before `takePending`, which answers the slices.
    * @param isTold whether jobs that have one are told
    */
   noRoomBeside(rows: readonly LeaseRow[], { reason, isTold, now }: NoRoom): void {
@@ -296,14 +295,14 @@ export class LeaseBook {
     for (const { lease } of rows) {
       const key = leaseKey(lease);
       const before = told.get(key);
-      // Slices that are told no say so to their job themselves.
+      // Slices that are told no tell their job themselves.
       const isDue = isTold && !asking.has(key) && (before === undefined || now - before >= REMIND_MS);
       this.#withoutRoom.set(key, isDue ? now : before);
       if (isDue) (this.#pending.withdrawals ??= []).push({ lease, reason });
     }
   }
 
-  /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
+  /** Repeats revocations that were not answered for `afterMs`: the job may have been reset to a time before it heard. */
   remind(now: EpochMs, afterMs: number): void {
     for (const { lease, revoked } of this.#rows.all()) {
       if (!revoked || now - revoked.toldAt < afterMs) continue;
@@ -312,7 +311,7 @@ export class LeaseBook {
     }
   }
 
-  /** Tiers have other places in the pool's files now. Jobs are told, because they say their tier when a pool has lost its memory. */
+  /** Tiers have other places in the pool's files now. Jobs are told, since they report their tier to a pool without memory. */
   moveTiers(moves: TierMoves): void {
     for (const row of this.leased) {
       const place = moves.get(row.tier);
@@ -322,7 +321,7 @@ export class LeaseBook {
     }
   }
 
-  /** @returns false where the job has no row here */
+  /** @returns false if the job has no row here */
   setPriority(job: string, priority: number, now: EpochMs, by: string): boolean {
     const row = this.ofJob(job);
     if (!row) return false;
@@ -340,7 +339,7 @@ export class LeaseBook {
     const row = known ?? this.#insert(key, newRow(lease, body.demand));
     const isFirstWord = known !== undefined && !(JOB in known.sequences);
     row.waitingSince ??= body.askedAt ?? now;
-    // What a person said last holds until the job repeats it.
+    // A priority that a person set holds until the job repeats it.
     if (row.priority === body.demand.priority) delete row.priority;
     row.demand = row.priority === undefined ? body.demand : { ...body.demand, priority: row.priority };
     for (const ref of body.slices) addSlice(row, ref);
@@ -355,7 +354,7 @@ export class LeaseBook {
     if (holds(row)) this.#pending.regrants.push(lease);
   }
 
-  /** A job has one lease at a time; after a reset it may ask under an old number. What a person said of it goes along. */
+  /** A job has one lease at a time; after a reset it may ask under an old number. A priority that a person set is kept. */
   #supersedeOthers(lease: LeaseId, key: string, demand: Demand, now: EpochMs): Demand {
     let { priority } = demand;
     for (const other of this.#rows.ofJob(lease.job)) {
@@ -378,11 +377,11 @@ export class LeaseBook {
     drain(row, now);
   }
 
-  /** Of a draining lease too: a slice that is told 'no' reports itself gone. */
+  /** Registers slices of a draining lease too: a slice that is told 'no' reports itself gone. */
   #register(key: string, { ref, isBeside, asks }: BodyOf<'slice'>, now: EpochMs): void {
     const row = this.#rows.get(key);
     if (row) {
-      // Its own word, later than the 'gone' of an earlier life under this name (after a reset).
+      // The slice's own message is later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
       addSlice(row, ref);
       noteAsk(row, ref, asks, now);
@@ -407,7 +406,7 @@ export class LeaseBook {
     if (zone !== undefined) noteGot(row, zone, now, this.#onSeen);
     if (!noteChips(row, zone, now)) return;
     this.#onEvent({ kind: zone === undefined ? 'lost-chips' : 'chips', row, at: now });
-    // Its pool knows by now where it is better to ask.
+    // Its pool knows by now which zones are better.
     if (zone === undefined && row.demand.anyZone !== undefined) this.#pending.regrants.push(row.lease);
   }
 
@@ -470,7 +469,7 @@ const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
   ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
 ];
 
-/** A signal that was lost with its job's worker is said again after so long. */
+/** A signal that was lost with its job's worker is repeated after this long. */
 const REMIND_MS = 60_000;
 
 interface NoRoom {
@@ -480,17 +479,17 @@ interface NoRoom {
   readonly now: EpochMs;
 }
 
-/** `for` is absent where an admin drains the pool. */
+/** `for` is absent if an admin drains the pool. */
 type RevokedFor = Omit<Preemption, 'for'> & { readonly for?: string };
 
-/** Who gave slices up, and why. */
+/** The person who gave slices up, and the reason. */
 export interface GivenUp {
   readonly by: string;
   readonly because: string;
   readonly now: EpochMs;
 }
 
-/** What the pool's history keeps. */
+/** An event that the pool's history keeps. */
 export interface BookEvent {
   readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority' | 'released';
   readonly row: LeaseRow;
@@ -505,8 +504,8 @@ export interface LeaseBookCarry {
   readonly epoch: number;
   readonly rows: readonly LeaseRow[];
   readonly freed: readonly FreedLease[];
-  /** Absent: no. Never carried over: a run that hands over knows who holds what. */
+  /** Absent: no. Never carried over: a run that hands over knows all leases. */
   readonly isRebuilding?: boolean;
-  /** Said to nobody yet: a handler may have run between the last delivery and the continue-as-new. */
+  /** News that was not delivered yet: a handler may have run between the last delivery and the continue-as-new. */
   readonly pending?: Pending;
 }

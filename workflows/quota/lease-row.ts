@@ -21,34 +21,34 @@ export interface LeaseRow {
   waitingSince?: EpochMs;
   /** The time of the grant. */
   startedAt?: EpochMs;
-  /** For how long it had its chips before `heldSince`, in ms, in every phase but paused. */
+  /** Time that it had its chips before `heldSince`, in ms, in every phase but paused. */
   heldMs?: number;
-  /** Of a held lease: since when it has its chips. */
+  /** Time since which a held lease has its chips. */
   heldSince?: EpochMs;
-  /** Of an asking lease: since when it has none. */
+  /** Time since which an asking lease has no chips. */
   askingSince?: EpochMs;
-  /** Of a parked lease: its slices were ready when it was paused, or came since. */
+  /** For a parked lease: its slices were ready when it was paused, or came since. */
   hasChips?: boolean;
-  /** Where its last slice asked, or is. */
+  /** Zone in which its last slice asked, or is. */
   zone?: string;
-  /** Of an asking lease: in which of the zones that it names it has asked since then, and which have refused it. */
+  /** For an asking lease: the zones, of those that it names, in which it has asked since then, and which have refused it. */
   askedIn?: Readonly<Record<string, Everywhere>>;
   isFromReservation?: boolean;
-  /** Given by a person, and not yet repeated by the job: it holds whatever the job says. */
+  /** Priority that a person gave and the job has not repeated yet. It holds whatever the job says. */
   priority?: number;
-  /** Taken from its job's word; no chips of it were seen. It is not confirmed while more is leased than the pool has. */
+  /** Taken from its job's claim; no chips of it were seen. It is not confirmed while more is leased than the pool has. */
   isUnconfirmed?: true;
-  /** Draining because the pool wants it back, and its job has not let go yet. */
+  /** Draining because the pool wants it back, and its job has not released it yet. */
   revoked?: Revocation;
-  /** By the name of the slice: deletions that do not end. */
+  /** Deletions that do not end, by name of the slice. */
   stuck?: Readonly<Record<string, StuckDeletion>>;
-  /** Since when it waits for its slices to be gone. Absent: it does not, or a run before this was kept drained it. */
+  /** Time since which it waits for its slices to be gone. Absent: it does not, or a run from before this was kept drained it. */
   drainingSince?: EpochMs;
-  /** What its gang asked for in each zone in which a slice of it may be. Absent: nothing of which a pool learns. */
+  /** Requests of its gang in each zone in which a slice of it may be. Absent: none of which a pool learns. */
   asks?: readonly Ask[];
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
-  /** Names seen gone: a message of the job that is older than that news must not bring one back. */
+  /** Names seen gone: an older message of the job must not bring one back. */
   gone: string[];
   /** Highest sequence by sender. */
   readonly sequences: Record<string, number>;
@@ -75,7 +75,7 @@ export interface Revocation {
 
 type Request = Extract<LeaseMessageBody, { kind: 'request' }>;
 
-/** Whether the job uses chips under this lease; one that was granted and has started nothing yet just waits again. */
+/** Whether the job uses chips under this lease; a job that was granted and has started nothing yet just waits again. */
 export const isInUse = ({ heldSince, slices }: Request): boolean => heldSince !== undefined && slices.length > 0;
 
 /** Its job may use chips under it. */
@@ -96,7 +96,7 @@ export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromRe
   ask(row, now);
 }
 
-/** All of its slices are ready in `zone`; without one, it has lost chips and asks again. True: that is news. */
+/** All of its slices are ready in `zone`. Without a zone, it has lost chips and asks again. True: that is news. */
 export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs): boolean {
   if (zone !== undefined) row.zone = zone;
   if (row.state === 'parked') row.hasChips = zone !== undefined;
@@ -112,7 +112,7 @@ export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs)
   return false;
 }
 
-/** Its job is paused, or resumed; held time stands still in between. */
+/** The job is paused or resumed. Held time does not grow in between. */
 export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void {
   if (isParked && (row.state === 'held' || row.state === 'asking')) {
     row.hasChips = row.state === 'held';
@@ -126,8 +126,8 @@ export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void
 }
 
 /**
- * Brings the row to what its job says that it holds; for a pool that missed a message. Its tier is the pool's own word: the job
- * may not have heard of its present place yet.
+ * Brings the row to its job's claim, for a pool that missed a message. The pool's own tier counts: the job may not have heard of
+ * its present place yet.
  */
 export function conform(row: LeaseRow, said: Request, now: EpochMs): void {
   notePaused(row, said.isParked ?? false, now);
@@ -135,8 +135,8 @@ export function conform(row: LeaseRow, said: Request, now: EpochMs): void {
 }
 
 /**
- * A row that only its job's word is known of, from the time of its grant on.
- * @param isRebuilding nothing was granted since the job was granted this: chips that it says it has are its own
+ * Fills a row that is known only by its job's claim, from the time of its grant on.
+ * @param isRebuilding nothing was granted since the job got this grant, so chips that it claims are its own
  */
 export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs, isRebuilding: boolean): void {
   startRow(row, { tier: said.tier ?? row.tier }, said.heldSince ?? now);
@@ -146,7 +146,7 @@ export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs, isRebuild
   if (said.zone === undefined || !isRebuilding) row.isUnconfirmed = true;
 }
 
-/** It counts until its slices are seen gone, and not as its project's. */
+/** It counts until its slices are seen gone, but not as its project's. */
 export function drain(row: LeaseRow, now: EpochMs): void {
   pauseClock(row, now);
   delete row.hasChips;
@@ -154,22 +154,22 @@ export function drain(row: LeaseRow, now: EpochMs): void {
   row.state = 'draining';
 }
 
-/** Of a slice that it still waits for. */
+/** Notes a stuck deletion of a slice that the row still waits for. */
 export function noteStuck(row: LeaseRow, slice: string, { since, answer, isFinal }: StuckDeletion): void {
   if (!row.slices.some(({ name }) => name === slice)) return;
   row.stuck = { ...row.stuck, [slice]: { since, answer, ...(isFinal && { isFinal }) } };
 }
 
 /**
- * Slices that a person may give up: those whose deletion is stuck, and all of a lease that has drained for so long that their slice
- * workflows would have said so, if they were able to.
+ * Slices that a person may give up: those whose deletion is stuck, and all slices of a lease that has drained for so long that
+ * their slice workflows would have said so, if they were able to.
  */
 export function givableSlices({ slices, stuck = {}, drainingSince }: LeaseRow, now: EpochMs, silentMs: number) {
   const isSilent = drainingSince !== undefined && now - drainingSince >= silentMs;
   return slices.filter(({ name }) => isSilent || Object.hasOwn(stuck, name)).map(({ name }) => name);
 }
 
-/** Whatever its job said that it holds is forgotten: with slices it counts until they are seen gone, without it waits. */
+/** Forgets its job's claim. With slices the row counts until they are seen gone; without slices it waits. */
 export function unclaim(row: LeaseRow, now: EpochMs): void {
   if (row.slices.length > 0) return drain(row, now);
   for (const key of OF_A_LEASE) delete row[key];
@@ -189,7 +189,7 @@ export function addSlice(row: LeaseRow, ref: MachineRef): void {
 export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
-  // Its job goes on with the gang that it asked for beside the first: that zone is the one that gives nothing from now on.
+  // Its job goes on with the gang beside the first, so the zone of that gang is the one that may give nothing from now on.
   const [left] = row.slices;
   const isLeft = row.zone !== undefined && !row.slices.some(({ zone }) => zone === row.zone);
   if (left !== undefined && isLeft && row.state !== 'held') row.zone = left.zone;
@@ -202,12 +202,12 @@ export function noteGone(row: LeaseRow, sliceName: string): void {
 }
 
 /**
- * Of one lease: a job that its provider preempts every hour has thousands of slices in its life. A late message of one that
- * was forgotten brings its name back until the next comparison finds no workflow of it.
+ * Most gone names of one lease: a job that its provider preempts every hour has thousands of slices in its life. A late message
+ * of a slice that was forgotten brings its name back until the next comparison finds no workflow for it.
  */
 const MOST_GONE = 50;
 
-/** For how long it has held its chips, in ms. */
+/** Time that it has held its chips, in ms. */
 export const heldMsOf = ({ heldMs = 0, heldSince }: LeaseRow, now: EpochMs): number =>
   heldMs + (heldSince === undefined ? 0 : Math.max(0, now - heldSince));
 
@@ -223,7 +223,7 @@ function hold(row: LeaseRow, now: EpochMs): void {
   delete row.askedIn;
 }
 
-/** The job asks in this zone, or is refused by it. A zone that it does not name is of a file that has changed. */
+/** The job asks in this zone, or is refused by it. A zone that it does not name comes from a job file that has changed. */
 export function noteAskedIn(row: LeaseRow, zone: string, answer: Everywhere): void {
   if (row.state === 'asking' && row.demand.zones?.includes(zone)) row.askedIn = { ...row.askedIn, [zone]: answer };
 }
@@ -243,8 +243,8 @@ function pauseClock(row: LeaseRow, now: EpochMs): void {
 }
 
 /**
- * Whole gangs that are asked for beside the job's first, in other zones (docs/adr/0101): the name of a request is that of its place
- * in the gang and a generation, so that the place with most names tells.
+ * Number of whole gangs that are asked for beside the job's first, in other zones (docs/adr/0101). A request is named by its
+ * place in the gang and a generation, so the place with most names gives the number.
  */
 export function gangsBeside({ slices }: Pick<LeaseRow, 'slices'>): number {
   if (slices.length < 2) return 0;
@@ -256,22 +256,22 @@ export function gangsBeside({ slices }: Pick<LeaseRow, 'slices'>): number {
   return Math.max(...generations.values()) - 1;
 }
 
-/** Units of so many whole gangs of the row's job. */
+/** Units of this many whole gangs of the row's job. */
 export const unitsOfGangs = ({ demand }: LeaseRow, gangs: number): QuotaUnits =>
   Object.fromEntries(Object.entries(demand.units).map(([type, units]) => [type, units * gangs]));
 
 /** Units that the row counts for, with those of gangs beside the first. */
 export const unitsInUse = (row: LeaseRow): QuotaUnits => unitsOfGangs(row, 1 + gangsBeside(row));
 
-// As a decision sees it ----------------------------------------------------------------------------------------------
+// For decisions ------------------------------------------------------------------------------------------------------
 
 export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaRequest {
   return { id: leaseKey(lease), ...demand, ...(waitingSince === undefined ? {} : { waitingSince }) };
 }
 
 /**
- * A gang beside the first counts as chips that come free: all but one of them go, it is on nobody's nominal quota, and no lease is
- * preempted for it.
+ * A gang beside the first counts as chips that come free: all gangs but one go, it uses no project's nominal quota, and no lease
+ * is preempted for it.
  * @param row not waiting
  */
 export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
@@ -283,7 +283,7 @@ export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
   return [lease, ...beside];
 }
 
-/** What the id of a gang beside the first has behind its lease's. */
+/** Suffix of the id of a gang beside the first, after the lease's id. */
 const BESIDE = '/beside-';
 
 /** @param row not waiting */

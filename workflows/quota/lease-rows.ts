@@ -1,7 +1,7 @@
 import { leaseKey } from '../../domain/lease.js';
 import type { LeaseRow } from './lease-row.js';
 
-/** The rows of a book by lease key, and by job: a look at all rows for each message takes seconds with thousands of them. */
+/** The rows of a book by lease key, and by job: a scan of all rows for each message takes seconds with thousands of them. */
 export class LeaseRows {
   readonly #rows = new Map<string, LeaseRow>();
   readonly #ofJob = new Map<string, readonly LeaseRow[]>();

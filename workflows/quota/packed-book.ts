@@ -19,9 +19,9 @@ import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 import type { Ask } from './lease-row.js';
 
 /**
- * A lease book as it crosses a continue-as-new: in columns, since a row as an object is 400 bytes, and as columns a waiting
- * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Times are distances: of a row from `base`,
- * of what happened to it from its own submit time.
+ * A lease book as it crosses a continue-as-new. It is in columns, since a row as an object takes 400 bytes, and in columns a
+ * waiting request takes less than 80 and a lease with one slice less than 100 (docs/adr/0019). Times are distances: a row's from
+ * `base`, those of its events from its own submit time.
  */
 export interface PackedBook {
   readonly v: 1;
@@ -31,15 +31,15 @@ export interface PackedBook {
   readonly pools: readonly string[];
   readonly places: readonly MachinePlace[];
   readonly zones: readonly string[];
-  /** Names of slices with `*` for the job's. */
+  /** Names of slices with `*` for the job's name. */
   readonly forms: readonly string[];
   readonly rows: Packed<RowColumns> & RowWords;
   readonly leases: Packed<LeaseColumns>;
   readonly slices: Packed<SliceColumns>;
   readonly asks: Packed<AskColumns>;
-  /** Of `asks`: what many have in common. */
+  /** Values that many of `asks` have in common. */
   readonly asked: readonly Asked[];
-  /** What few rows have, by the row's index. */
+  /** Values that few rows have, by the row's index. */
   readonly rare: Readonly<Record<string, Rare>>;
   readonly freed: PackedFreed;
   readonly pending?: Pending;
@@ -51,7 +51,7 @@ type Distances = (number | null)[];
 interface RowWords {
   readonly jobs: string;
   readonly runs: string;
-  /** One letter a row: see `LETTERS`. */
+  /** One letter per row: see `LETTERS`. */
   readonly states: string;
 }
 
@@ -60,11 +60,11 @@ interface RowColumns {
   readonly demands: number[];
   readonly submitted: number[];
   readonly waiting: Distances;
-  /** Of the job's last message. */
+  /** Sequence of the job's last message. */
   readonly sequences: Distances;
 }
 
-/** Of rows that are more than a waiting request, in the order of the rows. */
+/** Columns of rows that are more than a waiting request, in the order of the rows. */
 interface LeaseColumns {
   readonly tiers: number[];
   readonly started: Distances;
@@ -88,7 +88,7 @@ type Asked = Omit<Ask, 'since'>;
 interface SliceColumns {
   readonly forms: number[];
   readonly places: number[];
-  /** Of the slice's last message, from the start of its lease. */
+  /** Sequence of the slice's last message, from the start of its lease. */
   readonly sequences: Distances;
 }
 
@@ -98,7 +98,7 @@ type Rare = Pick<
 > & {
   readonly pool?: number;
   readonly gone?: readonly string[];
-  /** Of senders that are neither the job nor a slice that is there. */
+  /** Sequences of senders that are neither the job nor a slice that is there. */
   readonly sequences?: Readonly<Record<string, number>>;
 };
 

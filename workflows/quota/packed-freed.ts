@@ -26,9 +26,9 @@ interface FreedColumns {
   readonly numbers: number[];
   /** From the book's `base`. */
   readonly at: number[];
-  /** Of the job's last message, from `at`. */
+  /** Sequence of the job's last message, from `at`. */
   readonly sequences: (number | null)[];
-  /** Other senders: how many each has, then a form of the name and a sequence for each. */
+  /** Other senders: their number for each lease, then a form of the name and a sequence for each sender. */
   readonly senderCounts: number[];
   readonly senderForms: number[];
   readonly senderSequences: number[];

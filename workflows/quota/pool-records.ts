@@ -25,9 +25,8 @@ import { toLeases, toRequest } from './lease-row.js';
 import { NO_ROOM_BESIDE, withoutRoomBeside } from './room-beside.js';
 
 /**
- * All that a run of the quota workflow knows of its pool: the book, the files in force, what decisions remember, an admin's
- * word. What enters: messages, files, an admin's word, the time. What leaves: deliveries. It starts nothing and waits for
- * nothing.
+ * State of a run of the quota workflow: the lease book, the files in force, the memory of decisions, the admission. Inputs:
+ * messages, files, an admin's calls, the time. Outputs: deliveries. It starts nothing and waits for nothing.
  */
 export class PoolRecords {
   readonly pool: string;
@@ -39,7 +38,7 @@ export class PoolRecords {
   #admission: Admission;
   #nextAt: EpochMs | undefined;
   #rebuilding: Rebuilding | undefined;
-  /** Of what is published: grows with each change. */
+  /** Number of changes of the published state. */
   #changes = 0;
   #changedAt: EpochMs;
 
@@ -66,7 +65,7 @@ export class PoolRecords {
     return this.#admission;
   }
 
-  /** To be carried over as they are. */
+  /** Settings, carried over as they are. */
   get settings(): SettingsCarry {
     return { ...(this.#facts === undefined ? {} : { facts: this.#facts }), admission: this.#admission };
   }
@@ -80,7 +79,7 @@ export class PoolRecords {
     return this.#nextAt;
   }
 
-  /** Nobody waits, nobody holds: only a message changes that. */
+  /** No request waits and no lease is held. Only a message changes that. */
   get isIdle(): boolean {
     return this.book.waiting.length === 0 && this.book.leased.length === 0;
   }
@@ -89,7 +88,7 @@ export class PoolRecords {
     return this.#changes;
   }
 
-  /** What is published is of another time from now on. */
+  /** Notes a change of the published state at `now`. */
   touch(now: EpochMs): void {
     this.#changes += 1;
     this.#changedAt = now;
@@ -100,12 +99,12 @@ export class PoolRecords {
     this.touch(now);
   }
 
-  /** A file that is wrong changes nothing: the last good one stays in force, and its problem is shown. */
+  /** A wrong file changes nothing: the last good one stays in force, and its problem is shown. */
   takeFiles(read: PoolFacts | SameFacts, now: EpochMs): PoolFacts {
     this.touch(now);
     if ('same' in read) return this.#factsOfMark(read.same);
     const before = this.#facts?.config;
-    // What comes beside a problem is what a worker knows to have been good last: for a run that knows nothing.
+    // The config beside a problem is the last good one that a worker knows, for a run that knows none.
     this.#facts = before && read.problem !== undefined ? { ...read, config: before } : read;
     this.#moveTiers(tierMoves(before, this.#facts.config));
     return this.#facts;
@@ -124,7 +123,7 @@ export class PoolRecords {
     );
   }
 
-  /** @returns a sentence for who called */
+  /** @returns a sentence for the caller */
   admit(admission: Admission, by: string, now: EpochMs): string {
     this.#admission = admission;
     this.touch(now);
@@ -133,12 +132,12 @@ export class PoolRecords {
     return admissionSentence(this.pool, kind, this.book);
   }
 
-  /** As it was published before this run lost its memory. */
+  /** The admission that was published before this run lost its memory. */
   restoreAdmission(admission: Admission): void {
     this.#admission = admission;
   }
 
-  /** Undefined: it knows who holds what. */
+  /** Undefined: all leases are known. */
   get rebuilding(): Rebuilding | undefined {
     return this.#rebuilding;
   }
@@ -150,8 +149,8 @@ export class PoolRecords {
   }
 
   /**
-   * Decides, and puts the decision down in the book, which then owes it to the jobs (`takeDeliveries`).
-   * @returns whether to decide again at once: what drains from now on lies on nobody's nominal quota
+   * Decides, and writes the decision into the book, for delivery to the jobs (`takeDeliveries`).
+   * @returns whether to decide again at once: leases that drain from now on use no nominal quota
    */
   decide(now: EpochMs): boolean {
     if (this.#admission.kind === 'draining') this.#drainAll(now);
@@ -171,7 +170,7 @@ export class PoolRecords {
     return preemptions.length > 0;
   }
 
-  /** Who hedges does so on what nobody wants (docs/adr/0101). */
+  /** Hedging jobs use only units that no other job wants (docs/adr/0101). */
   #makeRoom(config: QuotaConfig, now: EpochMs): void {
     const { leased, waiting } = this.book;
     const isFrozen = this.#admission.kind !== 'open';
@@ -181,7 +180,7 @@ export class PoolRecords {
     this.book.noRoomBeside(asking, { reason: NO_ROOM_BESIDE, isTold: !isFrozen, now });
   }
 
-  /** What the book owes to jobs and slices, at most so many of all kinds together; undefined: nothing. */
+  /** The book's news for jobs and slices, at most `most` of all kinds together; undefined: there are none. */
   takeDeliveries(most: number, now: EpochMs): Deliveries | undefined {
     if (!this.book.hasPending) return undefined;
     const pending = this.book.takePending(most);
@@ -212,7 +211,7 @@ export class PoolRecords {
     return this.book.leased.flatMap(openAsks);
   }
 
-  /** As of the last change. */
+  /** The pool as of the last change. */
   snapshot(): PoolSnapshot {
     const { config = NOTHING_TO_GIVE, source, problem, zones } = this.#facts ?? {};
     const capacity = capacityRows({ places: this.#capacity.places, open: this.#openAsks }, this.#changedAt);
@@ -251,7 +250,7 @@ export class PoolRecords {
       this.#memory = afterChips(this.#memory, { units: row.demand.units, tier: row.tier }, row.zone);
   }
 
-  /** A job's own Google project has another quota: what is seen there is not said of the pool's zones. */
+  /** A job's own Google project has another quota, so observations there do not count for the pool's zones. */
   #onSeen(seen: Seen): void {
     const { googleProject } = this.#facts ?? {};
     if (googleProject === undefined || seen.ask.googleProject === googleProject) this.#capacity.learn(seen);
@@ -301,10 +300,10 @@ export class PoolRecords {
 const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
   Object.entries(stuck).map(([slice, deletion]) => ({ id: leaseKey(lease), slice, ...deletion }));
 
-/** Shown while no file could be read: nothing is granted. */
+/** Shown until a file could be read. Nothing is granted. */
 const NOTHING_TO_GIVE: QuotaConfig = { kind: 'limited', tiers: [], projects: [] };
 
-/** Of a run without memory. */
+/** State of a run without memory. */
 export const emptyCarry = (epoch: number): PoolCarry => ({
   book: { epoch, rows: [], freed: [], isRebuilding: true },
   memory: NO_MEMORY,

@@ -13,9 +13,9 @@ import type { LeaseBook, LeaseRow } from './lease-book.js';
 import type { PoolRecords } from './pool-records.js';
 
 /**
- * Registers the queries of a pool. While a pool is rebuilt, `published` says so and for which jobs it waits; before the
- * rebuild has read what was published last it is refused, so that an admin's freeze is not overwritten unread.
- * @param isReady whether the pool knows who holds what
+ * Registers the queries of a pool. While a pool is rebuilt, `published` says so and names the jobs that it waits for. Before the
+ * rebuild has read the last published state, `published` is refused, so that an admin's freeze is not overwritten unread.
+ * @param isReady whether all leases are known
  */
 export function answerQueries(records: PoolRecords, isReady: () => boolean): void {
   const published = new TextPages(() => JSON.stringify(packState(records.snapshot())));
@@ -71,8 +71,8 @@ function toPoolLease({ lease, demand, state, tier, startedAt, slices }: LeaseRow
 const PAGE = 1_000_000;
 
 /**
- * A query's answer in pages. The text is made once for each version, when its first page is asked for; the others are of that
- * text even if another version has come since, so that a pool in motion can be read.
+ * A query's answer in pages. The text is made once for each version, when its first page is asked for. The other pages are of
+ * that text even if another version has come since, so that a pool in motion can be read.
  */
 export class TextPages {
   readonly #text: () => string;

@@ -10,10 +10,10 @@ import { emptyDelivery } from './deliveries.js';
 import type { PoolRecords } from './pool-records.js';
 
 /**
- * Makes a lease book from nothing but what is open in the world: for a pool's first run, and for one whose history was
- * terminated or lost. Nothing is granted before it ends. It ends when every open job that may hold chips has said what it
- * holds, or after `rebuildBoundMs` (docs/adr/0035). Then a job that did not answer holds the lease whose slices the
- * cloud has, by their memos. An unheard lease without slices is forgotten.
+ * Makes a lease book from open jobs, open slices and the cloud alone: for a pool's first run, and for one whose history was
+ * terminated or lost. Nothing is granted before it ends. It ends when every open job that may hold chips has said what it holds,
+ * or after `rebuildBoundMs` (docs/adr/0035). Then a job that did not answer holds the lease whose slices the cloud has, by their
+ * memos. An unheard lease without slices is forgotten.
  *
  * A slice that we did not see gets no chips: it sends no create before this epoch answers it, and the answer to an unknown
  * lease is no.
@@ -31,7 +31,7 @@ export class Rebuild {
     setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
     let open = await this.#list();
     if (open.jobs.length + open.slices.length > 0) {
-      // Visibility lags behind; what was started a moment ago must be listed too.
+      // Visibility lags behind, and workflows that were started a moment ago must be listed too.
       await sleep(this.#timings.rebuildSettleMs, { summary: 'until what was started a moment ago is listed' });
       open = await this.#list();
     }
@@ -104,8 +104,8 @@ export class Rebuild {
   }
 
   /**
-   * A job holds one lease at a time: the latest that has a slice in the cloud. What else is open drains: it counts until it is
-   * seen gone, and a slice that asks before its create is told no.
+   * A job holds one lease at a time: the latest that has a slice in the cloud. Other open leases drain: they count until they are
+   * seen gone, and a slice of theirs that asks before its create is told no.
    */
   #holdUnheard(jobs: readonly JobRef[], slices: readonly OpenSlice[]): void {
     for (const job of jobs) {
@@ -131,9 +131,12 @@ interface Waiting {
 
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
 
-/** Signals of one activity. One that runs out of its time begins again, and every job that it asked again answers again. */
+/**
+ * Most signals of one activity. An activity that runs out of its time begins again, and every job that it asks again answers
+ * again.
+ */
 const ASKED_AT_ONCE = 500;
-/** Of the jobs that have not answered; people need a few to look at. */
+/** Most jobs without an answer that are named; people need a few to look at. */
 const MOST_NAMED = 20;
 
 function waitingText(names: readonly string[], until: EpochMs): string {

@@ -34,7 +34,7 @@ export class Reconciler {
     this.#dueAt = 0;
   }
 
-  /** Takes in what the last comparison found. */
+  /** Applies the findings of the last comparison. */
   takeFound(): void {
     if (!this.#found) return;
     reconcile(this.#records.book, this.#found, Date.now());
@@ -65,12 +65,13 @@ export class Reconciler {
 }
 
 /**
- * Takes in what a comparison of the book with the open workflows found. It frees nothing itself: the lease of a closed job
- * starts to drain, and a slice whose workflow is closed gets a new one that deletes it and reports it gone (DESIGN.md 3).
+ * Applies the findings of a comparison of the book with the open workflows. It frees nothing itself: the lease of a closed job
+ * starts to drain, and a slice whose workflow is closed gets a new one that deletes it and reports it gone (docs/design.md,
+ * "Quota").
  */
 export function reconcile(book: LeaseBook, { closedJobs, lostSlices }: StrayHolders, now: EpochMs): void {
   for (const { lease, ref } of lostSlices) {
-    // What changed while the comparison ran is newer than its answer.
+    // Changes during the comparison are newer than its answer.
     const isStillThere = book.get(leaseKey(lease))?.slices.some(({ name }) => name === ref.name) ?? false;
     if (isStillThere) book.abandoned(leaseKey(lease), ref);
   }
@@ -79,5 +80,5 @@ export function reconcile(book: LeaseBook, { closedJobs, lostSlices }: StrayHold
   book.remind(now, REMIND_AFTER_MS);
 }
 
-/** A job that was told to give its lease back may have been reset to before it heard. */
+/** A job that was told to give its lease back may have been reset to a time before it heard. */
 const REMIND_AFTER_MS = 60_000;

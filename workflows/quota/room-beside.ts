@@ -7,11 +7,11 @@ import { gangsBeside, type LeaseRow, unitsInUse, unitsOfGangs } from './lease-ro
 export const NO_ROOM_BESIDE = 'its pool has no room for a second request';
 
 /**
- * Leases that ask for chips and have gangs beside the first (docs/adr/0101), or a slice that asks for one, for which there is no room:
- * another job waits for chips of their types, or their tier has fewer than all of it would take. A gang that is there comes before one
- * that is asked for, and counts until it is seen gone, whether there is room for it or not. Whoever was granted first comes first.
- * @param leased all that counts against the pool
- * @param asked by key of the lease: slices that ask now
+ * Asking leases that have gangs beside the first (docs/adr/0101), or a slice that asks for one, without room for them: another
+ * job waits for chips of their types, or their tier has fewer chips than they would take. A gang that exists comes before one
+ * that is asked for, and counts until it is seen gone, whether there is room for it or not. Earlier grants come first.
+ * @param leased all leases that count against the pool
+ * @param asked slices that ask now, by lease key
  */
 export function withoutRoomBeside(
   leased: readonly LeaseRow[],

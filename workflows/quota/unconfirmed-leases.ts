@@ -7,10 +7,10 @@ export const CLAIMED_TOO_LATE =
   "its pool lost its memory and did not hear of this lease in time: its chips may be another job's";
 
 /**
- * Leases to be asked back that were taken from their jobs' word and have no chips, in each tier in which more is leased than there
- * is (docs/adr/0035). All of them: nothing tells which one was granted twice.
- * @param leased all that counts against the pool
- * @param tiers what each tier has; the last one has all tiers behind it too
+ * Leases to revoke that were taken from their jobs' claims and have no chips, in each tier in which more is leased than it has
+ * (docs/adr/0035). All of them are revoked: nothing tells which one was granted twice.
+ * @param leased all leases that count against the pool
+ * @param tiers units of each tier; leases of tiers behind the last one count in the last one
  */
 export function unconfirmedBeyond(leased: readonly LeaseRow[], tiers: readonly QuotaUnits[]): readonly LeaseRow[] {
   const unconfirmed = leased.filter((row) => row.isUnconfirmed && holds(row));

@@ -20,23 +20,23 @@ import type { EpochMs } from '../../domain/units.js';
 import { givableSlices, type LeaseRow } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';
 
-/** What people's calls need of the workflow. */
+/** Parts of the workflow that people's calls need. */
 export interface UpdateContext {
-  /** True while the run hands over to the next one: what is changed now would be lost. */
+  /** True while the run hands over to the next one: a change now would be lost. */
   readonly isEnding: () => boolean;
-  /** True once it knows who holds what. */
+  /** True once all leases are known. */
   readonly isReady: () => boolean;
   /** Checks and keeps the files. */
   readonly applyFiles: (call: ApplyCall) => Promise<ApplyAnswer>;
-  /** Reads the files again; resolves when what was read is in force. */
+  /** Reads the files again; resolves when they are in force. */
   readonly readFiles: () => Promise<void>;
   readonly wake: () => void;
 }
 
 /**
- * People's calls of a pool: `apply`, `admission`, `priority`, `release` (docs/quota.md). Who calls is told by the caller's own word
- * (DESIGN.md 3, "Trust"). A validator refuses what the run can judge at once, and leaves no trace in its history; the rest
- * is refused by a failed update. Both carry the same sentences.
+ * People's calls to a pool: `apply`, `admission`, `priority`, `release` (docs/quota.md). The caller's name is taken from the call
+ * (docs/design.md, "Trust"). A validator refuses calls that the run can judge at once, which leaves no trace in its history.
+ * Others are refused by a failed update. Both carry the same sentences.
  */
 export function handleUpdates(records: PoolRecords, context: UpdateContext): void {
   setHandler(applyUpdate, (call) => apply(records, context, call), {
@@ -79,7 +79,7 @@ async function apply(records: PoolRecords, context: UpdateContext, call: ApplyCa
   const { isApplied, message } = await context.applyFiles(call);
   if (!isApplied) throw refusal(message);
   const names = [call.quotaFile?.name, call.poolFile?.name].filter((name) => name !== undefined).join(' and ');
-  // Who reads the history sees that nobody vouched for it: the first files of a pool may come from anybody.
+  // The history shows that no admin vouched for it: the first files of a pool may come from any user.
   const reason = wasAnybody ? `${names} (no admins were named)` : names;
   records.history.add({ at: Date.now(), kind: 'applied', by: call.by, reason });
   await context.readFiles();
@@ -95,7 +95,7 @@ async function admit(records: PoolRecords, context: UpdateContext, call: Admissi
   const reason = call.reason === undefined ? {} : { reason: call.reason };
   const message = records.admit({ kind: call.admission, ...reason }, call.by, Date.now());
   context.wake();
-  // What a worker reads it publishes: an idle pool would go on being shown as it was.
+  // A worker publishes what it reads. Otherwise an idle pool would go on being shown as it was.
   await context.readFiles();
   return { message };
 }
@@ -112,7 +112,7 @@ function setPriority(
   return { message: `job ${job} has priority ${priority} of 1 (first) to 5 from now on` };
 }
 
-/** Frees what waits for slices whose deletion does not end. Repeating is safe. */
+/** Frees leases that wait for slices whose deletion does not end. Repeating is safe. */
 function release(records: PoolRecords, context: UpdateContext, call: ReleaseCall): { message: string } {
   const { job, by, because } = call;
   const now = Date.now();
@@ -137,8 +137,8 @@ interface Releasable {
 }
 
 /**
- * What a person may give up of a job; nothing where its lease was freed lately.
- * @throws refusal while its deletion can still end by itself, or where there is nothing to give up
+ * Slices of a job that a person may give up; empty if its lease was freed lately.
+ * @throws refusal while the deletion can still end by itself, or if there is nothing to give up
  */
 function releasableOf({ pool, book, facts }: PoolRecords, job: string, now: EpochMs): readonly Releasable[] {
   const { giveBackMs = DEFAULT_TIMINGS.giveBackMs, createSettleMs = DEFAULT_TIMINGS.createSettleMs } =
@@ -190,7 +190,7 @@ function mustBeAllowedPriority(
   );
 }
 
-/** Admins too: where nobody is named everybody is one, and whoever may pass it may change the file. */
+/** Applies to admins too: if none is named every user is one, and an admin may change the file. */
 function mustBeUnderFloor({ facts }: PoolRecords, project: string, priority: number): void {
   const config = facts?.config;
   const floors = config?.kind === 'limited' ? config.rules?.priorityFloors : undefined;
@@ -198,7 +198,7 @@ function mustBeUnderFloor({ facts }: PoolRecords, project: string, priority: num
   if (problem !== undefined) throw refusal(problem);
 }
 
-/** Where nobody is named, everybody is one. */
+/** If no admins are named, every user is one. */
 function isAdmin(config: QuotaConfig | undefined, by: string): boolean {
   const admins = adminNames(config);
   return admins.length === 0 || admins.includes(by);

@@ -22,7 +22,7 @@ export function checkedInput(input: unknown): SliceInput {
   }
 }
 
-/** The workflow's id is what lets one slice workflow alone own a name. */
+/** The workflow's id ensures that only one slice workflow owns a name. */
 function refuseOtherName({ task }: SliceInput): void {
   const { name } = refOf(task);
   const { workflowId } = workflowInfo();
@@ -33,5 +33,5 @@ function refuseOtherName({ task }: SliceInput): void {
 const invalidInput = (what: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message: `slice: ${what}` });
 
-/** What the slice is called, and where it is. */
+/** Name and place of the slice. */
 export const refOf = (task: SliceInput['task']): MachineRef => (task.kind === 'create' ? task.plan.ref : task.ref);

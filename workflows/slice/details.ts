@@ -5,7 +5,7 @@ import type { EpochMs } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import { resourceName } from './summaries.js';
 
-/** Where a slice workflow stands. */
+/** Stage of a slice workflow. */
 export type SliceStage =
   | { readonly kind: 'asking-lease' }
   | { readonly kind: 'creating'; readonly unanswered?: string }
@@ -26,7 +26,7 @@ export interface SliceFacts {
   readonly since: EpochMs;
 }
 
-/** A slice as the Temporal Web UI shows it under Current Details: state, lease, what it waits for, hosts. */
+/** A slice as the Temporal Web UI shows it under Current Details: state, lease, the reason of a wait, hosts. */
 export function sliceDetails(facts: SliceFacts): string {
   const { ref, lease, stage, since } = facts;
   return joinBlocks(

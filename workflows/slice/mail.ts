@@ -8,7 +8,7 @@ import { OneAtATime } from '../one-at-a-time.js';
 import { Sequence } from '../sequence.js';
 import { mailSummary } from './summaries.js';
 
-/** What a slice says to its job, and to the quota workflow of its lease. */
+/** Messages of a slice to its job and to the quota workflow of its lease. */
 export class SliceMail {
   #news: SliceNews | undefined;
   readonly #ref: MachineRef;
@@ -30,7 +30,7 @@ export class SliceMail {
         news,
       });
     } catch (error) {
-      // The job is closed; nobody needs the news, and the quota workflow gets its own.
+      // The job is closed and needs no news. The quota workflow gets its own.
       log.debug(`job did not take the news: ${String(error)}`);
     }
   }

@@ -1,7 +1,7 @@
 import type { LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
 
-/** `queued resource train-x7-g1` or `slice train-x7-g1`: what is created and deleted. */
+/** `queued resource train-x7-g1` or `slice train-x7-g1`: the resource that is created and deleted. */
 export const resourceName = (ref: MachineRef): string => machineKind(ref.kind).resourceText(ref);
 
 /** `create queued resource train-x7-g1 (v5litepod-16, spot, us-central1-a)` */

@@ -12,17 +12,18 @@ import { type Builder, BUILDER_NAMES, type BuilderName, builderNamed, type Build
 import { type BuildCommit, buildCommit, type GitLeave } from './git-rules.js';
 import { buildSources } from './sources.js';
 
-/** An image of this computer's making. */
+/** An image that was built on this computer. */
 export interface BuiltImage {
   readonly digest: string;
-  /** What it was made of, as `BuildCommit` has it. Absent: of a folder that is not as its commit is, or that has none. */
+  /** The commit that it was built from, as in `BuildCommit`. Absent: the folder differs from its commit, or has none. */
   readonly commit?: string;
 }
 
 /**
- * A job's image, built and pushed on this computer, unless it built one of the same commit and words before that its
- * registry still has. A tag alone is no reason: everybody knows it beforehand, and whoever may push can have pushed it (docs/adr/0107).
- * @param context its place
+ * Builds and pushes a job's image on this computer, unless this computer built one from the same commit and settings before and
+ * its registry still has it. A tag alone does not count: anybody can predict it, and anybody with push rights may have pushed it
+ * (docs/adr/0107).
+ * @param context place of the build context
  * @throws CliError if the tree or its commit may not be built, no program can build, or the build or its push failed
  */
 export async function builtImage(build: BuildSpec, context: string, leave: GitLeave): Promise<BuiltImage> {
@@ -52,7 +53,7 @@ async function digestOf(build: BuildSpec, context: string, at: BuildCommit): Pro
   return made.digest;
 }
 
-/** Of an image that was pushed from here under this reference: a file in the XDG state folder, which its user alone can enter. */
+/** Record of the image pushed from here under this reference: a file in the XDG state folder, which only its user can enter. */
 const recordOf = (reference: string): string => {
   const name = createHash('sha256').update(reference).digest('hex');
   return join(xdgFolder(process.env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-images', name);
@@ -67,7 +68,7 @@ function ownDigest(reference: string): string | undefined {
   }
 }
 
-/** Without a place to keep it the next submit builds again. */
+/** Stores the digest of a pushed image. If it cannot be stored, the next submit builds again. */
 function keepOwnDigest(reference: string, digest: string): void {
   const file = recordOf(reference);
   try {
@@ -82,7 +83,7 @@ function keepOwnDigest(reference: string, digest: string): void {
 /** github.com/opencontainers/image-spec, annotations.md. */
 const REVISION = 'org.opencontainers.image.revision';
 
-/** The program of `JOBCTL_BUILDER`, else the first that can be used. */
+/** The program of `JOBCTL_BUILDER`, or else the first usable one. */
 async function chosenBuilder(): Promise<Builder> {
   const wanted = process.env['JOBCTL_BUILDER'] ?? '';
   const names = wanted === '' ? BUILDER_NAMES : BUILDER_NAMES.filter((name) => name === wanted);
@@ -113,7 +114,7 @@ function failureOf({ step, command, end }: BuildFailure, { image }: BuildSpec): 
   return new CliError(ExitCode.Failed, `build: ${what}: \`${command}\` ${how}`, ...end.tail);
 }
 
-/** A variant, `linux/arm64/v8`, is told by no builder. */
+/** Compares OS and architecture only: no builder reports a variant such as `v8` of `linux/arm64/v8`. */
 function refuseOtherPlatform({ platform, image }: BuildSpec, made: string): void {
   if (platform.split('/').slice(0, 2).join('/') === made) return;
   throw new CliError(

@@ -20,23 +20,23 @@ export interface BuildOrder {
   readonly dockerfile: string;
   /** `repository:tag` */
   readonly reference: string;
-  /** Of the commit, for whoever finds the image. */
+  /** Labels of the commit, for people who find the image. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What failed, and the last lines of the program. */
+/** The failed step, and the last lines of the program. */
 export interface BuildFailure {
   readonly step: 'build' | 'push';
   readonly command: string;
   readonly end: ToolEnd;
 }
 
-/** A program of this computer that builds and pushes images; it logs in to registries by itself. */
+/** A program of this computer that builds and pushes images and logs in to registries itself. */
 export interface Builder {
   readonly name: BuilderName;
-  /** Why it cannot be used here; undefined if it can. */
+  /** Returns the reason why the program cannot be used here, or undefined if it can. */
   unfit(): Promise<string | undefined>;
-  /** The image that a registry has under a tag. Undefined: none, or nobody here can tell. */
+  /** The image that a registry has under a tag. Undefined: no image, or it cannot be determined here. */
   pushed(reference: string): Promise<PushedImage | undefined>;
   build(order: BuildOrder): Promise<PushedImage | BuildFailure>;
 }
@@ -44,7 +44,7 @@ export interface Builder {
 export const BUILDER_NAMES = ['docker', 'podman', 'buildah'] as const;
 export type BuilderName = (typeof BUILDER_NAMES)[number];
 
-/** Words of `docker buildx build`, `podman build` and `buildah build`. */
+/** Arguments of `docker buildx build`, `podman build` and `buildah build`. */
 function buildWords({ build, context, dockerfile, reference, labels }: BuildOrder): readonly string[] {
   const each = (flag: string, map: Readonly<Record<string, string>>): readonly string[] =>
     Object.entries(map).flatMap(([name, value]) => [flag, `${name}=${value}`]);
@@ -79,7 +79,7 @@ const docker: Builder = {
     const metadata = scratchPath('.json');
     const words = ['docker', 'buildx', 'build', '--push', '--metadata-file', metadata, '--progress=plain'];
     const end = await runTool([...words, ...buildWords(order)], { isShown: true });
-    // Both are one call: what was the push's is told by its lines.
+    // Build and push are one call; the output lines tell which of them failed.
     const step = end.tail.some((line) => /failed to push|pushing /.test(line)) ? 'push' : 'build';
     const failure = { step, command: 'docker buildx build --push', end } as const;
     if (end.code !== 0) return failure;
@@ -89,7 +89,7 @@ const docker: Builder = {
   },
 };
 
-/** Podman and buildah are one code under two names; they keep images in a storage of their own until they are pushed. */
+/** Podman and buildah share one code base under two names. They keep images in a separate storage until they are pushed. */
 function ofContainers(name: 'podman' | 'buildah', platformWords: readonly string[]): Builder {
   return {
     name,

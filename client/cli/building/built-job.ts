@@ -10,17 +10,17 @@ import { type GoodJob, localPlaceOf } from '../job-file.js';
 import { tellLine } from '../render/told-line.js';
 import type { BuildPlace, GitLeave } from './git-rules.js';
 
-/** How a user wants an image built. */
+/** A user's wishes for building an image. */
 export interface BuildWish extends GitLeave {
-  /** Absent: in the cluster if the job's own machines are pods of it, else here. */
+  /** Absent: in the cluster if the job's machines are pods of it, otherwise on this computer. */
   readonly build?: BuildPlace;
 }
 
 /**
- * The job with the image that its `build` makes: its digest, or the commit that a cluster is to build, is in its file. A job without
- * `build`, or with a digest, is as it was.
- * @param file as the user gave it, or `BY_FLAGS`
- * @throws CliError if there is no image, or a cluster cannot fetch what it would be made of
+ * Returns the job with the image of its `build`: its file then has the image's digest, or the commit for a cluster to build. A
+ * job without `build`, or with a digest, is returned unchanged.
+ * @param file path as given by the user, or `BY_FLAGS`
+ * @throws CliError if there is no image, or a cluster cannot fetch its sources
  */
 export async function builtJob<Job extends GoodJob>(job: Job, file: string, wish: BuildWish): Promise<Job> {
   const { build, raw } = job;
@@ -41,7 +41,7 @@ export async function builtJob<Job extends GoodJob>(job: Job, file: string, wish
   return withRaw(job, withDigest(raw, digest, commit));
 }
 
-/** Where a cluster is configured, as far as who submits can know: their job runs in it. */
+/** The default build place. A submitter knows of a configured cluster only if the job runs in it. */
 export const usualPlace = ({ spec, build }: Pick<GoodJob, 'spec' | 'build'>): BuildPlace =>
   build?.remote.commit !== undefined || machineKind(kindOfJob(spec)).reach === 'pod' ? 'remote' : 'local';
 
@@ -58,7 +58,10 @@ function withRaw<Job extends GoodJob>(job: Job, raw: unknown): Job {
   return { ...job, raw: built.raw, spec: built.spec, ...(built.build && { build: built.build }) };
 }
 
-/** The image of an open job is built already: its other words would change nothing. @throws CliError for `--set build.target=..` without a file */
+/**
+ * Refuses changes to `build` of an open job: its image is already built, so they would have no effect.
+ * @throws CliError for `--set build.target=..` without a file
+ */
 export function refuseOtherBuild(set: readonly Assignment[]): void {
   const key = set.find(({ path: [section, below] }) => section === 'build' && below !== 'digest');
   if (key === undefined) return;

@@ -7,30 +7,30 @@ import { ExitCode } from '../exit-codes.js';
 import { askGit, git, ownFilters } from '../packing/git.js';
 
 export const BUILD_PLACES = ['local', 'remote'] as const;
-/** On this computer, or in a cluster. */
+/** The build place: this computer or a cluster. */
 export type BuildPlace = (typeof BUILD_PLACES)[number];
 
-/** What a user lets pass. */
+/** Checks that a user waives. */
 export interface GitLeave {
   readonly allowDirty?: true;
   readonly allowUnpushed?: true;
 }
 
-/** The commit that a folder stands at. */
+/** The commit that is checked out in a folder. */
 export interface BuildCommit {
-  /** 40 hex digits, or 64. Absent: no repository, or one before its first commit. */
+  /** 40 or 64 hex digits. Absent: there is no repository, or it has no commit yet. */
   readonly commit?: string;
-  /** Files differ from the commit, so that it does not say what is built. */
+  /** True if files differ from the commit, so that the commit does not describe the build. */
   readonly isDirty: boolean;
 }
 
-/** Changed files shown. */
+/** Number of changed files that a message shows. */
 const SHOWN = 5;
 
 /**
- * The commit that an image is built from: the folder's repository is clean, untracked files counted, and a remote has the commit
- * as far as this repository knows (docs/adr/0072).
- * @throws CliError with git's own answer and what to do, unless the user lets it pass
+ * Returns the commit that an image is built from. It checks that the folder's repository is clean, untracked files included, and
+ * that a remote has the commit as far as this repository knows (docs/adr/0072).
+ * @throws CliError with git's own answer and the remedy, unless the user waives the check
  */
 export async function buildCommit(
   folder: string,
@@ -61,7 +61,7 @@ interface LeaveFlags {
   readonly dirty: string;
   readonly unpushed: string;
 }
-/** A cluster builds what it can fetch. */
+/** The flags that waive the checks. A cluster can only build what it can fetch. */
 const FLAGS: Readonly<Record<BuildPlace, LeaveFlags>> = {
   local: { dirty: '--allow-dirty', unpushed: '--allow-unpushed' },
   remote: {
@@ -73,7 +73,10 @@ const FLAGS: Readonly<Record<BuildPlace, LeaveFlags>> = {
 const refused = (what: string, ...rest: readonly string[]): CliError =>
   new CliError(ExitCode.Usage, `build: ${what}`, ...rest);
 
-/** Without its filters git may call files changed that are not, and the image would have what they make out as they are stored. */
+/**
+ * Refuses filters of the repository. Without them git may report unchanged files as changed, and the image would have filtered
+ * files in their stored form.
+ */
 async function refuseOwnFilters(folder: string): Promise<void> {
   const own = await ownFilters(folder);
   if ('failure' in own) throw refused('git does not tell its settings', ...own.failure.split('\n'));
@@ -86,7 +89,7 @@ async function refuseOwnFilters(folder: string): Promise<void> {
   );
 }
 
-/** Of the whole repository: COPY reads from the context alone, and a commit is of everything. */
+/** Changed files of the whole repository: a commit covers everything, although COPY reads only from the context. */
 async function changedFiles(folder: string): Promise<readonly string[]> {
   await refuseOwnFilters(folder);
   const status = await mustAnswer(folder, ['status', '--porcelain', '--untracked-files=normal', '--', ':/']);
@@ -94,7 +97,7 @@ async function changedFiles(folder: string): Promise<readonly string[]> {
   return changed.length > 0 ? changed : changedSubmodules(folder);
 }
 
-/** Asked one by one, each with care for its own settings: the git of the whole would ask them without. */
+/** Submodules are checked one by one, with the same care: git of the parent repository would use their settings unchecked. */
 async function changedSubmodules(folder: string): Promise<readonly string[]> {
   const top = realpathSync((await mustAnswer(folder, ['rev-parse', '--show-toplevel'])).replace(/\n$/, ''));
   const staged = await mustAnswer(top, ['ls-files', '--stage', '-z']);
@@ -102,7 +105,8 @@ async function changedSubmodules(folder: string): Promise<readonly string[]> {
   const changed: string[] = [];
   for (const path of links.map((line) => line.slice(line.indexOf('\t') + 1))) {
     const place = join(top, path);
-    // One that is not checked out has no `.git`, and git would answer of the repository around it; a link may lead around for ever.
+    // A submodule that is not checked out has no `.git`, and git would answer for the repository around it. A link may loop
+    // forever.
     if (existsSync(join(place, '.git')) && realpathSync(place) === place && (await changedFiles(place)).length > 0)
       changed.push(` M ${path}`);
   }
@@ -145,7 +149,7 @@ export async function remotesOf(folder: string): Promise<readonly string[]> {
   return (await git(folder, ['remote']))?.split('\n').filter(Boolean) ?? [];
 }
 
-/** The remotes that have a commit, as far as this repository knows. */
+/** Remotes that have a commit, as far as this repository knows. */
 export async function remotesWith(folder: string, commit: string): Promise<readonly string[]> {
   const [names, branches] = await Promise.all([remotesOf(folder), remoteBranches(folder, commit)]);
   return names.filter((name) => branches.some((branch) => branch.startsWith(`${name}/`)));

@@ -6,21 +6,22 @@ import { ExitCode } from '../exit-codes.js';
 import { askGit, git } from '../packing/git.js';
 import { buildCommit, type GitLeave, remotesOf, remotesWith } from './git-rules.js';
 
-/** What a cluster fetches and builds, as `build` in the submitted job file has it. */
+/** The sources that a cluster fetches and builds, as in `build` of the submitted job file. */
 export interface RemoteCommit {
   readonly repository: string;
   readonly commit: string;
-  /** A folder of the repository. */
+  /** A folder in the repository. */
   readonly context: string;
 }
 
 const HERE = 'or build on this computer: --build local';
 
 /**
- * The commit that is checked out, and where a cluster fetches it from. What differs from the commit no cluster can build. Whoever lets
- * an unpushed commit pass knows better than this repository that a remote has it; else the build says that it cannot be fetched.
- * @param folder the context's place
- * @throws CliError with what to do
+ * Returns the commit that is checked out, and the repository from which a cluster fetches it. A cluster cannot build changes
+ * since the commit. A user who allows an unpushed commit knows that a remote has it; otherwise the build reports that it cannot
+ * be fetched.
+ * @param folder place of the context
+ * @throws CliError with the remedy
  */
 export async function remoteCommit(build: BuildSpec, folder: string, leave: GitLeave): Promise<RemoteCommit> {
   refuseDirty(leave);
@@ -62,7 +63,7 @@ async function refuseMissingDockerfile(
     );
 }
 
-/** Of the remote that the branch follows, else of origin, else of the first that has the commit. A password in it stays here. */
+/** URL of the remote that the branch follows, else of origin, else of the first that has the commit, without a password. */
 async function remoteUrl(folder: string, commit: string): Promise<string> {
   const known = await remotesWith(folder, commit);
   const names = known.length > 0 ? known : await remotesOf(folder);
@@ -78,7 +79,7 @@ function refuseUnfetchable(url: string, { remote }: BuildSpec): void {
   const why = whyUnfetchable(url);
   if (why !== undefined)
     throw refused(
-      // One with a login is not repeated.
+      // A URL with a login is not repeated.
       `the remote's URL${why.includes('login') ? '' : ` ${showValue(url)}`} is ${why}`,
       `name one that the cluster reaches in build.repository, ${HERE}`,
     );

@@ -3,7 +3,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
 export interface ToolEnd {
-  /** Undefined: it could not be started, or a signal ended it. */
+  /** Exit code. Undefined: the program could not be started, or a signal ended it. */
   readonly code: number | undefined;
   readonly stdout: string;
   /** The last lines of both streams, for an error. */
@@ -11,19 +11,19 @@ export interface ToolEnd {
 }
 
 interface RunOptions {
-  /** Whether its output is shown as it comes; a person waits for it. */
+  /** True shows its output as it comes, because a person waits for it. */
   readonly isShown?: true;
 }
 
 const TAIL_LINES = 15;
 
 /**
- * Runs a program to its end. It ends with jobctl: a signal is passed on to it and to what it started.
+ * Runs a program to its end. A signal to jobctl is passed on to the program and its child processes.
  * @throws CliError if a signal ended it
  */
 export async function runTool(words: readonly string[], { isShown }: RunOptions = {}): Promise<ToolEnd> {
   const [program = '', ...args] = words;
-  // A group of its own: what the program started ends with it.
+  // A separate process group, so that child processes of the program end with it.
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv(), detached: true });
   let [stdout, said, isInterrupted] = ['', '', false];
   const note = (chunk: Buffer): void => {
@@ -57,5 +57,5 @@ export async function runTool(words: readonly string[], { isShown }: RunOptions 
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Its provenance would make an index of the image, whose digest is another one. */
+/** Disables provenance, which would turn the image into an index with another digest. */
 const toolEnv = (): NodeJS.ProcessEnv => ({ ...process.env, BUILDX_NO_DEFAULT_ATTESTATIONS: '1' });

@@ -11,16 +11,16 @@ import { askGit } from '../packing/git.js';
 import { scratchPath } from '../packing/scratch-folder.js';
 import type { BuildCommit } from './git-rules.js';
 
-/** What a builder reads, and the tag of what it makes. */
+/** The input of a builder, and the tag of its image. */
 export interface BuildSources {
   readonly context: string;
   readonly dockerfile: string;
   readonly tag: string;
-  /** The tag is made of all inputs: what was pushed from here under it is the image. */
+  /** True if the tag is derived from all inputs, so that an image pushed from here under it is the same image. */
   readonly isReusable: boolean;
 }
 
-/** What is wrong with the context or the Dockerfile, without a look into the repository. @param context its place */
+/** Problems of the context or the Dockerfile, without a look into the repository. @param context place of the context */
 export function placeProblems(build: BuildSpec, context: string): readonly Problem[] {
   const hint = `looked for at ${context}; a relative path starts at the job file's folder`;
   if (statSync(context, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -35,7 +35,7 @@ export function placeProblems(build: BuildSpec, context: string): readonly Probl
 }
 
 /**
- * The files of a clean tree are taken from its commit, so that what git ignores is not in the image; those of a dirty one from the
+ * Takes the files of a clean tree from its commit, so that ignored files are not in the image, and those of a dirty tree from the
  * folder.
  */
 export async function buildSources(build: BuildSpec, context: string, at: BuildCommit): Promise<BuildSources> {
@@ -65,9 +65,12 @@ function dirtyTag(): string {
   return `dirty-${user}-${randomBytes(4).toString('hex')}`;
 }
 
-/** The index is the commit's, since the tree is clean. `git archive` would leave out what .gitattributes says. */
+/**
+ * Exports the files of the index, which equals the commit because the tree is clean. `git archive` would omit files by
+ * .gitattributes.
+ */
 async function exportCommit(top: string, inside: string, { dockerfile }: BuildSpec): Promise<string> {
-  // A Dockerfile above the context brings the whole repository along.
+  // A Dockerfile above the context requires the whole repository.
   const paths = dockerfile.startsWith('..') || inside === '' ? [] : ['--', inside];
   const staged = await mustAnswer(top, ['ls-files', '--stage', '-z', ...paths], false);
   const files = staged.split('\0').filter(Boolean);
@@ -82,7 +85,7 @@ async function exportCommit(top: string, inside: string, { dockerfile }: BuildSp
   mkdirSync(copy);
   const names = files.map((line) => `${line.slice(line.indexOf('\t') + 1)}\0`).join('');
   await mustAnswer(top, ['checkout-index', '-z', '--stdin', `--prefix=${copy}/`], false, names);
-  // Nothing of an empty context is written.
+  // An empty context has no file whose folder would be created.
   mkdirSync(join(copy, inside), { recursive: true });
   return copy;
 }

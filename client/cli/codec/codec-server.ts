@@ -6,13 +6,13 @@ import { type AesGcmPayloadCodec, payloadsFromJson, payloadsToJson } from '../..
 export interface CodecServerOptions {
   readonly codec: AesGcmPayloadCodec;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Of the Web UIs that may ask, such as `http://127.0.0.1:8233`. A browser's page of any other origin is refused. */
+  /** Origins of the Web UIs that may ask, such as `http://127.0.0.1:8233`. Pages of any other origin are refused. */
   readonly uiOrigins: readonly string[];
-  /** What `Authorization: Bearer ..` has to hold; absent: nothing is asked for. */
+  /** The token that `Authorization: Bearer ..` must hold; absent: no token is required. */
   readonly token?: string | undefined;
-  /** Whether /encode answers too: who can ask it can make payloads that workers trust. */
+  /** True also answers /encode: its callers can make payloads that workers trust. */
   readonly isEncoding: boolean;
 }
 
@@ -32,7 +32,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
  * Temporal's codec server protocol: `POST /decode` (and `/encode`), also behind a namespace, for the Web UI and the
- * `temporal` command. Keeps nothing, logs nothing.
+ * `temporal` command. It stores and logs nothing.
  */
 export async function startCodecServer(
   options: CodecServerOptions,
@@ -62,20 +62,20 @@ async function answer(options: CodecServerOptions, request: IncomingMessage, res
   const isKnown = origin !== undefined && options.uiOrigins.includes(origin);
   if (isKnown) allow(origin, request, response);
   try {
-    // A browser always says where a page is from; what says nothing is a program, such as the `temporal` command.
+    // A browser always sends the origin of a page; a request without one is from a program, such as the `temporal` command.
     if (origin !== undefined && !isKnown) throw new Refusal(403, `origin ${origin} is not the Web UI's (--ui-origin)`);
     if (request.method === 'OPTIONS') return void response.writeHead(204).end();
     const body = await converted(options, request);
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
   } catch (error) {
     const { message, status } = error instanceof Refusal ? error : new Refusal(500, 'the request failed');
-    // What is left of a refused body is not waited for.
+    // The rest of a refused body is not awaited.
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
     response.end(`${JSON.stringify({ message })}\n`);
   }
 }
 
-/** CORS, for this origin alone. A UI of a public address asks first whether it may call a loopback one. */
+/** Allows CORS for this origin only. A UI at a public address first asks whether it may call a loopback address. */
 function allow(origin: string, request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('vary', 'origin');
@@ -104,7 +104,7 @@ async function converted(options: CodecServerOptions, request: IncomingMessage):
   }
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 function isAuthorized(token: string | undefined, { headers }: IncomingMessage): boolean {
   if (token === undefined) return true;
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

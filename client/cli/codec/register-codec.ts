@@ -11,7 +11,7 @@ Examples:
   jobctl codec serve --codec-key file:///etc/jobctl/codec-key --ui-origin https://temporal.example.com
 `;
 
-/** Adds `codec new-key | serve`. Modules are loaded by the verb that is used. */
+/** Adds `codec new-key | serve`. Each verb loads its modules when it is used. */
 export function registerCodec(program: Command, invocation: Invocation): void {
   const codec = program.command('codec').description('encrypt what Temporal stores');
   codec.addHelpText('after', '\nExample:\n  jobctl codec new-key --file codec-key\n');
@@ -46,7 +46,7 @@ export function registerCodec(program: Command, invocation: Invocation): void {
     });
 }
 
-/** As a browser writes it: scheme, host, port, nothing behind. */
+/** Normalizes an origin as a browser writes it: scheme, host and port only. */
 function origins(text: string, before: readonly string[] = []): readonly string[] {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return [...before, new URL(text).origin];
   throw new InvalidArgumentError('an origin such as http://127.0.0.1:8233.');

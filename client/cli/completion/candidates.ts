@@ -4,14 +4,14 @@ import { isValidJobId } from '../../../domain/identity.js';
 import { withClient } from '../connect.js';
 import { resolveContext } from '../context.js';
 
-/** Somebody has pressed a key and waits. */
+/** The user has pressed a key and waits. */
 const JOBS_WITHIN_MS = 2_000;
 const MOST_JOBS = 200;
 
 /**
- * What may stand in the place of the last of `words`, which may be empty; nothing where files may. Never throws, and says
- * nothing: a shell shows what is printed in the middle of a line that is being typed.
- * @param words of the command line, without `jobctl`
+ * Completion candidates for the last of `words`, which may be empty; empty if file names may follow. Never throws and never
+ * prints messages: a shell would show them in the middle of the line being typed.
+ * @param words the command line's, without `jobctl`
  */
 export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const before = words.slice(0, -1);
@@ -39,7 +39,7 @@ async function inPlace(
   return argument === 'job' ? jobIds() : [];
 }
 
-/** The command that is meant, and how many of its arguments are there. */
+/** Returns the command that is meant, and the number of its arguments typed so far. */
 function walk(program: Command, words: readonly string[]): { readonly command: Command; readonly positionals: number } {
   let command = program;
   let positionals = 0;
@@ -70,15 +70,15 @@ async function contextNames(): Promise<readonly string[]> {
   }
 }
 
-/** Jobs that are open come first. Nothing if no server answers in time. */
+/** Ids of jobs, open jobs first. Empty if no server answers in time. */
 async function jobIds(): Promise<readonly string[]> {
-  // Loaded first: the time is the server's.
+  // Loaded first, so that the time limit counts for the server only.
   const loading = [import('../../job-client.js'), import('@temporalio/client'), import('@temporalio/envconfig')];
   await Promise.all(loading);
   const late = sleep(JOBS_WITHIN_MS, []);
   const listed = async (): Promise<readonly string[]> => {
     const page = await withClient(resolveContext({}), (client) => client.list({ limit: MOST_JOBS }));
-    // Whoever may start a workflow names it, and a shell would run `$(..)` of a word that it was given for its line.
+    // Anybody who may start a workflow chooses its id, and a shell would run `$(..)` in a completed word.
     return page.rows.map(({ id }) => id).filter(isValidJobId);
   };
   return Promise.race([late, listed().catch(() => [])]);

@@ -1,10 +1,10 @@
-/** The verb that a shell calls with the words before the cursor. It is not for people, so `--help` does not show it. */
+/** The verb that a shell calls with the words before the cursor. `--help` hides it because it is not for people. */
 export const COMPLETE_VERB = '__complete';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What each shell reads. Without a candidate they complete file names, except zsh, which is told to. */
+/** The completion script of each shell. Without a candidate, shells complete file names; zsh has to be told to. */
 export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `_jobctl() {
   local IFS=$'\\n'

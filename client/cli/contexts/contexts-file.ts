@@ -11,10 +11,10 @@ import { type Environment, xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { type Setting, type SettingKey, type Settings, SETTINGS } from './settings.js';
 
-/** What contexts.toml says. */
+/** Content of contexts.toml. */
 export interface Contexts {
   readonly file: string;
-  /** As it stands; empty if there is no file. */
+  /** The text of the file; empty if there is no file. */
   readonly text: string;
   /** The context of `jobctl context use`. */
   readonly current?: string;
@@ -51,7 +51,7 @@ export function parseContexts(text: string, file: string): Contexts {
   return { file, text, ...contexts };
 }
 
-/** Replaces the file in one step; readable and writable by its owner alone. @throws CliError if the text is not good */
+/** Replaces the file in one step; readable and writable by its owner only. @throws CliError if the text is invalid */
 export function writeContexts(file: string, text: string): void {
   const scratch = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -72,7 +72,7 @@ export function checkName(name: string): void {
   if (!NAME.test(name)) throw new CliError(ExitCode.Usage, `context ${showValue(name)}: is not ${NAME_RULE}`);
 }
 
-/** @param whence what names it, such as `--context` */
+/** @param whence source of the name, such as `--context` */
 export function unknownContext({ byName, file }: Contexts, name: string, whence: string): CliError {
   const names = [...byName.keys()];
   const nearest = nearestWord(name, [...names, LOCAL_CONTEXT]);
@@ -85,7 +85,7 @@ export function unknownContext({ byName, file }: Contexts, name: string, whence:
   );
 }
 
-/** Problem of one value, or undefined. `api_key` is never repeated: somebody may have given the key itself. */
+/** Returns the problem of one value, or undefined. `api_key` is never repeated: it may be the key itself. */
 export function problemOf(
   setting: Setting,
   value: string,
@@ -204,7 +204,7 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Whoever can change where an API key is sent to can have it. */
+/** Refuses a file that others can open: anybody who can change the address that an API key is sent to can get the key. */
 function refuseOpenFile(file: string, byName: ReadonlyMap<string, Settings>): void {
   const holder = [...byName].find(([, { api_key: key }]) => key !== undefined)?.[0];
   const mode = holder === undefined ? undefined : modeForOthers(statSync(file, { throwIfNoEntry: false })?.mode ?? 0);

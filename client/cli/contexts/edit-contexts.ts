@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { SettingKey } from './settings.js';
 
-// Changes of contexts.toml's text: what is not changed, comments too, stays as it was written.
+// Edits the text of contexts.toml. Everything that is not changed, comments included, keeps its form.
 
 /** @param values undefined removes the key */
 export function withSettings(
@@ -18,7 +18,7 @@ export function withSettings(
   return changed;
 }
 
-/** The file without the context; it is no longer current. @throws CliError if the file has it in a form that is not edited */
+/** The file without the context, which is no longer current. @throws CliError if the file has it in another form */
 export function withoutContext(text: string, name: string, current: string | undefined): string {
   const table = tableOf(text, name);
   if (table === undefined) throw otherForm(name);
@@ -66,7 +66,7 @@ const keyOf = ({ key }: AST.TOMLKeyValue): string =>
 const quoted = (value: string | true): string => (value === true ? 'true' : JSON.stringify(value));
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
-/** The place behind the line's end. */
+/** The position after the end of the line. */
 function lineEnd(text: string, from: number): number {
   const newline = text.indexOf('\n', from);
   return newline === -1 ? text.length : newline + 1;

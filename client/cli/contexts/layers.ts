@@ -18,35 +18,35 @@ export interface Layer {
   /** For people: `context prod`, `TEMPORAL_* and JOBCTL_*`. */
   readonly title: string;
   readonly settings: Settings;
-  /** It says which server is meant, though its address may be only Temporal's own to know. */
+  /** True if this layer chooses the server, even if only Temporal's own settings know the address. */
   readonly namesServer: boolean;
 }
 
 export interface Layers {
-  /** The first that has a setting gives it. */
+  /** All layers, highest precedence first. */
   readonly all: readonly Layer[];
-  /** The one that says which server is meant, if any does. */
+  /** The layer that chooses the server, if any does. */
   readonly server?: Layer;
-  /** Those that count: flags and environment, and of the others those that mean the same server. */
+  /** The layers in effect: flags, the environment, and those others that choose the same server. */
   readonly used: readonly Layer[];
-  /** The named context that is meant, `local` included. */
+  /** Name of the chosen context, `local` included. */
   readonly contextName?: string;
   readonly stack?: DevContext;
   readonly home: StackHome;
 }
 
-/** The value that counts, of the first that has one. @param used of `Layers` */
+/** The effective value: that of the first layer that has one. @param used the field of `Layers` */
 export const settingOf = (used: readonly Layer[], key: SettingKey): string | undefined =>
   used.find(({ settings }) => settings[key])?.settings[key];
 
 type Flags = Readonly<Record<string, unknown>> & { readonly context?: string };
 
 /**
- * Flags, `--context`, the environment, JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand, the current context,
- * Temporal's profile, the local stack (docs/adr/0062, 0104).
- * The first that names a server decides; contexts, profile and stack of another server are passed over as a whole: jobs of one
- * place and a bucket of another would be a mix that nobody meant.
- * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
+ * Layers in order: flags, `--context`, the environment, JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand,
+ * the current context, Temporal's profile, the local stack (docs/adr/0062, 0104). The first that names a server decides.
+ * Contexts, profile and stack of another server are ignored as a whole: nobody wants the jobs of one place with the bucket of
+ * another.
+ * @throws CliError (Usage) if the named context does not exist or contexts.toml is invalid
  */
 export function settingLayers(flags: Flags, env: Environment): Layers {
   const home = stackHome(env);
@@ -54,7 +54,8 @@ export function settingLayers(flags: Flags, env: Environment): Layers {
   const byFlag = flags.context;
   const byEnvironment = byFlag === undefined ? given(env['JOBCTL_CONTEXT']) : undefined;
   const contexts = needsFile(env, byFlag ?? byEnvironment) ? readContexts(env) : undefined;
-  // Who names a state folder that has a stack means it: the stored context may be of another shell, or of yesterday.
+  // A user who names a state folder with a stack means that stack: the stored context may be from another shell, or from
+  // yesterday.
   const isStackNamed = given(env['JOBCTL_HOME']) !== undefined && stack !== undefined;
   const contextName = byFlag ?? byEnvironment ?? (isStackNamed ? undefined : contexts?.current);
   const whence = byFlag === undefined ? (byEnvironment === undefined ? 'current' : 'JOBCTL_CONTEXT') : '--context';
@@ -71,7 +72,7 @@ export function settingLayers(flags: Flags, env: Environment): Layers {
   ];
   const isLocalMissing = contextName === LOCAL_CONTEXT && stack === undefined;
   const first = all.find(({ namesServer }) => namesServer);
-  // Whoever says `local` means no server that stands behind it.
+  // A user who says `local` does not mean a server of a lower layer.
   const server = isLocalMissing && first?.kind !== 'flags' && first?.kind !== 'environment' ? undefined : first;
   return {
     all,
@@ -100,7 +101,7 @@ function isOfPlace(each: Layer, server: Layer | undefined): boolean {
   return address !== undefined && each.settings.address === address;
 }
 
-/** Flags and environment count whatever they name, and what they name of another place does not: a `jobctl serve` has the jobs, or Temporal. */
+/** Flags and environment always apply, except their settings for another place: jobs are on a `jobctl serve`, or in Temporal. */
 function withoutOtherPlace(each: Layer, decides: Layer | undefined): Layer {
   if (each === decides || decides === undefined) return each;
   const { server: url, address, ...others } = each.settings;
@@ -110,7 +111,7 @@ function withoutOtherPlace(each: Layer, decides: Layer | undefined): Layer {
   return { ...each, settings: { ...others, ...kept } };
 }
 
-/** The file is read only if it can matter: each read costs a TOML parser's load. */
+/** Reads the file only if it can matter: each read has to load a TOML parser. */
 function needsFile(env: Environment, name: string | undefined): boolean {
   if (name !== undefined) return name !== LOCAL_CONTEXT;
   return existsSync(contextsFile(env));
@@ -141,7 +142,7 @@ function fromFlags(flags: Flags): Settings {
 
 const isOfServer = (variable = ''): boolean => variable.startsWith('TEMPORAL_') || variable === 'JOBCTL_SERVER';
 
-/** @param isServerSaid `--context` says which server is meant: these variables are of another one */
+/** @param isServerSaid true if `--context` chooses the server: server variables of the environment are for another one */
 function environmentLayer(env: Environment, isServerSaid: boolean): Layer {
   const read = SETTINGS.flatMap(({ key, variable }) => {
     const value = variable === undefined ? undefined : given(env[variable]);
@@ -165,7 +166,7 @@ function profileLayers(env: Environment): readonly Layer[] {
   return [layer('profile', `Temporal's profile in ${file}`, { address, ...(namespace && { namespace }) })];
 }
 
-/** As @temporalio/envconfig finds it. */
+/** The path of Temporal's file, as @temporalio/envconfig finds it. */
 function temporalFile(env: Environment): string | undefined {
   const root =
     process.platform === 'darwin'
@@ -174,7 +175,7 @@ function temporalFile(env: Environment): string | undefined {
   return root ? join(root, 'temporalio', 'temporal.toml') : undefined;
 }
 
-/** Undefined if it cannot be read: whoever connects by it gets the reason (client/connect.ts). */
+/** Undefined if it cannot be read: the code that connects by it reports the reason (client/connect.ts). */
 function profile(env: Environment): { readonly address?: string; readonly namespace?: string } | undefined {
   try {
     const load = createRequire(import.meta.url)('@temporalio/envconfig') as typeof EnvConfig;
@@ -187,7 +188,7 @@ function profile(env: Environment): { readonly address?: string; readonly namesp
 const present = (env: Environment): Record<string, string> =>
   Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-/** What a local stack says of itself as settings. */
+/** The settings of a local stack as a layer. */
 export function stackLayer({ temporal, store, codec, googleProject, secretStore }: DevContext): Layer {
   const { address, namespace, tlsCaFile, tlsServerName, apiKeyFile } = temporal;
   const settings: Settings = {
@@ -208,7 +209,7 @@ export function stackLayer({ temporal, store, codec, googleProject, secretStore 
 
 export const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-/** @throws CliError (Usage): nothing says which server is meant */
+/** The CliError (Usage) for a command line that names no server. */
 export function noServer(home: StackHome): CliError {
   return new CliError(
     ExitCode.Usage,

@@ -5,8 +5,8 @@ import type { Environment } from '../dev/home.js';
 import { settingLayers, settingOf } from './layers.js';
 
 /**
- * What the environment, and the context that counts, say for lines without a job file (docs/adr/0073).
- * @param flags of the line: which server it means, and what goes before a context
+ * Defaults of the environment and the context in effect, for command lines without a job file (docs/adr/0073).
+ * @param flags the command line's, which choose the server and take precedence over a context
  * @throws CliError as `settingLayers`
  */
 export function lineDefaults(flags: ContextFlags, env: Environment = process.env): LaunchDefaults {

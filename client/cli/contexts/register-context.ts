@@ -6,7 +6,7 @@ import type { ContextSetFlags } from '../verbs/context.js';
 import type { ContextFlags } from '../context.js';
 import type { OutputFlag } from '../options.js';
 
-/** `jobctl help where`, and docs/cli.md. */
+/** The text of `jobctl help where`, also in docs/cli.md. */
 export const whereText = (): string =>
   asTyped(`Where a command talks to: the first of these that names a server.
 
@@ -41,7 +41,7 @@ Examples:
   jobctl list --context local
 `;
 
-/** `jobctl context ls | use | show | set | rm`. */
+/** Registers `jobctl context ls | use | show | set | rm`. */
 export function registerContext(program: Command, invocation: Invocation): void {
   const context = program
     .command('context')

@@ -10,8 +10,8 @@ import type { Settings } from './settings.js';
 
 /**
  * TLS and API key of a context, read from the files and variables that it names.
- * @param name of the context, for messages
- * @throws CliError (Usage) if a file or variable is missing, or a private one can be read by others
+ * @param name the context's, for messages
+ * @throws CliError (Usage) if a file or variable is missing, or others can read a private file
  */
 export function serverLogin(
   login: Settings,

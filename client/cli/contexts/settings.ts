@@ -1,13 +1,13 @@
-/** What a context says of a place where jobs run: each setting's key in contexts.toml, its flag, and its environment variable. */
+/** A setting of a place where jobs run: its key in contexts.toml, its flag, and its environment variable. */
 export interface Setting {
-  /** In contexts.toml. */
+  /** Key in contexts.toml. */
   readonly key: string;
-  /** Of `jobctl context set`, without `--`; the same that verbs take where `isFlag`. */
+  /** Flag of `jobctl context set`, without `--`; verbs take the same flag if `isFlag`. */
   readonly flag: string;
   readonly value: string;
   readonly what: string;
   readonly variable?: string;
-  /** Verbs that talk to a server take it as a flag. */
+  /** True if verbs that talk to a server take it as a flag. */
   readonly isFlag?: true;
   readonly kind?: 'boolean' | 'file' | 'reference';
 }
@@ -176,9 +176,9 @@ const KNOWN = [
 export type SettingKey = (typeof KNOWN)[number]['key'];
 /** In the order of `context show`. */
 export const SETTINGS: readonly (Setting & { readonly key: SettingKey })[] = KNOWN;
-/** Values as they stand in a file or variable; `true` of the two that are switches. */
+/** Values as in a file or variable; `true` for the two switches. */
 export type Settings = Partial<Readonly<Record<SettingKey, string>>>;
 
-/** A flag's name as commander has it: `temporalAddress`. */
+/** A flag's name in commander's form: `temporalAddress`. */
 export const propertyOf = (flag: string): string =>
   flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -18,7 +18,7 @@ function placeLine(context: CliContext): string | undefined {
   const details = [
     ...(place?.name === undefined || place.address === undefined ? [] : [place.address]),
     ...(temporal.namespace === undefined ? [] : [`namespace ${temporal.namespace}`]),
-    // The local stack says by its name what its cloud is, and its jobs on machines of one's own are no rehearsal.
+    // The name of the local stack already tells its cloud, and its jobs on a user's own machines are no rehearsal.
     ...(label === undefined || place?.name === 'local' ? [] : [label]),
   ];
   return details.length === 0 ? short : `${short}: ${details.join(', ')}`;
@@ -27,7 +27,7 @@ function placeLine(context: CliContext): string | undefined {
 /** Contexts whose place was printed. */
 const told = new WeakSet<CliContext>();
 
-/** The place of a verb that changes something there: it is told on stderr, before anything is asked or done. */
+/** Resolves the place of a verb that changes something there, and prints it to stderr before any question or change. */
 export function contextToChange(flags: ContextFlags & { readonly output?: string }): CliContext {
   const context = resolveContext(flags);
   told.add(context);
@@ -36,7 +36,7 @@ export function contextToChange(flags: ContextFlags & { readonly output?: string
   return context;
 }
 
-/** For verbs that only read: on a terminal, and only if a context of the file is used. */
+/** For verbs that only read: prints the place, only on a terminal and only if a context of the file is used. */
 export function tellReadPlace(context: CliContext): void {
   if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
   told.add(context);

@@ -2,20 +2,20 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** What a verb needs of the place that it talks to, of those that take `--context`. */
+/** The requirement of a verb on the place that it talks to, for verbs that take `--context`. */
 type VerbPlace =
-  /** It asks a `jobctl serve` or Temporal, whichever the context names. */
+  /** It asks a `jobctl serve` or Temporal, depending on the context. */
   | 'either'
-  /** Neither: it is about the context itself, or about the store of secrets. */
+  /** Neither: the verb is about the context itself, or about the store of secrets. */
   | 'none'
-  /** Temporal itself, and why a server does not do. */
+  /** Temporal itself, with the reason why a server is not enough. */
   | { readonly temporal: string };
 
 const OWN_MACHINES: VerbPlace = {
   temporal: "it asks a worker about a pool's own machines, which is for its operators",
 };
 
-/** By the words of the command line. */
+/** Keyed by the words of the command line. */
 export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
   'access explain': 'either',
   'audit leaks': { temporal: 'it judges from Temporal, the bucket and the cloud, and not by what a server says' },
@@ -75,7 +75,7 @@ export function wordsOf(command: Command): string {
   return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`;
 }
 
-/** @throws CliError (Usage) for a verb that needs Temporal itself, where a server alone is named */
+/** @throws CliError (Usage) for a verb that needs Temporal itself if only a server is named */
 export async function refuseServerAlone(command: Command): Promise<void> {
   const words = wordsOf(command);
   const place = VERB_PLACES[words];

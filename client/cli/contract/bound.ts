@@ -4,11 +4,11 @@ import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/prices.j
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** How long the slice is waited for, and how long its deletion may take before it costs more than was said. */
+/** Minutes to wait for the slice, and minutes that its deletion may take before the run costs more than announced. */
 export const WAIT_MINUTES = 10;
 const DELETION_MINUTES = 10;
 
-/** What the run costs at most, in USD, by our price table. @throws CliError if that is unknown, or more than `spend` */
+/** The maximum cost of the run in USD, by our price table. @throws CliError if that is unknown or more than `spend` */
 export function priceBound(type: AcceleratorType, zone: string, spend: number): number {
   const chipHour = usdPerChipHour(type, zone, 'spot');
   if (chipHour === undefined)
@@ -26,7 +26,7 @@ export function priceBound(type: AcceleratorType, zone: string, spend: number): 
   );
 }
 
-/** The type that a flag `--accelerator` names. @throws CliError if there is none */
+/** The type that `--accelerator` names. @throws CliError if there is no such type */
 export function typeOf(name: string): AcceleratorType {
   const type = findAccelerator(name);
   if (type !== undefined) return type;

@@ -7,7 +7,7 @@ import { isAlive, type ProcessIdentity } from '../dev/process-identity.js';
 import { ExitCode } from '../exit-codes.js';
 import { writePrivate } from '../private-file.js';
 
-/** The slice that a run of `jobctl contract` is about to make, written before its create call and removed when it is gone. */
+/** The slice that a `jobctl contract` is about to create. Written before its create call, removed once the slice is gone. */
 export interface Leftover {
   readonly googleProject: string;
   readonly zone: string;
@@ -24,7 +24,7 @@ export const noteSlice = (home: Pick<StackHome, 'root'>, slice: Leftover): void 
 
 export const forgetSlice = (home: Pick<StackHome, 'root'>): void => rmSync(fileIn(home), { force: true });
 
-/** The slice of a run that did not come to its end. @throws CliError while that run goes on, or if the file cannot be read */
+/** The slice of a run that was cut short. @throws CliError while that run goes on, or if the file cannot be read */
 export function leftoverOf(home: Pick<StackHome, 'root'>): Leftover | undefined {
   const found = readLeftover(fileIn(home));
   if (found === undefined || !isAlive(found.process)) return found;

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** The first signal ends the wait, the second one the deletion too. */
+/** The first signal ends the wait, the second one also ends the deletion. */
 export class Signals {
   readonly #wait = new AbortController();
   readonly #second = new AbortController();
@@ -9,7 +9,7 @@ export class Signals {
   #isFirst = true;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param source what signals come from */
+  /** @param source emitter of the signals */
   constructor(tell: (line: string) => void, source: EventEmitter = process) {
     this.#source = source;
     this.#onSignal = () => {
@@ -24,8 +24,8 @@ export class Signals {
   }
 
   /**
-   * Aborts at the first signal, or after `ms`. Both by one controller: Node 20 forgets an AbortSignal.timeout that only
-   * AbortSignal.any holds.
+   * Aborts at the first signal, or after `ms`. One controller serves both, because Node 20 forgets an AbortSignal.timeout that
+   * only AbortSignal.any holds.
    */
   firstWithin(ms: number): AbortSignal {
     this.#timer = setTimeout(() => this.#wait.abort(), ms);

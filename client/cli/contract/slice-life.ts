@@ -18,20 +18,20 @@ import { pause } from '../../outage.js';
 
 export interface LifeMeans {
   readonly api: TpuApi;
-  /** What the exchanges from now on are for. */
+  /** Sets the subject of the exchanges that follow. */
   readonly about: (text: string) => void;
-  /** Writes down what was heard so far. */
+  /** Stores the exchanges recorded so far. */
   readonly save: () => void;
   readonly tell: (line: string) => void;
-  /** Between two looks. */
+  /** Milliseconds between two looks. */
   readonly everyMs: number;
 }
 
-/** What one look saw; `gone`: Google says that there is none. */
+/** Result of one look; `gone`: Google says that it does not exist. */
 interface Seen {
   readonly request: string;
   readonly node: string;
-  /** A part is there, and is somebody else's. */
+  /** A part exists and belongs to somebody else. */
   readonly isForeign: boolean;
 }
 
@@ -39,19 +39,19 @@ export type LifeEnd = 'active' | 'refused' | 'over' | 'time';
 
 export interface Life {
   readonly end: LifeEnd;
-  /** States of the queued resource in the order in which they were seen. */
+  /** States of the queued resource in the order seen. */
   readonly states: readonly string[];
-  /** Google's words, if it refused or gave up. */
+  /** Google's message, if it refused or gave up. */
   readonly why?: string;
 }
 
-/** After a create whose answer was lost the request may still come: it is looked for as long as this, in looks. */
+/** Number of looks after a create whose answer was lost: the request may still appear. */
 const LOOKS_AFTER_A_LOST_ANSWER = 24;
-/** Of a request that Google has accepted and does not show: read-after-write lag. */
+/** Number of looks for a request that Google accepted and does not show yet: read-after-write lag. */
 const LOOKS_AFTER_AN_ANSWER = 6;
 const IN_A_ROW = 2;
 
-/** One slice, from its create call until Google shows nothing of it any more. Every way out of `live` is to be followed by `remove`. */
+/** One slice, from its create call until Google shows nothing of it. Every exit of `live` must be followed by `remove`. */
 export class SliceLife {
   readonly #means: LifeMeans;
   readonly #ref: CloudTpuRef;
@@ -68,7 +68,7 @@ export class SliceLife {
     this.#owner = owner;
   }
 
-  /** Creates it and looks until it is ACTIVE, over, or `signal` says that the time is. */
+  /** Creates the slice and looks until it is ACTIVE or over, or `signal` ends the wait. */
   async live(plan: CloudTpuPlan, signal: AbortSignal): Promise<Life> {
     this.#means.about('the zone before the slice');
     await this.#lists();
@@ -83,7 +83,7 @@ export class SliceLife {
     return this.#ended('active');
   }
 
-  /** Deletes what is there until two looks in a row have seen nothing. `signal` alone ends it before. @returns whether it is gone */
+  /** Deletes until two looks in a row see nothing; only `signal` ends it earlier. @returns whether the slice is gone */
   async remove(signal: AbortSignal): Promise<boolean> {
     this.#means.about('deletion, until it is gone');
     let empty = 0;
@@ -157,7 +157,7 @@ export class SliceLife {
     await attempt(this.#means.api.listNodes(zone));
   }
 
-  /** Undefined: nobody can say. */
+  /** Undefined: the answer is unknown. */
   async #look(): Promise<Seen | undefined> {
     const { api, tell } = this.#means;
     this.#looks += 1;
@@ -179,7 +179,7 @@ export class SliceLife {
     }
   }
 
-  /** The name is drawn, so what has no labels is ours, unless it was there before our call. */
+  /** The name is random, so a resource without labels is ours, unless it existed before our call. */
   #isForeign({ ownership }: Pick<ObservedNode, 'ownership'>): boolean {
     return ownership === undefined ? this.#created === 'exists' : ownership.owner !== this.#owner;
   }
@@ -204,14 +204,14 @@ export class SliceLife {
     this.#save();
   }
 
-  /** Its create call was accepted, nothing of it was seen yet, and its operation has not ended. */
+  /** The create call was accepted, nothing was seen yet, and its operation has not ended. */
   async #mayStillCome(): Promise<boolean> {
     if (this.#created !== 'accepted' || this.#states.length > 0 || this.#operation === undefined) return false;
     const found = await this.#means.api.getOperation(this.#operation).catch(() => undefined);
     return found !== undefined && found.done !== true;
   }
 
-  /** Nothing is left: the last exchanges. */
+  /** Records the last exchanges, after nothing is left. */
   async #afterwards(): Promise<void> {
     this.#means.about('afterwards: nothing is left');
     await this.#lists();
@@ -219,7 +219,7 @@ export class SliceLife {
     this.#save();
   }
 
-  /** Nothing may keep a slice from its deletion, a full disk neither. */
+  /** Never throws: nothing may prevent the deletion of a slice, not even a full disk. */
   #save(): void {
     try {
       this.#means.save();
@@ -250,11 +250,11 @@ export class SliceLife {
 
 const OVER: ReadonlySet<string> = new Set(['FAILED', 'SUSPENDING', 'SUSPENDED', 'DELETING']);
 
-/** Whether a create call that failed surely made nothing. */
+/** Returns whether a failed create call certainly created nothing. */
 export const isRefusal = (failure: Error): boolean =>
   failure instanceof CallFailed && classifyCreateError(failure.error).kind === 'refused';
 
-/** Answers are what is wanted here, refusals too. @returns the failure */
+/** Waits for a call whose answer matters, even a refusal. @returns the failure */
 export async function attempt(call: Promise<unknown>): Promise<Error | undefined> {
   try {
     await call;

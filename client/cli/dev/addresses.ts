@@ -20,7 +20,7 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
   health: 7305,
   kubernetes: 7306,
 };
-/** Real TPU VMs listen on 22; where that is taken, or not ours to listen on, the others begin here. */
+/** Real TPU VMs listen on 22. If that port is taken or not permitted, candidates start at `HIGH_SSH_PORT`. */
 const SSH_PORT = 22;
 const HIGH_SSH_PORT = 2222;
 const DYING_TIMEOUT_MS = 2_000;
@@ -28,7 +28,7 @@ const DYING_POLL_MS = 50;
 const FIRST_OCTET = 64;
 const LAST_OCTET = 126;
 
-/** Which part listens there. */
+/** The part that listens on each port. */
 export const OWNER_OF_PORT: Readonly<Record<PortName, PartName>> = {
   temporal: 'server',
   temporalUi: 'server',
@@ -53,25 +53,26 @@ const PORT_TITLES: Readonly<Record<PortName, string>> = {
   health: 'worker health',
 };
 
-/** A port that was asked for by name is taken. */
+/** A port that the user asked for is taken. */
 export class PortTaken extends Error {
   override readonly name = 'PortTaken';
 }
 
 export interface AddressWishes {
   readonly known?: StackAddresses | undefined;
-  /** Parts that run keep what they have. */
+  /** Running parts, which keep their ports. */
   readonly running: ReadonlySet<PartName>;
-  /** Ports that the user asked for; no other is taken in their place. */
+  /** Ports that the user asked for; they are not replaced by others. */
   readonly exact?: Readonly<Partial<Record<PortName, number>>> | undefined;
-  /** That the stack has: the ports of others are no news. */
+  /** The stack's parts: ports of other parts are not reported. */
   readonly parts: readonly PartName[];
   readonly onProgress: (line: string) => void;
 }
 
 /**
- * Addresses for a stack: those it had, unless a stranger has taken one since; free ones beside the defaults for a new stack.
- * @throws PortTaken for a port asked for by name
+ * Chooses addresses for a stack: its earlier ones, unless another process has taken one since; for a new stack, free ones next to
+ * the defaults.
+ * @throws PortTaken if a port that the user asked for is taken
  */
 export async function chooseAddresses(
   home: StackHome,
@@ -91,7 +92,7 @@ export async function chooseAddresses(
   return addresses;
 }
 
-/** One line for all: a second stack moves each of them. */
+/** Reports all moved ports on one line: a second stack moves each of them. */
 function tellMoved(addresses: StackAddresses, { known, parts, onProgress }: AddressWishes): void {
   const usual = known ?? { ...DEFAULT_PORTS, ssh: addresses.ssh };
   const moved = (Object.keys(usual) as (keyof typeof usual)[])
@@ -124,7 +125,7 @@ async function choosePort(
   return port;
 }
 
-/** A process that was just killed counts as dead a little before its last thread lets go of its ports. */
+/** A killed process counts as dead a little before its last thread releases its ports. */
 async function isSoonFree(port: number, address: string, reservations: Reservations): Promise<boolean> {
   for (const deadline = Date.now() + DYING_TIMEOUT_MS; ; await sleep(DYING_POLL_MS)) {
     if (await reservations.exactPort(port, address)) return true;
@@ -132,7 +133,7 @@ async function isSoonFree(port: number, address: string, reservations: Reservati
   }
 }
 
-/** One that no other stack of this user has; which one depends on the state folder, so that two users seldom meet. */
+/** An octet that no other stack of this user has. The choice starts from the state folder, so that two users seldom collide. */
 async function chooseOctet(home: StackHome, reservations: Reservations): Promise<number> {
   const count = LAST_OCTET - FIRST_OCTET + 1;
   const first = Buffer.from(home.root).reduce((hash, byte) => (hash * 31 + byte) % count, 0);
@@ -147,10 +148,10 @@ async function chooseOctet(home: StackHome, reservations: Reservations): Promise
   return octet;
 }
 
-/** Which state folder uses the octet. */
+/** The file that records which state folder uses the octet. */
 export const claimFile = (octet: number): string => join(registryDir(), `octet-${octet}.json`);
 
-/** A claim holds as long as the stack that made it remembers the octet. */
+/** A claim is valid as long as the claiming stack's record names the octet. */
 function isUnclaimed(octet: number, home: StackHome): boolean {
   try {
     const claim = JSON.parse(readFileSync(claimFile(octet), 'utf8')) as { home: string };

@@ -10,58 +10,58 @@ import { isGuarded, readJson } from './stack-record.js';
 import type { RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 
-/** What clients of a local stack need; kept in `context.json`. */
+/** Settings for clients of a local stack, stored in `context.json`. */
 export interface DevContext {
   readonly temporal: LoginFiles & {
     readonly address: string;
     readonly namespace: string;
     readonly uiUrl: string | null;
   };
-  /** Without endpoint: Google's. */
+  /** Without an endpoint: Google's store. */
   readonly store: { readonly endpoint?: string; readonly bucket: string };
   readonly cloud: {
     readonly tpuEndpoint?: string;
     readonly tpuRestEndpoint?: string;
-    /** Of Google's other APIs. */
+    /** Endpoint of Google's other APIs. */
     readonly googleApiEndpoint?: string;
     readonly insecure: boolean;
-    /** The token of a rehearsal, which its ports ask for. */
+    /** File of the rehearsal's token, which its ports require. */
     readonly accessTokenFile?: string;
   };
-  /** Absent: the cloud is real, and what it holds is billed. */
+  /** Absent: the cloud is real, and its resources are billed. */
   readonly rehearsal?: {
     readonly adminUrl: string;
     /** The token with its header, for `curl -H @FILE`. */
     readonly headerFile: string;
     readonly journalDir: string;
   };
-  /** Of the rehearsed Kubernetes. Absent where the cloud is real: the user's own kubeconfig holds there. */
+  /** Kubeconfig of the rehearsed Kubernetes. Absent if the cloud is real: the user's own kubeconfig applies. */
   readonly kubeconfig?: string;
   readonly ssh: {
     readonly port: number;
     readonly privateKeyFile: string;
     readonly publicKeyFile: string;
-    /** What the keys of jobs are made from. Absent: the stack came up under a jobctl that had none. */
+    /** Secret that the keys of jobs are made from. Absent: the jobctl that started the stack had none. */
     readonly jobKeys?: { readonly current: string };
   };
   readonly googleProject: string;
-  /** Absent where the cloud is real. */
+  /** Absent if the cloud is real. */
   readonly label?: string;
   /** Keys of the payload codec; absent: payloads are plain. */
   readonly codec?: CodecReferences;
-  /** Absent: the stack came up under a jobctl that had none. */
+  /** Absent: the jobctl that started the stack had none. */
   readonly secretStore?: string;
-  /** GET: 200 when the worker is ready. */
+  /** A GET returns 200 when the worker is ready. */
   readonly workerReadyUrl: string;
 }
 
 export const DEV_BUCKET = 'jobctl-dev';
 export const DEV_GOOGLE_PROJECT = 'rehearsal';
-/** Shown wherever a user could take the rehearsal for the real cloud. */
+/** Shown where a user could mistake the rehearsal for the real cloud. */
 export const DEV_LABEL = 'REHEARSAL';
 /**
- * A rehearsal answers at once, so what DESIGN.md waits for minutes is done in seconds here: a killed worker's jobs go on
- * after a third of a minute, an unanswered create settles as soon.
+ * A rehearsal answers at once, so waits that take minutes in production take seconds here: jobs of a killed worker continue after
+ * 20 s, and an unanswered create settles in the same time.
  */
 const DEV_TIMINGS: Partial<Timings> = {
   createSettleMs: 20_000,
@@ -74,9 +74,9 @@ const DEV_TIMINGS: Partial<Timings> = {
   zoneBackoffMs: 5_000,
 };
 
-/** Waits for what the cloud does, on the cloud's clock. The others are for our own processes, which run in real time. */
+/** Waits for the cloud, on the cloud's clock. The other waits are for our own processes, which run in real time. */
 const CLOUD_WAITS = ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'zoneBackoffMs', 'zoneBackoffMaxMs'] as const;
-/** A wait that is shorter is a busy loop. */
+/** A shorter wait is a busy loop. */
 const LEAST_WAIT_MS = 50;
 
 const scaled = (ms: number, timeScale: number): number => Math.max(LEAST_WAIT_MS, Math.round(ms / timeScale));
@@ -89,7 +89,7 @@ function timingsOf({ timeScale = 1 }: StackRecord): Partial<Timings> {
 
 const http = (port: number): string => `http://127.0.0.1:${port}`;
 
-/** The context of the stack of that state folder, or undefined when none came up there. */
+/** The context of the stack in that state folder, or undefined if no stack came up there. */
 export function readDevContext(home: StackHome): DevContext | undefined {
   return readJson(home.contextFile) as DevContext | undefined;
 }
@@ -98,7 +98,7 @@ export function temporalAddressOf({ addresses, temporalAddress }: StackRecord): 
   return temporalAddress ?? `127.0.0.1:${addresses.temporal}`;
 }
 
-/** Null for a server that is not ours, and for one that asks who calls. */
+/** Null for a server that is not ours, and for one that authenticates callers. */
 export function uiUrlOf(record: StackRecord): string | null {
   const { addresses, temporalAddress } = record;
   return temporalAddress === null && !isGuarded(record) ? http(addresses.temporalUi) : null;
@@ -120,7 +120,7 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
   };
 }
 
-/** Empty unless the server asks who calls. */
+/** Empty unless the server authenticates callers. */
 export const loginFilesOf = (home: StackHome, record: StackRecord): LoginFiles =>
   isGuarded(record) ? serverLoginFiles(home) : {};
 
@@ -147,7 +147,7 @@ function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   };
 }
 
-/** Of real TPU VMs. */
+/** SSH port of real TPU VMs. */
 const SSH_PORT = 22;
 
 function realSide(home: StackHome, real: RealCloud): CloudSide {
@@ -172,7 +172,7 @@ function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh']
   };
 }
 
-/** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
+/** The rehearsal has no other callers; the adapter's default is Google's own limit. */
 const REHEARSAL_CALLS_PER_SECOND = 200;
 
 function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
@@ -193,11 +193,11 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     store,
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
     ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
-    // The submitter's files are this user's, as the worker is.
+    // The submitter's files belong to this user, like the worker.
     ssh: { ...reach, jobKeySecret: jobKeys?.current, readsKeyFiles: true },
     googleProject,
     secretStore,
-    // A real cloud has no label, and the waits of production.
+    // A real cloud has no label and uses production waits.
     ...(isReal ? {} : { label, timings: timingsOf(record) }),
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),

@@ -11,17 +11,18 @@ import { PART_NAMES, readStackRecord } from './stack-record.js';
 import type { PartName, StackRecord } from './stack-record.js';
 
 export interface DevDownOptions extends DevOptions {
-  /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked. */
+  /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked the user. */
   readonly purge?: boolean;
-  /** Of a stack with real machines: also with slices that cost, or commands that run there. */
+  /** Also stops a stack with real machines that has slices that cost money, or running commands. */
   readonly isSure?: boolean;
   readonly confirm?: (question: string) => Promise<boolean>;
 }
 
 /**
- * Ends the processes of the stack, the last started first, and returns when nothing of them is left; the data stay unless `purge`.
- * Repeating is safe.
- * @throws CliError where something is open on real Cloud TPU or on machines of one's own, and nobody is sure: then nothing was changed
+ * Ends the processes of the stack, the last started first, and returns once all are gone; the data stay unless `purge`. Repeating
+ * is safe.
+ * @throws CliError if slices or jobs are open on real Cloud TPU or on the user's own machines and the user has not agreed;
+ *   nothing was changed then
  */
 export async function devDown(options: DevDownOptions = {}): Promise<void> {
   const { env = process.env, onProgress = () => undefined, purge = false } = options;
@@ -45,7 +46,7 @@ async function lookBeforeLeaving(
   const record = readStackRecord(home);
   if (record === undefined) return;
   const real = record.realCloud === undefined ? 'own machines' : 'cloud';
-  // A rehearsal that is down has nothing of its own to ask about, unless its pool file names machines.
+  // A rehearsal that is down has nothing open, unless its pool file names machines.
   if (real === 'own machines' && !isRecordedAlive(slotOf(home, 'server').read()) && !namesMachines(record)) return;
   const { openWork, refuseToLeave } = await import('./open-work.js');
   await refuseToLeave(await openWork(home, record, real), { real, isPurge, isSure, onProgress, confirm });
@@ -69,14 +70,14 @@ async function stopAll(home: StackHome, env: Environment, onProgress: (line: str
   const failures: Error[] = [];
   const wanted = partsOf(record);
   for (const name of PART_NAMES.toReversed()) {
-    // A server that is not wanted any more may still run; a rehearsal never does where the cloud is real.
+    // A server that is no longer wanted may still run; a rehearsal never runs if the cloud is real.
     if (name === 'rehearsal' && !wanted.includes(name)) continue;
     try {
       const outcome =
         name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name, onProgress);
       onProgress(`${PART_TITLES[name]}: ${outcome}`);
     } catch (err) {
-      // The others are to end all the same.
+      // The other parts must still end.
       failures.push(err as Error);
     }
   }
@@ -93,8 +94,8 @@ function stop(home: StackHome, name: PartName, onProgress: (line: string) => voi
 const SLOW_MS = 2_000;
 
 /**
- * The TPU VMs of a rehearsal that was killed run on, for the next one to take over. Only a rehearsal on the same state folder
- * knows them: so one is started, and then ended in order.
+ * Stops a rehearsal. The TPU VMs of a killed rehearsal keep running, for the next one to take over. Only a rehearsal on the same
+ * state folder knows them, so one is started and then ended in order.
  */
 async function stopRehearsal(
   home: StackHome,
@@ -120,7 +121,7 @@ async function stopRehearsal(
 
 const REHEARSAL_TRIES = 2;
 
-/** Only what a stack makes: a JOBCTL_HOME that names a folder with other things in it loses none of them. */
+/** Removes only files that a stack creates, so that a JOBCTL_HOME that names a folder with other files loses none of them. */
 function removeData(home: StackHome, onProgress: (line: string) => void): void {
   const octet = readStackRecord(home)?.addresses.subnetOctet;
   const database = ['', '-wal', '-shm', '-journal'].map((suffix) => home.databaseFile + suffix);

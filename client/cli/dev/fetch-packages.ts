@@ -27,15 +27,15 @@ export interface FetchOptions {
 }
 
 const PROGRESS_EVERY_MS = 10_000;
-/** About a quarter of a gigabyte over a slow line. */
+/** Time for about 250 MB over a slow line. */
 const OTHER_FETCH_TIMEOUT_MS = 30 * 60_000;
 const MOST_OUTPUT = 16 << 20;
 
 /**
- * Installs those of the packages that are missing into jobctl's cache, once for all state folders: exactly this jobctl's
- * version, and only a tarball with the hash that this jobctl carries. Packages beside jobctl, or in the cache, are left alone.
- * A second process waits for the first.
- * @throws CliError (Unavailable) naming the package, why it cannot be brought, and what to do; nothing is left half installed
+ * Installs the missing packages into jobctl's cache, once for all state folders: exactly this jobctl's version, and only a
+ * tarball with the hash that this jobctl carries. Packages next to jobctl, or in the cache, are not touched. A second process
+ * waits for the first.
+ * @throws CliError (Unavailable) with the package, the reason and the remedy; nothing is left half installed
  */
 export async function bringPackages(names: readonly SeparatePackage[], options: FetchOptions): Promise<void> {
   if (hasAllPackages) return;
@@ -44,9 +44,9 @@ export async function bringPackages(names: readonly SeparatePackage[], options: 
 }
 
 /**
- * A module of a package, which is brought first if it is missing.
- * @param module as `moduleFile` takes it
- * @throws CliError as `bringPackages` does
+ * Loads a module of a package, which is installed first if it is missing.
+ * @param module see `moduleFile`
+ * @throws CliError as `bringPackages`
  */
 export async function loadFrom<Module>(name: SeparatePackage, module: string): Promise<Module> {
   await bringPackages([name], { onProgress: tellLine });
@@ -54,7 +54,7 @@ export async function loadFrom<Module>(name: SeparatePackage, module: string): P
 }
 
 async function bring(wanted: PackageToFetch, env: Environment, { onProgress }: FetchOptions): Promise<void> {
-  // A checkout whose packages are gone: without a hash nothing may be fetched.
+  // A checkout without its packages: nothing may be fetched without a hash.
   if (wanted.integrity === undefined) throw notInstalled(wanted);
   const tree = cachedTree(wanted, env);
   const lock = await acquireLock(`${tree}.lock`, {
@@ -80,15 +80,15 @@ async function install(
   onProgress(`Installing ${name} ${version} (${PURPOSE[name]}) into ${shortPath(tree)}, once`);
   const ticker = setInterval(() => onProgress(`Installing ${name}: ${seconds()}`), PROGRESS_EVERY_MS);
   mkdirSync(dirname(tree), { recursive: true });
-  // Beside its goal: a rename across file systems is not atomic.
+  // Next to its destination, because a rename across file systems is not atomic.
   const scratch = mkdtempSync(`${tree}-scratch-`);
   try {
     const tarball = await checkedTarball(wanted, scratch, env);
     // Without a manifest npm would look for one in the folders above.
     writeFileSync(join(scratch, 'package.json'), '{ "private": true }\n');
-    // The worker imports this very jobctl, not whatever a registry has under the same version.
+    // The worker imports this jobctl itself, not another build of the same version from a registry.
     const ours = name === '@jobctl/worker' ? [ownFolder()] : [];
-    // Scripts of dependencies are not needed: each has its prebuilt binaries, or does without.
+    // Install scripts of dependencies are not needed: each has prebuilt binaries or works without.
     const flags = ['--install-links', '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev'];
     await npm(wanted, env, scratch, ['install', ...flags, ...ours, tarball]);
     rmSync(tarball);
@@ -100,7 +100,7 @@ async function install(
   onProgress(`${name} ${version} is installed (${seconds()})`);
 }
 
-/** Downloads the package's tarball. @returns its path @throws CliError if it is not the one that this jobctl was packed with */
+/** Downloads the package's tarball. @returns its path @throws CliError if its hash is not the one that this jobctl carries */
 async function checkedTarball(wanted: PackageToFetch, scratch: string, env: Environment): Promise<string> {
   const { name, version, integrity } = wanted;
   const said = await npm(wanted, env, scratch, ['pack', '--json', '--ignore-scripts', `${name}@${version}`]);
@@ -128,7 +128,7 @@ async function npm(wanted: PackageToFetch, env: Environment, cwd: string, args: 
   }
 }
 
-/** What npm or npx gave to this process for itself; the rest of npm's settings (registry, proxy, logins, cache) hold. */
+/** Variables that npm or npx set for this process itself; the rest of npm's settings (registry, proxy, logins, cache) apply. */
 const OWN_OF_NPM =
   /^npm_(?!config_)|^npm_config_(global|global_prefix|local_prefix|prefix|location|package|workspaces?|include_workspace_root|json|dry_run|pack_destination|omit|include|save.*|yes|call|loglevel|silent|ignore_scripts|install_links)$/i;
 

@@ -4,16 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, isAlive, ownIdentity } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 
-/** A lock that is a file with its holder's identity in it, so that one left by a dead process is taken over. */
+/** A lock file that holds its holder's identity, so that the lock of a dead process is taken over. */
 export interface FileLock {
   readonly path: string;
   release(): void;
 }
 
 export interface LockWait {
-  /** How long to wait for a living holder. */
+  /** Time to wait for a living holder. */
   readonly timeoutMs: number;
-  /** Called once, when the lock is held by somebody. */
+  /** Called once if another process holds the lock. */
   readonly onWait?: (holder: ProcessIdentity) => void;
 }
 
@@ -21,7 +21,7 @@ const POLL_MS = 50;
 /** A guard is held for microseconds; one of this age was left by a crash. */
 const GUARD_IS_STALE_MS = 10_000;
 
-/** Takes the lock or throws when a living holder keeps it for `timeoutMs`. Not reentrant. */
+/** Takes the lock, or throws if a living holder keeps it for `timeoutMs`. Not reentrant. */
 export async function acquireLock(path: string, wait: LockWait): Promise<FileLock> {
   const deadline = Date.now() + wait.timeoutMs;
   for (let told = false; ;) {
@@ -37,7 +37,7 @@ export async function acquireLock(path: string, wait: LockWait): Promise<FileLoc
   }
 }
 
-/** The lock, or undefined while a living process holds it. A holder that died is taken over. */
+/** Takes the lock, or returns undefined while a living process holds it. The lock of a dead holder is taken over. */
 export function tryLock(path: string): FileLock | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const holder = holderOf(path);
@@ -45,7 +45,7 @@ export function tryLock(path: string): FileLock | undefined {
   return create(path, JSON.stringify(ownIdentity())) ? { path, release: () => release(path) } : undefined;
 }
 
-/** Who holds the lock, alive or not; undefined when nobody does. */
+/** The holder of the lock, alive or dead; undefined if it is free. */
 export function holderOf(path: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity;
@@ -57,7 +57,7 @@ export function holderOf(path: string): ProcessIdentity | undefined {
 
 let serial = 0;
 
-/** Links a whole file into place: a reader never sees a lock without its holder. False when the name is taken. */
+/** Links a whole file into place: a reader never sees a lock without its holder. Returns false if the name is taken. */
 function create(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}.${serial++}`;
   writeFileSync(draft, content, { mode: 0o600 });

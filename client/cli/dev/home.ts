@@ -6,26 +6,26 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The files of one local stack. Two stacks with two state folders share none. */
 export interface StackHome {
   readonly root: string;
-  /** Held while a stack is changed. */
+  /** Lock that is held while the stack is changed. */
   readonly lockFile: string;
-  /** What was chosen and what runs: `StackRecord`. */
+  /** The chosen settings and the running processes: `StackRecord`. */
   readonly recordFile: string;
-  /** What clients need: `DevContext`. */
+  /** Settings for clients: `DevContext`. */
   readonly contextFile: string;
   readonly workerConfigFile: string;
   readonly databaseFile: string;
-  /** Of a Temporal server that asks who calls: its login and its configuration. */
+  /** Login and configuration of a Temporal server that authenticates callers. */
   readonly serverDir: string;
-  /** Which process has the database. */
+  /** The process that uses the database. */
   readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
-  /** The rehearsal's token, alone and with its header. It writes both anew at each start. */
+  /** The rehearsal's token, alone and with its header. The rehearsal rewrites both at each start. */
   readonly rehearsalTokenFile: string;
   readonly rehearsalHeaderFile: string;
-  /** Of the rehearsed Kubernetes, which writes it. */
+  /** Kubeconfig of the rehearsed Kubernetes, which writes it. */
   readonly kubeconfigFile: string;
   readonly sshDir: string;
-  /** What the keys of jobs are made from. */
+  /** Secret that the keys of jobs are made from. */
   readonly jobKeySecretFile: string;
   /** Secrets of the stack's jobs. */
   readonly secretsDir: string;
@@ -62,13 +62,13 @@ export function stackHome(env: Environment = process.env): StackHome {
   };
 }
 
-/** A folder of the XDG base directory specification. @param usual below the home folder */
+/** A folder of the XDG base directory specification. @param usual its default, below the home folder */
 export function xdgFolder(env: Environment, variable: string, usual: string): string {
   const configured = env[variable];
   return configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), usual) : configured;
 }
 
-/** What jobctl fetched and can fetch again, over all state folders of this user: `jobctl` in the XDG cache folder. */
+/** Cache that can be fetched again, shared by all state folders of this user: `jobctl` in the XDG cache folder. */
 export function cacheFolder(env: Environment = process.env): string {
   return join(xdgFolder(env, 'XDG_CACHE_HOME', '.cache'), 'jobctl');
 }

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How far back a tail looks. */
+/** Most bytes that a tail reads back. */
 const TAIL_BYTES = 1_000_000;
 const POLL_MS = 200;
 const NEWLINE = 0x0a;
 
-/** The last `lines` lines of the file from byte `from` on; empty when there is none. */
+/** The last `lines` lines of the file from byte `from` on; empty if there is no file. */
 export function readTail(path: string, lines: number, from = 0): string {
   const size = sizeOf(path);
   const text = readBytes(path, Math.max(from, size - TAIL_BYTES), size).toString('utf8');
@@ -14,9 +14,9 @@ export function readTail(path: string, lines: number, from = 0): string {
   return lines <= 0 ? '' : all.slice(-lines).join('\n');
 }
 
-/** Whole lines that are added to the file after now, until `signal` aborts. A file that was begun anew is read from its start. */
+/** Yields whole lines that are added to the file from now on, until `signal` aborts. A shorter file is read from its start. */
 export function followLines(path: string, signal: AbortSignal): AsyncGenerator<string> {
-  // A generator's body runs at the first `next`: the place is taken here, at the call.
+  // A generator's body runs at the first `next`, so the position is taken here, at the call.
   return linesFrom(path, sizeOf(path), signal);
 }
 

@@ -6,11 +6,11 @@ import { readStackRecord } from './stack-record.js';
 import type { PartName } from './stack-record.js';
 
 export interface DevLogsOptions extends DevOptions {
-  /** Absent: of all parts. */
+  /** Absent: all parts. */
   readonly part?: PartName;
   /** Lines per part, from the end. */
   readonly tail: number;
-  /** Goes on with what is written from now on, until `signal` aborts. */
+  /** Continues with new lines until `signal` aborts. */
   readonly follow?: { readonly signal: AbortSignal };
 }
 
@@ -19,14 +19,14 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** What the parts have printed: one part's lines after another's, then, when following, as they come. */
+/** Passes on the output of the parts: one part's lines after another's and then, if following, new lines as they come. */
 export async function devLogs(options: DevLogsOptions, onLine: (line: LogLine) => void): Promise<void> {
   const home = stackHome(options.env ?? process.env);
   const record = readStackRecord(home);
   if (record === undefined) throw new Error(`No stack in ${home.root}: start one with \`jobctl dev up\``);
   const parts = options.part === undefined ? partsOf(record) : [options.part];
   const files = parts.map((part) => ({ part, path: slotOf(home, part).logFile }));
-  // Opened before the tail is printed: a line in between is then printed twice, never lost.
+  // Opened before the tail is printed, so that a line in between is printed twice rather than lost.
   const followed = files.map(({ part, path }) => ({
     part,
     lines: options.follow && followLines(path, options.follow.signal),

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { tryLock } from './file-lock.js';
 import type { FileLock } from './file-lock.js';
 
-/** Ports and address ranges that one `dev up` has chosen and nothing listens on yet: another one at the same time leaves them. */
+/** Ports and address ranges that one `dev up` has chosen but that are not yet in use. A concurrent `dev up` avoids them. */
 export interface Reservations {
   /**
    * `preferred`, or the next free port in steps of ten.
    * @throws Error when 200 of them are taken
    */
   port(preferred: number, address?: string): Promise<number>;
-  /** Whether `port` is free; reserved then. */
+  /** Returns whether `port` is free, and reserves it if so. */
   exactPort(port: number, address?: string): Promise<boolean>;
-  /** A port of a process that runs, and may be ended and started again meanwhile: nobody else takes it in between. */
+  /** Reserves the port of a running process that may be restarted meanwhile, so that no other stack takes it in between. */
   keep(port: number, address?: string): void;
-  /** The first of `octets` for which `isFree` says yes and nobody else is choosing it. */
+  /** Reserves the first of `octets` for which `isFree` is true and that no other `dev up` is choosing. */
   octet(octets: readonly number[], isFree: (octet: number) => Promise<boolean>): Promise<number | undefined>;
   release(): void;
 }
@@ -60,7 +60,7 @@ export function registryDir(): string {
   return join(tmpdir(), `jobctl-${process.getuid?.() ?? 'user'}`);
 }
 
-/** Whether this process could listen there now. */
+/** Returns whether this process could listen there now. */
 export async function canListen(port: number, address: string): Promise<boolean> {
   const server = createServer();
   const isFree = await new Promise<boolean>((resolve) => {

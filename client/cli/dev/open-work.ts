@@ -10,21 +10,21 @@ import { isGuarded, type StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 import { asTyped } from '../typed-command.js';
 
-/** What would go on with nobody to look after it: slices that cost money, or commands on machines of one's own. */
+/** Work that would continue unattended: slices that cost money, or commands on the user's own machines. */
 export interface OpenWork {
-  /** Ids. */
+  /** Job ids. */
   readonly jobs: readonly string[];
-  /** Resource names; of closed jobs too, whose slices are still being deleted. */
+  /** Resource names, including slices of closed jobs that are still being deleted. */
   readonly slices: readonly string[];
 }
 
 const OPEN = `ExecutionStatus = 'Running' AND TaskQueue = '${TASK_QUEUE}' AND WorkflowType IN ('job', 'slice')`;
 const SLICE_ID = /^slice\//;
 
-/** What of a stack is real: all of it, or of a rehearsal the machines of one's own. */
+/** The real part of a stack: the whole cloud, or only the user's own machines of a rehearsal. */
 export type Real = 'cloud' | 'own machines';
 
-/** What is open in the stack's Temporal, of what is real; undefined where it does not answer. */
+/** Lists open jobs and slices on real machines in the stack's Temporal; undefined if Temporal does not answer. */
 export async function openWork(home: StackHome, record: StackRecord, real: Real): Promise<OpenWork | undefined> {
   const temporal = await connect(home, record).catch(() => undefined);
   if (temporal === undefined) return undefined;
@@ -36,7 +36,7 @@ export async function openWork(home: StackHome, record: StackRecord, real: Real)
       const isSlice = SLICE_ID.test(workflowId);
       if (real === 'cloud' && !isSlice) jobs.push(workflowId);
       if (isSlice && (real === 'cloud' || ref?.kind === 'machines')) slices.push(workflowId.replace(SLICE_ID, ''));
-      // Of jobs alone it is not known here what machines they have.
+      // The machines of a job are known only from its slices.
       if (real === 'own machines' && ref?.kind === 'machines' && lease !== undefined) jobs.push(lease.job);
     }
     return { jobs: [...new Set(jobs)], slices };
@@ -57,16 +57,16 @@ async function connect(home: StackHome, record: StackRecord): ReturnType<typeof 
 export interface Leaving {
   readonly real: Real;
   readonly isPurge: boolean;
-  /** Somebody said so already. */
+  /** The user has already agreed. */
   readonly isSure: boolean;
   readonly onProgress: (line: string) => void;
-  /** Absent: nobody is there to be asked. */
+  /** Absent: there is no user to ask. */
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * Before a stack goes down that has real machines.
- * @throws CliError where something is open and nobody is sure; for a purge always: without its database nothing ends it
+ * Guards the shutdown of a stack with real machines.
+ * @throws CliError if work is open and the user has not agreed; for a purge always, because without its database nothing ends it
  */
 export async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
   if (work !== undefined && work.jobs.length + work.slices.length === 0) return;

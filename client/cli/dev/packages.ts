@@ -9,10 +9,10 @@ import { ownVersion } from '../verbs/version.js';
 import { cacheFolder, type Environment } from './home.js';
 
 /**
- * The packages that the `jobctl` package leaves out, because most users' computers need neither (docs/adr/0031): what a
- * Temporal worker needs, the Kubernetes client with it, and the rehearsed cloud. Both have exactly the version of this
- * jobctl. A checkout has both. An installed jobctl finds them beside itself, else in its cache, where it puts them when they
- * are first needed (fetch-packages.ts, docs/adr/0061).
+ * Packages that are separate from `jobctl`, because most users' computers need neither (docs/adr/0031): the dependencies of a
+ * Temporal worker with the Kubernetes client, and the rehearsed cloud. Both have exactly the version of this jobctl. A checkout
+ * contains both. An installed jobctl finds them next to itself or in its cache, where it installs them when first needed
+ * (fetch-packages.ts, docs/adr/0061).
  */
 export type SeparatePackage = '@jobctl/worker' | '@jobctl/cloud-tpu-rehearsal';
 
@@ -24,12 +24,12 @@ export const PURPOSE: Readonly<Record<SeparatePackage, string>> = {
 const IS_SOURCE = import.meta.url.endsWith('.ts');
 const require = createRequire(import.meta.url);
 
-/** What identifies the package in a registry. */
+/** Identity of the package in a registry. */
 export interface PackageToFetch {
   readonly name: SeparatePackage;
-  /** Exact. */
+  /** The exact version. */
   readonly version: string;
-  /** `sha512-..` of its tarball, as npm writes it. Undefined in a checkout, which packed none. */
+  /** `sha512-..` of its tarball, as npm writes it. Undefined in a checkout, which has no tarball. */
   readonly integrity?: string;
 }
 
@@ -43,22 +43,22 @@ export function packageToFetch(name: SeparatePackage): PackageToFetch {
   return packed[name] ?? { name, version };
 }
 
-/** The folder of the package's own npm tree in the cache. It is complete if it exists: one rename puts it there. */
+/** The folder of the package's separate npm tree in the cache. It is complete if it exists, because one rename creates it. */
 export function cachedTree({ name, version, integrity = '' }: PackageToFetch, env: Environment = process.env): string {
   // Base64 has `/`; 12 characters of a hash tell two builds of one version apart.
   const build = integrity.replace(/^sha512-/, '').replaceAll(/[^a-zA-Z0-9]/g, '');
   return join(cacheFolder(env), 'packages', `${basename(name)}-${version}-${build.slice(0, 12)}`);
 }
 
-/** Where an installed package is. */
+/** Place of an installed package. */
 export interface PackagePlace {
   /** The folder with its package.json. */
   readonly folder: string;
-  /** The jobctl of exactly this version that the package imports: this one, unless the package is in the cache. */
+  /** The jobctl of this exact version that the package imports: this one, unless the package is in the cache. */
   readonly jobctl: string;
 }
 
-/** Undefined if the package is neither beside this jobctl, in its version, nor in the cache. */
+/** Place of the package; undefined if it is neither next to this jobctl, in its version, nor in the cache. */
 export function packagePlace(name: SeparatePackage, env: Environment = process.env): PackagePlace | undefined {
   const wanted = packageToFetch(name);
   const beside = folderBeside(wanted);
@@ -67,7 +67,7 @@ export function packagePlace(name: SeparatePackage, env: Environment = process.e
   return existsSync(modules) ? { folder: join(modules, name), jobctl: join(modules, 'jobctl') } : undefined;
 }
 
-/** @throws CliError if the package was not brought */
+/** @throws CliError if the package is not installed */
 export function placeOf(name: SeparatePackage, env?: Environment): PackagePlace {
   const place = packagePlace(name, env);
   if (place === undefined) throw notInstalled(packageToFetch(name));
@@ -75,9 +75,9 @@ export function placeOf(name: SeparatePackage, env?: Environment): PackagePlace 
 }
 
 /**
- * The file of a module of the package, in whatever form this jobctl runs: source or built.
- * @param module without its ending, from the package's folder of sources; an entry of scripts/packages.ts
- * @throws CliError if the package was not brought
+ * The file of a package's module in the form in which this jobctl runs: source or built.
+ * @param module path without extension in the package's source folder; an entry of scripts/packages.ts
+ * @throws CliError if the package is not installed
  */
 export function moduleFile(name: SeparatePackage, module: string, env?: Environment): string {
   const isWorker = name === '@jobctl/worker';
@@ -86,16 +86,16 @@ export function moduleFile(name: SeparatePackage, module: string, env?: Environm
   return join(placeOf(name, env).folder, 'dist', isWorker ? 'worker' : '', `${module}.js`);
 }
 
-/** The same of the HTTP server, which the worker's package carries. */
+/** Like `moduleFile`, for the HTTP server, which is in the worker's package. */
 export const serverModuleFile = (module: string): string =>
   IS_SOURCE
     ? join(ownFolder(), 'server', `${module}.ts`)
     : join(placeOf('@jobctl/worker').folder, 'dist/server', `${module}.js`);
 
-/** A checkout has both packages: they are its folders. */
+/** True in a checkout, which has both packages as folders. */
 export const hasAllPackages = IS_SOURCE;
 
-/** Of this jobctl, with its package.json. From source this file lies three folders below it, built one more. */
+/** The folder of this jobctl with its package.json: three folders above this file in source, four if built. */
 export const ownFolder = (): string =>
   fileURLToPath(new URL(IS_SOURCE ? '../../../' : '../../../../', import.meta.url)).replace(/\/$/, '');
 
@@ -109,7 +109,7 @@ function folderBeside({ name, version }: PackageToFetch): string | undefined {
   }
 }
 
-/** @param why the package is not there, and could not be brought */
+/** @param why reason why the package is absent and could not be installed */
 export function notInstalled(
   wanted: PackageToFetch,
   why = 'is not installed',
@@ -124,7 +124,7 @@ export function notInstalled(
   );
 }
 
-/** It installs the package where Node looks for it from here: into the folder that holds this jobctl. */
+/** The command that installs the package where Node finds it from here: into the folder that contains this jobctl. */
 function installCommand({ name, version }: PackageToFetch): string {
   const own = ownFolder();
   const folder = dirname(own);

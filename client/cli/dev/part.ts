@@ -10,34 +10,34 @@ import { type ProcessRecord, readJson, writeJson } from './stack-record.js';
 
 /** A background process of the stack, as data. */
 export interface Part {
-  /** For people. */
+  /** Name for people. */
   readonly title: string;
-  /** Asked for only when the part is really started: getting the executable may take minutes. */
+  /** Returns the executable. Called only if the part is started, because getting it may take minutes. */
   readonly command: () => Promise<string>;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** When this is another one than it was started with, a running part is started again; absent: it is left alone. */
+  /** A running part whose configuration differs from this one is restarted. Absent: a running part is kept. */
   readonly configuration?: string;
-  /** One try, a second or so long. */
+  /** Tries once, for about a second. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
-  /** It runs and does not answer within its time: started again, on what it has on disk. Absent: that is an error. */
+  /** Restarts a running part that does not answer in time, on its stored data. Absent: silence is an error. */
   readonly isRestartedIfSilent?: boolean;
-  /** From SIGTERM to SIGKILL. */
+  /** Milliseconds from SIGTERM to SIGKILL. */
   readonly stopGraceMs: number;
-  /** What one process alone may use, with the file that says which; apart from the slot, which may be lost. Absent: nothing. */
+  /** A resource that only one process may use, and the file that names it; not in the slot, which may be lost. */
   readonly claim?: { readonly what: string; readonly file: string };
 }
 
-/** Where the process of a part is written down. */
+/** Record of a part's process. */
 export interface PartSlot {
   readonly logFile: string;
   read(): ProcessRecord | undefined;
   write(record: ProcessRecord | undefined): void;
 }
 
-/** A part ended before it was ready, or was not ready in time; the message has the end of its log. */
+/** A part ended before it was ready, or was not ready in time. The message includes the end of its log. */
 export class PartFailed extends Error {
   override readonly name = 'PartFailed';
 }
@@ -50,7 +50,7 @@ const LOG_LIMIT_BYTES = 20_000_000;
 const LINES_SHOWN = 15;
 
 /**
- * Leaves the part alone where it runs as wanted, else starts it; returns when it is ready.
+ * Starts the part unless it already runs as wanted; returns once it is ready.
  * @throws PartFailed
  */
 export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started> {
@@ -76,15 +76,15 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
 }
 
 /**
- * SIGTERM to the part, SIGKILL to its group after its grace; returns when nothing of it is left. A process that has got the
- * pid since is not touched.
+ * Sends SIGTERM to the part, and SIGKILL to its group after its grace; returns once all of it is gone. Does not touch another
+ * process that has reused the pid.
  */
 export async function stopPart(part: Pick<Part, 'stopGraceMs'>, slot: PartSlot): Promise<StopOutcome> {
   const identity = slot.read()?.identity;
   if (identity === undefined) return 'was not running';
   const wasRunning = signalProcess(identity, 'SIGTERM');
   const endedInTime = await until(() => !isAlive(identity), part.stopGraceMs);
-  // Also after a good end: what it had started itself is in its group.
+  // Also after a clean exit: processes that it started are in its group.
   signalGroup(identity, 'SIGKILL');
   await until(() => !isGroupAlive(identity), KILL_TIMEOUT_MS);
   if (isAlive(identity))
@@ -103,7 +103,7 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
     writeSync(log, `--- ${new Date().toISOString()} ${command} ${part.args.join(' ')}\n`);
     const { cwd, env } = part;
     const child = spawn(command, part.args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
-    // Without a listener a command that does not exist would end this process.
+    // Without a listener, a command that does not exist would end this process.
     child.on('error', (err) => appendIfOpen(slot.logFile, `${err.message}\n`));
     child.unref();
     const identity = child.pid === undefined ? undefined : identify(child.pid);
@@ -112,7 +112,7 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
       slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
       if (part.claim !== undefined) writeJson(part.claim.file, identity);
     } catch (error) {
-      // A full disk: what is written down nowhere, no `dev down` would ever end.
+      // The disk may be full: a process without a record would never be ended by `dev down`.
       signalGroup(identity, 'SIGKILL');
       throw error;
     }
@@ -122,7 +122,7 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
   }
 }
 
-/** @throws PartFailed if a process that this stack does not know of any more uses what the part needs for itself */
+/** @throws PartFailed if a process that this stack no longer knows uses the part's exclusive resource */
 function refuseSecond({ title, claim }: Part): void {
   if (claim === undefined) return;
   const holder = livingHolder(claim.file);
@@ -133,7 +133,7 @@ function refuseSecond({ title, claim }: Part): void {
   );
 }
 
-/** The process that has what the file is about, if it runs. */
+/** The process that holds the resource of the file, if it is alive. */
 export function livingHolder(file: string): ProcessIdentity | undefined {
   const holder = readJson(file) as ProcessIdentity | undefined;
   return holder !== undefined && isAlive(holder) ? holder : undefined;
@@ -142,9 +142,9 @@ export function livingHolder(file: string): ProcessIdentity | undefined {
 async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {
   const deadline = Date.now() + part.readyTimeoutMs;
   for (;;) {
-    // It stays written down: what it has left behind, if anything, is still to be ended by `down`.
+    // The record stays, so that `down` can end processes that it left behind.
     if (!isAlive(identity)) throw failure(part, slot, `process ${identity.pid} ended before it was ready`, logFrom);
-    // The process is looked at again after a yes: what answered may be a stranger on its port.
+    // The process is checked again after a yes, because another process may answer on its port.
     if ((await part.isReady()) && isAlive(identity)) return;
     if (Date.now() > deadline) {
       const waited = `${part.readyTimeoutMs / 1000} s`;
@@ -154,7 +154,7 @@ async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity,
   }
 }
 
-/** With the last lines that the part has printed since `logFrom`: the why is most often there. */
+/** The error with the last lines that the part printed since `logFrom`, which most often show the reason. */
 function failure(part: Part, { logFile }: PartSlot, what: string, logFrom: number): PartFailed {
   const said = readTail(logFile, LINES_SHOWN, logFrom);
   return new PartFailed(`${part.title}: ${what}. The end of ${logFile}:\n${said}`);
@@ -168,7 +168,7 @@ function logSize(logFile: string): number {
   return statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Keeps one older log; returns where the new start's output begins. */
+/** Keeps one older log; returns the offset at which the output of the new start begins. */
 function rotateLog(logFile: string): number {
   const size = logSize(logFile);
   if (size < LOG_LIMIT_BYTES) return size;

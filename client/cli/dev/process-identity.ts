@@ -2,26 +2,26 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * One process, for ever: a pid alone is given to another process sooner or later, the pair of pid and start is not.
- * `start` is opaque: the kernel's start tick and the boot's id on Linux, the start date that `ps` prints elsewhere.
+ * Identifies one process forever: the system reuses a pid sooner or later, but never the pair of pid and start. `start` is
+ * opaque: the kernel's start tick and the boot's id on Linux, the start date that `ps` prints elsewhere.
  */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly start: string;
 }
 
-/** The process that has `pid` now, or undefined when there is none (a zombie counts as none: it runs nothing). */
+/** The process that has `pid` now, or undefined if there is none. A zombie does not count, because it runs nothing. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const start = process.platform === 'linux' ? linuxStart(pid) : psStart(pid);
   return start === undefined ? undefined : { pid, start };
 }
 
-/** Whether that very process still runs; false for another one that has got its pid. */
+/** Returns whether this exact process still runs; false for another one with the same pid. */
 export function isAlive(known: ProcessIdentity): boolean {
   return identify(known.pid)?.start === known.start;
 }
 
-/** This process. */
+/** Identity of this process. */
 export function ownIdentity(): ProcessIdentity {
   const own = identify(process.pid);
   if (own === undefined) throw new Error(`process ${process.pid}: cannot read its own start time from /proc or ps`);
@@ -29,15 +29,14 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Sends `signal` to the whole group that `leader` was started as the leader of; false when nothing of it is left.
- * The kernel gives a pid to nobody while it still names a group. So a stranger with the leader's pid means that the group
- * is empty, and then nothing is sent.
+ * Sends `signal` to the whole group that `leader` led at its start; returns false if the group is empty. The kernel reuses no pid
+ * that still names a group, so another process with the leader's pid means an empty group, and nothing is sent.
  */
 export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return !isPidOfStranger(leader) && send(-leader.pid, signal);
 }
 
-/** Whether anything of the group that `leader` was started as the leader of still runs; zombies do not. */
+/** Returns whether a process of the group that `leader` led at its start still runs; zombies do not count. */
 export function isGroupAlive(leader: ProcessIdentity): boolean {
   if (isPidOfStranger(leader)) return false;
   if (process.platform !== 'linux') return send(-leader.pid, 0);
@@ -53,7 +52,7 @@ function isPidOfStranger(leader: ProcessIdentity): boolean {
   return now !== undefined && now.start !== leader.start;
 }
 
-/** Sends `signal` to that very process; false when it does not run any more. */
+/** Sends `signal` to this exact process; returns false if it no longer runs. */
 export function signalProcess(known: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(known) && send(known.pid, signal);
 }

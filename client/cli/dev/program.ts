@@ -6,13 +6,13 @@ import { moduleFile, placeOf } from './packages.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const IS_SOURCE = import.meta.url.endsWith('.ts');
-/** Runs sources. By its full address: a background process does not run in the project's folder. */
+/** Runs sources. Its address is absolute, because a background process does not run in the project's folder. */
 const LOADER = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
 
-/** What runs these programs. */
+/** The executable that runs these programs. */
 export const nodePath = (): Promise<string> => Promise.resolve(process.execPath);
 
-/** Node's arguments that run a worker: this same jobctl, or the one beside the worker's package. @throws CliError if it is not installed */
+/** Node's arguments for a worker: this jobctl, or the one next to the worker's package. @throws CliError if that is missing */
 export function workerProgram(args: readonly string[], env: Environment): readonly string[] {
   const main = IS_SOURCE
     ? fileURLToPath(new URL('client/cli/main.ts', ROOT))
@@ -28,15 +28,12 @@ export function rehearsalProgram(args: readonly string[], env: Environment): rea
 const CREDENTIALS = 'GOOGLE_APPLICATION_CREDENTIALS';
 const FOREIGN = /^(TEMPORAL_|JOBCTL_|npm_|INIT_CWD$)/;
 
-/**
- * The environment of a background process. What would point it to another server, or to another stack, than its own
- * configuration names stays behind.
- */
+/** The environment of a background process, without variables that could point it to another server or stack. */
 export function partEnvironment(env: Environment): NodeJS.ProcessEnv {
   const { [CREDENTIALS]: credentials } = env;
   return {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.test(name))),
-    // It runs in another folder.
+    // The process runs in another folder.
     ...(credentials ? { [CREDENTIALS]: resolve(credentials) } : {}),
   };
 }

@@ -12,21 +12,21 @@ import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
 import type { StackHome } from './home.js';
 
-/** What a stack needs beside its processes. Each step can be repeated. */
+/** Prepares a stack's store and Temporal. Each step can be repeated. */
 
-/** The job bucket, and in it the installation's owner id; returns the id. */
+/** Creates the job bucket and in it the installation's owner id; returns the id. */
 export async function provisionStore({ store, googleProject, rehearsal }: DevContext): Promise<string> {
   const { createStore, ensureBucket } = await import('../../../cloud/store/gcs.js');
   const options = { ...store, projectId: googleProject };
-  // A real one is made where somebody said so, in the region that they named.
+  // A real bucket is created only if the user agreed, in the region of the zone that they named.
   if (rehearsal !== undefined) await ensureBucket(options);
   return (await ensureOwner(createStore(options))).id;
 }
 
-/** On a rehearsal, whose resources are cheap to list. */
+/** Interval on a rehearsal, whose resources are cheap to list. */
 const REHEARSED_SWEEP_EVERY_MS = 60_000;
 
-/** Search attributes, the claim on the task queue, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
+/** Sets up search attributes, the claim on the task queue, the janitor's schedule and, for our own server, the retention. */
 export async function provisionTemporal(
   { temporal, rehearsal }: DevContext,
   { isOwnServer, owner }: { readonly isOwnServer: boolean; readonly owner: string },
@@ -57,7 +57,7 @@ export async function provisionTemporal(
   }
 }
 
-/** The secret that the keys of the stack's jobs are made from; an existing one is kept. Jobs from before it keep their key. */
+/** Creates the secret that the keys of the stack's jobs are made from; an existing one is kept. Older jobs keep their key. */
 export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
   mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
   try {
@@ -67,13 +67,13 @@ export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
   }
 }
 
-/** Of a server of our own; the dev server makes it by itself. */
+/** For our own server; the dev server creates the namespace itself. */
 async function ensureNamespace(connection: Connection, namespace: string): Promise<void> {
   const isThere = (await retentionOf(connection, namespace)) !== undefined;
   if (!isThere) await createNamespace(connection, namespace, DEFAULT_RETENTION_MS);
 }
 
-/** The key pair that the stack's worker logs in with; an existing one is kept. */
+/** Creates the key pair with which the stack's worker logs in; an existing one is kept. */
 export async function provisionSshKey(
   { privateKeyFile, publicKeyFile }: DevContext['ssh'],
   folder: string,
@@ -91,7 +91,7 @@ async function generateKeyPair(comment: string): Promise<{ readonly private: str
   const { default: ssh2 } = await import('ssh2');
   for (let i = 0; i < KEY_TRIES; i++) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });
-    // About 15 in 4000 of its ed25519 keys it cannot read itself (facts: cloud-tpu.md 6).
+    // ssh2 cannot read about 15 in 4000 of the ed25519 keys that it makes (facts: cloud-tpu.md 6).
     const isReadable = [pair.private, pair.public].every((key) => !(ssh2.utils.parseKey(key) instanceof Error));
     if (isReadable) return pair;
   }

@@ -14,23 +14,23 @@ import { billedLine } from './billed-line.js';
 import type { Environment, StackHome } from './home.js';
 import type { RealCloud, StackRecord } from './stack-record.js';
 
-/** The cloud that a stack is to have. */
+/** The cloud that a stack should use. */
 export type CloudWish = { readonly kind: 'rehearsal' } | RealCloudWish;
 
 export interface RealCloudWish {
   readonly kind: 'gcp';
   readonly googleProject?: string;
   readonly bucket?: string;
-  /** In whose region a bucket is made. */
+  /** Zone in whose region a new bucket is created. */
   readonly zone?: string;
-  /** Makes a bucket where none is named. */
+  /** Creates a bucket if none is named. */
   readonly isBucketWanted?: boolean;
-  /** Others than Google's, for tests. */
+  /** Endpoints other than Google's, for tests. */
   readonly tpuEndpoint?: string;
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
   readonly sshPort?: number;
-  /** False: not any more. Absent: as the last time. */
+  /** False: no longer. Absent: as before. */
   readonly isAlone?: boolean;
 }
 
@@ -40,13 +40,13 @@ export interface CloudSettling {
   readonly wish: CloudWish | undefined;
   readonly env: Environment;
   readonly onProgress: (line: string) => void;
-  /** Absent: nobody is there to be asked. */
+  /** Absent: there is no user to ask. */
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * The real cloud that the stack is to have, looked at before anything is started; undefined: the rehearsal.
- * @throws CliError where the state folder's stack has another cloud, or the project cannot run jobs, with every remedy
+ * Returns the real cloud for the stack, checked before anything is started; undefined: the rehearsal.
+ * @throws CliError with every remedy if the state folder's stack has another cloud, or the project cannot run jobs
  */
 export async function settleCloud(settling: CloudSettling): Promise<RealCloud | undefined> {
   const { home, known, wish, env, onProgress } = settling;
@@ -63,7 +63,7 @@ export async function settleCloud(settling: CloudSettling): Promise<RealCloud | 
   return { googleProject, bucket, ...endpointsOf(wanted, env), ...(wanted.isAlone === true && { isAlone: true }) };
 }
 
-/** Another cloud, project or bucket would leave the jobs of this folder without what they hold there. */
+/** Refuses another cloud, project or bucket: the jobs of this folder would lose their resources there. */
 function refuseSwitch({ root }: StackHome, known: StackRecord | undefined, wish: CloudWish | undefined): void {
   if (known === undefined || wish === undefined) return;
   const has = known.realCloud === undefined ? 'the rehearsal' : placeOf(known.realCloud);
@@ -86,7 +86,7 @@ function isOtherPlace(known: RealCloud | undefined, wish: RealCloudWish): boolea
   return googleProject !== known.googleProject || bucket !== known.bucket;
 }
 
-/** With every remedy at once. Warnings are told and stop nothing. */
+/** Throws all failed checks with their remedies at once. Warnings are only printed. */
 function refuse(googleProject: string, findings: readonly Finding[], onProgress: (line: string) => void): void {
   const wrong = findings.filter(({ state }) => state === 'failed');
   if (wrong.length > 0) {
@@ -111,11 +111,11 @@ function usableBucket(facts: GoogleFacts, onProgress: (line: string) => void): s
 const SUFFIX_BYTES = 3;
 const LONGEST_BUCKET = 63;
 
-/** Offers one, and makes it where somebody agrees: a bucket costs, so it is never made unasked. */
+/** Offers a new bucket and creates it if the user agrees: a bucket costs money, so it is never created unasked. */
 async function newBucket(google: GoogleProjectPort, wish: RealCloudWish, { confirm }: CloudSettling): Promise<string> {
   const { googleProject } = google;
   const suffix = randomBytes(SUFFIX_BYTES).toString('hex');
-  // Of a domain's project (`example.com:p`) a bucket takes neither dot nor colon.
+  // For a domain's project (`example.com:p`): a bucket name allows neither dot nor colon.
   const stem = `jobctl-${googleProject.replace(/[^a-z0-9-]/g, '-')}`;
   const bucket = `${stem.slice(0, LONGEST_BUCKET - suffix.length - 1)}-${suffix}`;
   const { zone } = wish;

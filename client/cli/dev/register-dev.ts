@@ -13,7 +13,7 @@ import { tellLine } from '../render/told-line.js';
 import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
 
-/** `jobctl dev status` of a stack that is not wholly up. */
+/** Exit code of `jobctl dev status` for a stack that is not completely up. */
 const EXIT_NOT_UP = 3;
 const EXIT_REFUSED = 4;
 
@@ -36,7 +36,7 @@ interface UpFlags {
   readonly iAmAloneHere?: boolean;
 }
 
-/** Adds `dev up | down | status | logs`. Modules are loaded by the verb that is used. */
+/** Adds `dev up | down | status | logs`. Each verb loads its modules when it is used. */
 export function registerDev(program: Command): void {
   const dev = program
     .command('dev')
@@ -109,7 +109,7 @@ Examples:
   jobctl dev up --cloud gcp --google-project my-project --bucket my-jobs
 `;
 
-/** Any flag of the real cloud means the real cloud: one that was passed over in silence would mislead. */
+/** Any flag of the real cloud selects the real cloud: to ignore it silently would mislead. */
 function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
   const { googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort, createBucket } = flags;
   const named = Object.fromEntries(
@@ -133,7 +133,7 @@ function needsRealCloud(): CliError {
   );
 }
 
-/** commander gives `true` for a `--no-x` that is absent, `false` for one that is there. */
+/** Commander sets `true` if a `--no-x` is absent and `false` if it is present. */
 function wish<Name extends string>(
   name: Name,
   flag: string | boolean | undefined,
@@ -170,7 +170,7 @@ Example:
   jobctl dev down --purge --yes
 `;
 
-/** No terminal, no answer, no purge. */
+/** Without a terminal or an answer there is no purge. */
 async function isPurgeConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const { stackHome } = await import('./home.js');
@@ -191,7 +191,7 @@ function registerStatus(dev: Command): void {
     });
 }
 
-/** One row a part, then where the Web UI is. */
+/** Prints one row per part, then the address of the Web UI. */
 export function statusText(status: DevStatus, now: number): string {
   if (status.parts.length === 0) return asTyped(`No stack in ${status.home}: start one with \`jobctl dev up\`\n`);
   const rows = status.parts.map(({ name, state, pid, address, since }) => [

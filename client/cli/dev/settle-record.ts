@@ -15,26 +15,26 @@ import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js
 import type { RealCloud, StackRecord } from './stack-record.js';
 
 export interface DevUpOptions extends DevOptions {
-  /** A Bastion quota file; null: none from now on; absent: as the last time. */
+  /** A Bastion quota file; null: none from now on; absent: unchanged. */
   readonly quotaFile?: string | null;
-  /** Reference of the key that payloads are encrypted with; null: none from now on; absent: as the last time. */
+  /** Reference of the key that payloads are encrypted with; null: none from now on; absent: unchanged. */
   readonly codecKey?: string | null;
-  /** A pool file; null: none from now on; absent: as the last time. */
+  /** A pool file; null: none from now on; absent: unchanged. */
   readonly poolFile?: string | null;
-  /** A Temporal server that runs already; null: one of our own; absent: as the last time. */
+  /** A running Temporal server; null: our own; absent: unchanged. */
   readonly temporalAddress?: string | null;
-  /** Absent: as the last time, or the rehearsal. */
+  /** Absent: unchanged, or the rehearsal for a new stack. */
   readonly cloud?: CloudWish;
-  /** Asks somebody at the terminal; absent: nobody is there. */
+  /** Asks the user at the terminal; absent: there is no user to ask. */
   readonly confirm?: (question: string) => Promise<boolean>;
-  /** Ports that must be these; absent: as the last time, or free ones. */
+  /** Required ports; absent: unchanged, or free ones. */
   readonly temporalPort?: number;
   readonly uiPort?: number;
-  /** Times as fast as this computer's clock, 1 or more; absent: as the last time. Who sets it sets the rehearsal's clock too. */
+  /** Speed of the cloud's clock relative to this computer's, 1 or more; absent: unchanged. Set the rehearsal's clock too. */
   readonly timeScale?: number;
 }
 
-/** What the stack is to be from now on: written down before anything is started. */
+/** Records the wanted state of the stack before anything is started. */
 export async function settleRecord(
   home: StackHome,
   options: DevUpOptions,
@@ -68,7 +68,7 @@ export async function settleRecord(
   return record;
 }
 
-/** Our own server is not wanted any more, or wanted on other ports. */
+/** Returns whether our own server runs but is no longer wanted, or wanted on other ports. */
 function isServerToEnd(known: StackRecord, temporalAddress: string | null, options: DevUpOptions): boolean {
   if (!isRecordedAlive(known.parts.server)) return false;
   const { temporalPort = known.addresses.temporal, uiPort = known.addresses.temporalUi } = options;
@@ -85,7 +85,7 @@ export function absoluteOrNull(path: string | null): string | null {
   return path === null ? null : resolve(path);
 }
 
-/** @throws Error with all that is wrong with it: a worker would not become ready */
+/** @throws Error with all problems of the pool file: a worker would not become ready with it */
 async function settlePoolFile(
   known: string | undefined,
   wanted: string | null | undefined,

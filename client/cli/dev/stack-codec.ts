@@ -3,8 +3,8 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
 /**
- * The keys of a stack from now on. Earlier ones stay for decoding: its database holds what was encrypted with them.
- * @param wish null: what comes is not encrypted any more; undefined: as the last time
+ * The keys of a stack from now on. Earlier keys stay for decoding, because the database holds data encrypted with them.
+ * @param wish null: new data are not encrypted; undefined: unchanged
  * @throws CodecKeyError, CliError before anything is started
  */
 export async function settleCodec(

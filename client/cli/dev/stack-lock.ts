@@ -4,16 +4,16 @@ import type { FileLock } from './file-lock.js';
 import type { Environment, StackHome } from './home.js';
 
 export interface DevOptions {
-  /** Finds the state folder (JOBCTL_HOME) and the Temporal CLI; handed on to what is started. */
+  /** Names the state folder (JOBCTL_HOME) and the Temporal CLI; passed on to started processes. */
   readonly env?: Environment;
   /** One line for a person. */
   readonly onProgress?: (line: string) => void;
 }
 
-/** Building the Temporal CLI may be in what the other one does. */
+/** The other command may be building the Temporal CLI. */
 const OTHER_COMMAND_TIMEOUT_MS = 15 * 60_000;
 
-/** Held while anything of the stack is changed. */
+/** Takes the lock that is held while the stack is changed. */
 export function lockStack(home: StackHome, onProgress: (line: string) => void): Promise<FileLock> {
   mkdirSync(home.root, { recursive: true, mode: 0o700 });
   return acquireLock(home.lockFile, {

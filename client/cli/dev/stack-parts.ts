@@ -13,7 +13,9 @@ import { isGuarded, PART_NAMES, readStackRecord, writeStackRecord } from './stac
 import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
 
-/** Of one try. On a busy computer this process itself takes a second to load, so a shorter one would call a part that works not ready. */
+/**
+ * Timeout of one try. On a busy computer this process alone takes a second to load, so a shorter one would fail working parts.
+ */
 const PROBE_TIMEOUT_MS = 5_000;
 
 export const PART_TITLES: Readonly<Record<PartName, string>> = {
@@ -22,10 +24,10 @@ export const PART_TITLES: Readonly<Record<PartName, string>> = {
   worker: 'worker',
 };
 
-/** From SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
+/** Milliseconds from SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
 export const STOP_GRACE_MS: Readonly<Record<PartName, number>> = { server: 10_000, rehearsal: 15_000, worker: 20_000 };
 
-/** The parts that a stack has: no server of ours where an address is configured, no rehearsal where the cloud is real. */
+/** The parts of a stack: no server of ours if an address is configured, no rehearsal if the cloud is real. */
 export function partsOf({ temporalAddress, realCloud }: PartChoice): readonly PartName[] {
   const absent = new Set<PartName>();
   if (temporalAddress !== null) absent.add('server');
@@ -39,7 +41,7 @@ export function isRecordedAlive(process: ProcessRecord | undefined): boolean {
   return process !== undefined && isAlive(process.identity);
 }
 
-/** Which file a part logs to and where its process is written down; writing is for the holder of the stack's lock. */
+/** The log file and process record of a part. Only the holder of the stack's lock may write. */
 export function slotOf(home: StackHome, name: PartName): PartSlot {
   return {
     logFile: join(home.logsDir, `${name}.log`),
@@ -55,11 +57,11 @@ export function slotOf(home: StackHome, name: PartName): PartSlot {
 
 export interface StartablePart {
   readonly part: Part;
-  /** To be called when the part has started, or could not. */
+  /** Must be called when the part has started, or failed to start. */
   readonly settled: () => void;
 }
 
-/** Temporal's dev server, or the real one where it stands before somebody's Google login. @param program its executable */
+/** Temporal's dev server, or the real one if callers could act with the user's Google login. @param program its executable */
 export function serverPart(
   home: StackHome,
   record: StackRecord,
@@ -93,13 +95,13 @@ function devServer(
     configuration: '',
     isReady: () => answersCalls(`127.0.0.1:${port}`, DEV_NAMESPACE),
     readyTimeoutMs: 60_000,
-    // Server 1.29 answers `interrupted (9)` for ever once SQLite was interrupted, as under 10,000 cancels on a busy computer
-    // (docs/runs.md; mended by a newer SQLite: github.com/temporalio/temporal/pull/9198).
+    // Server 1.29 answers `interrupted (9)` forever once SQLite was interrupted, as under 10,000 cancels on a busy computer
+    // (docs/runs.md; fixed by a newer SQLite: github.com/temporalio/temporal/pull/9198).
     isRestartedIfSilent: true,
   };
 }
 
-/** Whether the server that runs is of the kind that is wanted, and its login is good for a while. */
+/** Returns whether the running server is of the wanted kind and its login is valid for a while. */
 export function isServerCurrent(home: StackHome, record: StackRecord): boolean {
   const { server } = record.parts;
   if (record.temporalAddress !== null || server === undefined) return true;
@@ -135,7 +137,7 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
 
 export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {
   const args = workerProgram(['--config', home.workerConfigFile], env);
-  // It reads the login once.
+  // The worker reads the login once.
   const login = isGuarded(record) ? [loginFingerprint(serverFiles(home))] : [];
   return {
     title: PART_TITLES.worker,
@@ -143,7 +145,7 @@ export function workerPart(home: StackHome, record: StackRecord, env: Environmen
     args,
     env: partEnvironment(env),
     cwd: home.root,
-    // The path too: another version of jobctl brings its own worker.
+    // Includes the path, because another version of jobctl has another worker.
     configuration: JSON.stringify([args, workerConfigOf(home, record), ...login]),
     isReady: () => answersHttp(readyUrlOf(record.addresses)),
     readyTimeoutMs: 60_000,
@@ -151,7 +153,7 @@ export function workerPart(home: StackHome, record: StackRecord, env: Environmen
   };
 }
 
-/** One try, for `status`. */
+/** Tries once, for `status`. */
 export function isPartReady(home: StackHome, name: PartName, record: StackRecord): Promise<boolean> {
   switch (name) {
     case 'server':
@@ -166,7 +168,7 @@ export function isPartReady(home: StackHome, name: PartName, record: StackRecord
 
 const rehearsalReadyUrl = (addresses: StackAddresses): string => `${adminUrlOf(addresses)}/admin/ready`;
 
-/** Why a part that runs is not ready, in its own words; empty where it says nothing. */
+/** The reasons that a running part gives for not being ready; empty if it gives none. */
 export async function reasonsOf(name: PartName, { addresses }: StackRecord): Promise<readonly string[]> {
   if (name === 'server') return [];
   try {
@@ -180,7 +182,7 @@ export async function reasonsOf(name: PartName, { addresses }: StackRecord): Pro
   }
 }
 
-/** What answers on a port may be a stranger. */
+/** Longest reason in characters: a process that answers on a port may be another one. */
 const MOST_REASON = 500;
 
 async function answersHttp(url: string): Promise<boolean> {

@@ -5,19 +5,19 @@ import type { EpochMs } from '../../../domain/units.js';
 import type { StackHome } from './home.js';
 import type { ProcessIdentity } from './process-identity.js';
 
-/** In the order of starting. */
+/** Parts in the order in which they start. */
 export const PART_NAMES = ['server', 'rehearsal', 'worker'] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
-/** A background process that was started; that it still runs is another question (`isAlive`). */
+/** A background process that was started. `isAlive` tells whether it still runs. */
 export interface ProcessRecord {
   readonly identity: ProcessIdentity;
   readonly startedAt: EpochMs;
-  /** Of what it was started with; another one means that it has to be started again. */
+  /** Fingerprint of the configuration at its start; a different one requires a restart. */
   readonly fingerprint: string;
 }
 
-/** Where a stack listens, on loopback. Chosen once and kept, so that a restart is found under the same addresses. */
+/** Loopback addresses of a stack. Chosen once and kept, so that a restarted stack has the same addresses. */
 export interface StackAddresses {
   readonly temporal: number;
   readonly temporalUi: number;
@@ -26,9 +26,9 @@ export interface StackAddresses {
   readonly store: number;
   readonly admin: number;
   readonly health: number;
-  /** Of the rehearsed Kubernetes. */
+  /** Port of the rehearsed Kubernetes. */
   readonly kubernetes: number;
-  /** Of every rehearsed TPU VM. */
+  /** Port of every rehearsed TPU VM. */
   readonly ssh: number;
   /** S in 127.S.0.0/16, the addresses of the rehearsed TPU VMs. */
   readonly subnetOctet: number;
@@ -38,13 +38,13 @@ export interface StackAddresses {
 export interface RealCloud {
   readonly googleProject: string;
   readonly bucket: string;
-  /** Others than Google's own, for tests: `host:port`, and URLs. */
+  /** Endpoints other than Google's, for tests: `host:port`, and URLs. */
   readonly tpuEndpoint?: string;
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
-  /** Of the hosts, absent: 22. */
+  /** SSH port of the hosts; absent: 22. */
   readonly sshPort?: number;
-  /** Somebody said that no other login uses this computer: its Temporal server is the dev server, which asks nobody who calls. */
+  /** The user said that no other login uses this computer: its Temporal server, the dev server, does not authenticate callers. */
   readonly isAlone?: true;
 }
 
@@ -61,17 +61,17 @@ export interface StackRecord {
   readonly codec?: CodecReferences;
   /** Absolute path; absent: no pool file. */
   readonly poolFile?: string;
-  /** How many times as fast as this computer's the rehearsal's clock runs; absent: once. jobctl's waits go with it. */
+  /** Speed of the rehearsal's clock relative to this computer's; absent: 1. jobctl's waits scale with it. */
   readonly timeScale?: number;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
 }
 
-/** Whether the stack's own Temporal server asks who calls: it stands before somebody's Google login. */
+/** Returns whether the stack's own Temporal server authenticates callers, who could act with the user's Google login. */
 export function isGuarded({ realCloud, temporalAddress }: Pick<StackRecord, 'realCloud' | 'temporalAddress'>): boolean {
   return temporalAddress === null && realCloud !== undefined && realCloud.isAlone !== true;
 }
 
-/** The stack of that state folder, or undefined when none was started there. */
+/** The stack of that state folder, or undefined if none was started there. */
 export function readStackRecord(home: StackHome): StackRecord | undefined {
   const record = readJson(home.recordFile) as StackRecord | undefined;
   if (record !== undefined && record.v !== 1) {
@@ -80,12 +80,12 @@ export function readStackRecord(home: StackHome): StackRecord | undefined {
   return record;
 }
 
-/** Only under the stack's lock. */
+/** Call only under the stack's lock. */
 export function writeStackRecord(home: StackHome, record: StackRecord): void {
   writeJson(home.recordFile, record);
 }
 
-/** Replaces a file whole: a reader, or a start after a crash, sees the old one or the new one. */
+/** Replaces a whole file: a reader, or a start after a crash, sees the old one or the new one. */
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}.new`;
@@ -93,7 +93,7 @@ export function writeJson(path: string, value: unknown): void {
   renameSync(draft, path);
 }
 
-/** The file's JSON, or undefined when there is no such file. */
+/** The file's JSON, or undefined if the file does not exist. */
 export function readJson(path: string): unknown {
   let text: string;
   try {

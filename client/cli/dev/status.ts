@@ -8,7 +8,7 @@ import { isGuarded, readStackRecord } from './stack-record.js';
 import type { PartName, RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 
 /**
- * `ready`: runs and answers. `not ready`: runs, does not answer. `dead`: ended by itself, or was killed; `dev up` starts it again.
+ * `ready`: runs and answers. `not ready`: runs, does not answer. `dead`: exited or was killed; `dev up` starts it again.
  * `stopped`: not started, or ended by `dev down`.
  */
 export type PartState = 'ready' | 'not ready' | 'dead' | 'stopped';
@@ -16,32 +16,32 @@ export type PartState = 'ready' | 'not ready' | 'dead' | 'stopped';
 export interface PartStatus {
   readonly name: PartName;
   readonly state: PartState;
-  /** Where it listens, for people. */
+  /** Its address, for people. */
   readonly address: string;
   readonly pid: number | null;
   readonly since: EpochMs | null;
   readonly logFile: string;
-  /** Why it is not ready, in its own words. Absent: it is, or it says nothing. */
+  /** Reasons that a part gives for not being ready. Absent: it is ready, or gives none. */
   readonly reasons?: readonly string[];
 }
 
 export interface DevStatus {
   readonly home: string;
-  /** All parts of the stack are ready. */
+  /** True if all parts of the stack are ready. */
   readonly up: boolean;
-  /** Of the Temporal server, ours or a configured one. */
+  /** Address of the Temporal server, ours or a configured one. */
   readonly temporalAddress: string | null;
-  /** Of the Temporal Web UI; null where the server is not ours. */
+  /** URL of the Temporal Web UI; null if the server is not ours. */
   readonly uiUrl: string | null;
-  /** How clients get into a server that asks who calls, for people. Absent: it asks nobody, or is not ours. */
+  /** Login to a server that authenticates callers, for people. Absent: it does not, or it is not ours. */
   readonly login?: string;
   /** Absent: the rehearsal. */
   readonly realCloud?: { readonly googleProject: string; readonly bucket: string };
-  /** Empty when no stack was ever started in this state folder. */
+  /** Empty if no stack was ever started in this state folder. */
   readonly parts: readonly PartStatus[];
 }
 
-/** Looks; changes nothing, and takes no lock. */
+/** Reads the status; changes nothing and takes no lock. */
 export async function devStatus({ env = process.env }: DevOptions = {}): Promise<DevStatus> {
   const home = stackHome(env);
   const record = readStackRecord(home);

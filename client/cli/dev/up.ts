@@ -35,9 +35,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type { DevUpOptions } from './settle-record.js';
 
 /**
- * Brings the local stack of the state folder up and returns when all of it is ready. What runs is left alone, what died is
- * started again under its old addresses on its old data. Repeating is safe; a second one at the same time waits.
- * @throws Error whose message says what, why and what to do: PartFailed, PortTaken, NoTemporalCli
+ * Starts every part of the state folder's local stack that is not running, and returns once all are ready. Running parts are not
+ * touched; dead ones are restarted under their old addresses on their old data. Repeating is safe; a concurrent call waits.
+ * @throws Error whose message gives problem, reason and remedy: PartFailed, PortTaken, NoTemporalCli
  */
 export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
   const { env = process.env, onProgress = () => undefined } = options;
@@ -56,7 +56,7 @@ export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
   }
 }
 
-/** The quick way: everything runs, answers, and is as it is wanted. */
+/** The fast path: every part runs, answers and is as wanted. */
 async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<DevContext | undefined> {
   const record = readStackRecord(home);
   const context = readDevContext(home);
@@ -103,7 +103,7 @@ async function bringUp(
     const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
     const server = await ourServer(home, record, env, onProgress);
     if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
-    // Both to their end, also when one fails: what was started is written down and told.
+    // Waits for both even if one fails, so that every started process is recorded and reported.
     const first = await Promise.allSettled([
       server === undefined ? undefined : start('server', server.part).finally(server.settled),
       realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
@@ -129,8 +129,8 @@ async function bringUp(
 }
 
 /**
- * A store that refuses a read or two, or begins to answer a moment late, is no reason to leave a stack half up.
- * @throws its last answer, after `STORE_TRIES`, with what is not running
+ * Retries the store: one that refuses a few reads, or starts to answer a moment late, must not leave a stack half up.
+ * @throws the store's last error, after `STORE_TRIES`, with a note about the part that is not running
  */
 export async function storeWilling<T>(call: () => Promise<T>, onProgress: (line: string) => void, pauseMs = 1_000) {
   for (let tries = 1; ; tries++) {
@@ -160,7 +160,7 @@ const REACHES_HOSTS =
 const UNGUARDED =
   'WARNING: every login of this computer can submit jobs with your Google credentials: the dev server asks nobody who calls (--i-am-alone-here)';
 
-/** Undefined where an address is configured. The executable is there before anything is started: without one nothing is. */
+/** Undefined if an address is configured. The executable is found before anything is started: without it nothing is. */
 async function ourServer(
   home: StackHome,
   record: StackRecord,

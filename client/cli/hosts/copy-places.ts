@@ -3,10 +3,10 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type HostChoice, parseHostChoice } from './host-options.js';
 
-/** A path on hosts of a job. */
+/** A path on the hosts of a job. */
 export interface RemotePlace {
   readonly job: string;
-  /** Absent: none was named. */
+  /** Absent: no hosts were named. */
   readonly hosts?: HostChoice;
   /** Absolute, or under the login user's home folder; `.` for that folder itself. */
   readonly path: string;
@@ -19,8 +19,8 @@ export type CopyPlan =
 const REMOTE = /^([a-z][a-z0-9-]*):(?:(all|[\d,-]+):)?(.*)$/s;
 
 /**
- * `cp SRC.. DEST`, one side of it `JOB:[HOSTS:]PATH`. What has a slash before its colon, and what is there as a file, is local.
- * @throws CliError: nothing was done
+ * `cp SRC.. DEST`, one side of it `JOB:[HOSTS:]PATH`. An argument with a slash before its colon, and an existing file, are local.
+ * @throws CliError; nothing was done then
  */
 export function copyPlan(places: readonly string[]): CopyPlan {
   const sources = places.slice(0, -1);

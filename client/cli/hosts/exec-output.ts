@@ -3,23 +3,23 @@ import { lookOf } from '../render/look.js';
 import { HostLines } from '../watch/host-lines.js';
 import type { JobHost } from './job-hosts.js';
 
-/** How a command ended on one host. */
+/** The end of a command on one host. */
 export interface HostEnd {
   readonly host: JobHost;
   readonly exitCode: number;
   readonly signal?: string;
-  /** It could not be reached. */
+  /** The error, if the host could not be reached. */
   readonly error?: string;
 }
 
-/** Where the output of a command on several hosts goes. A promise: the host is read no further until it is settled. */
+/** Receives the output of a command on several hosts. A host is not read further until the returned promise settles. */
 export interface ExecOutput {
   stdout(host: JobHost, chunk: Buffer): Promise<void>;
   stderr(host: JobHost, chunk: Buffer): Promise<void>;
   end(ends: readonly HostEnd[]): Promise<void>;
 }
 
-/** Of one host: bytes as they are. Of several: whole lines, each under its host's number, as `logs` shows them. */
+/** The output of one host is passed on byte for byte, that of several hosts in whole lines with host numbers, like in `logs`. */
 export function execOutput(isJson: boolean, hosts: number): ExecOutput {
   if (isJson) return jsonOutput();
   return hosts === 1 ? rawOutput() : labelledOutput();
@@ -48,17 +48,17 @@ function labelledOutput(): ExecOutput {
   };
 }
 
-/** What a person should hear of an end; nothing of a good one. */
+/** The message for people about an end; empty if the command succeeded. */
 function wordsOf({ host, exitCode, signal, error }: HostEnd): Buffer[] {
   if (error !== undefined) return [Buffer.from(`host ${host.number}: ${visibleText(error)}\n`)];
   if (exitCode === 0) return [];
   return [Buffer.from(`host ${host.number}: ended with ${signal ?? `code ${exitCode}`}\n`)];
 }
 
-/** Of one stream of one host: a document is held in memory whole. */
+/** Most bytes kept of one stream of one host: a document is held in memory whole. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** One document when all have ended. */
+/** Prints one JSON document after all hosts have ended. */
 function jsonOutput(): ExecOutput {
   const kept = { stdout: new Map<JobHost, Buffer[]>(), stderr: new Map<JobHost, Buffer[]>() };
   const keep = (stream: keyof typeof kept) => async (host: JobHost, chunk: Buffer) => {
@@ -85,7 +85,7 @@ function jsonOutput(): ExecOutput {
   };
 }
 
-/** Our stdout or stderr, as many hosts write to it: one waits for its reader, however many of them do. */
+/** Our stdout or stderr, shared by many hosts: all of them wait for one `drain` event of its reader. */
 class Outlet {
   readonly #stream: NodeJS.WriteStream;
   #drained: Promise<void> | undefined;
@@ -94,7 +94,7 @@ class Outlet {
     this.#stream = stream;
   }
 
-  /** Settles when the reader has room for more. */
+  /** Resolves once the reader has room for more. */
   write(parts: readonly Buffer[]): Promise<void> {
     const isFree = parts.map((part) => this.#stream.write(part)).every(Boolean);
     if (isFree) return Promise.resolve();

@@ -3,20 +3,20 @@ import type { HostConnection } from '../../../cloud/hosts/port.js';
 import { SafeFolder } from '../safe-folder.js';
 import { type RemoteFile, remoteFiles, remoteHash } from './remote-files.js';
 
-/** Where files of one host go. */
+/** Destination of the files of one host. */
 export interface FetchTarget {
-  /** As the user named it. */
+  /** Path in the user's words. */
   readonly target: string;
-  /** The target is the name of what is copied, not a folder to copy into. */
+  /** True if the target is the new name of the copy, not a folder to copy into. */
   readonly isNamed: boolean;
-  /** A folder in the target, of one host among several. Empty: there is one host. */
+  /** The host's folder in the target, if there are several hosts. Empty: there is one host. */
   readonly below: string;
   readonly done: { copied: number; unchanged: number; bytes: number };
 }
 
 /**
- * Copies files and folders of a host here, as `cp` does, one file after the other.
- * @throws HostFileError, UnsafePath: what was copied before stays, and is in `done`
+ * Copies files and folders of a host to this computer, like `cp`, one file after another.
+ * @throws HostFileError, UnsafePath: files copied before stay and are counted in `done`
  */
 export async function fetchPaths(
   connection: HostConnection,
@@ -30,7 +30,7 @@ export async function fetchPaths(
     const own = isNamed || ['.', '..', '~'].includes(last) ? '' : last;
     for (const file of await remoteFiles(connection, path, signal)) {
       const name = [below, own, file.below].filter((part) => part !== '').join('/');
-      // Whether a path is a file or a folder is the host's word: a target that is a file here takes one file alone.
+      // The host alone says whether a path is a file or a folder; a target that is a file here accepts one file only.
       const place =
         name === '' ? { folder: new SafeFolder(dirname(target)), name: basename(target) } : { folder, name };
       const bytes = await fetchFile(connection, file, place, signal);
@@ -40,14 +40,17 @@ export async function fetchPaths(
   }
 }
 
-/** Where a file of a host is to be laid down. */
+/** Destination of one file of a host. */
 interface FetchPlace {
   readonly folder: SafeFolder;
-  /** Below it. */
+  /** Path below `folder`. */
   readonly name: string;
 }
 
-/** Brings a file here, whole or not at all, with its mode. `unchanged`: it was here with this content, which was not sent; else its bytes. */
+/**
+ * Copies a file to this computer with its mode, completely or not at all.
+ * @returns `unchanged` if the file was here with this content and was not sent, otherwise its bytes
+ */
 export async function fetchFile(
   connection: HostConnection,
   { path, size, mode }: RemoteFile,

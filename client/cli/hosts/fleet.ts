@@ -15,19 +15,19 @@ import type { Reach } from './reach.js';
 import { pinnedTo } from './recorded-keys.js';
 import type { Route } from './route.js';
 
-/** Hosts at one time: of a pod's hundreds of hosts each answer is held in memory here until it is written. */
+/** Hosts that are asked at the same time: each answer of a pod's hundreds of hosts is held in memory until it is written. */
 const HOSTS_AT_ONCE = 64;
 
-/** What came of one host. */
+/** The result for one host. */
 export type HostResult<T> =
   | { readonly kind: 'done'; readonly host: JobHost; readonly value: T }
-  /** Nothing is known of what was asked of it. */
+  /** The host could not be reached: the result of the request is unknown. */
   | { readonly kind: 'unreachable'; readonly host: JobHost; readonly message: string };
 
 /**
  * Does `work` on every host over connections of this process, and closes them.
- * @returns in the order of the hosts
- * @throws what `work` throws that is not the connection's fault
+ * @returns results in the order of the hosts
+ * @throws errors of `work` that are not the connection's fault
  */
 export async function onEachHost<T>(
   reach: Reach,
@@ -63,7 +63,7 @@ async function fleetOf(reach: Reach): Promise<HostsPort> {
   return createPodHosts(clustersOf(reach.context));
 }
 
-/** @throws CliError for a proxy command with words that are none */
+/** @throws CliError if the proxy command has invalid words */
 async function fleetBy({ port, address, proxyCommand }: Route, hostKeys: HostKeyPins): Promise<HostsPort> {
   const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');
   try {

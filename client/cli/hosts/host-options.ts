@@ -19,7 +19,7 @@ function rangeOf(part: string): number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-/** What `port-forward` connects. */
+/** The two ports that `port-forward` connects. */
 export interface ForwardedPorts {
   readonly local: number;
   readonly remote: number;

@@ -14,11 +14,11 @@ export interface JobHosts {
   readonly job: string;
   readonly view: JobView;
   readonly login: HostLogin;
-  /** All that are there now; the numbers of a slice that is being replaced are missing. */
+  /** All present hosts; numbers of a slice that is being replaced are missing. */
   readonly hosts: readonly JobHost[];
 }
 
-/** The hosts that a job has now. @throws JobNotFound; CliError where it has none, or has ended; what `describe` throws */
+/** Returns the present hosts of a job. @throws JobNotFound; CliError if it has no hosts or has ended; errors of `describe` */
 export async function hostsOfJob(client: JobClient, job: string): Promise<JobHosts> {
   const row = await client.row(job);
   if (row.endedAt !== undefined) {
@@ -45,7 +45,7 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
   );
 }
 
-/** @throws CliError: nothing was connected to */
+/** @throws CliError before any connection */
 function refuseWrong(job: string, host: JobHost): void {
   const problem = hostProblem(host);
   if (problem === undefined) return;
@@ -56,7 +56,7 @@ function refuseWrong(job: string, host: JobHost): void {
   );
 }
 
-/** Of a job whose hosts are gone: what it printed, and what it stored. */
+/** Lines about what remains of a job whose hosts are gone: its output and its stored files. */
 function whatStays(id: string, { outcome }: JobRow): readonly string[] {
   return [
     asTyped(`what it printed stays: jobctl logs ${id}`),
@@ -66,7 +66,7 @@ function whatStays(id: string, { outcome }: JobRow): readonly string[] {
   ];
 }
 
-/** @throws CliError naming the hosts that are not there */
+/** @throws CliError with the hosts that do not exist */
 export function chooseHosts({ job, hosts }: JobHosts, choice: HostChoice): readonly JobHost[] {
   if (choice === 'all') return hosts;
   const missing = choice.filter((number) => !hosts.some((host) => host.number === number));

@@ -6,19 +6,19 @@ import { secretNamed } from '../../../domain/secret-reference.js';
 import { readNamedFile } from '../local-files.js';
 import { expandHome } from '../file-on-disk.js';
 
-/** A path of the submitter's, or `secret:NAME`, and where the job file has it. */
+/** A path of the submitter, or `secret:NAME`, and its place in the job file. */
 export interface KeyReference {
   readonly at: Path;
   readonly value: string;
 }
 
-/** A pair as a job names it. */
+/** A key pair as a job names it. */
 export interface NamedPair {
   readonly privateKey: KeyReference;
   readonly publicKey?: KeyReference;
 }
 
-/** All that a job names, each once: the first JobMan's only pair connects and goes to the hosts. */
+/** All pairs that a job names, each once. JobMan's only pair both connects and goes to the hosts. */
 export function namedPairs({ ssh, identities = [] }: Pick<JobSpec, 'ssh' | 'identities'>): readonly NamedPair[] {
   const between = identities.find(({ isBetweenHosts }) => isBetweenHosts);
   const listed = identities.filter((identity) => identity !== between);
@@ -42,12 +42,12 @@ function pairOf(
 }
 
 export interface PairLook {
-  /** Of the private key, where it is a file here that can be used. */
+  /** Fingerprint of the private key, if it is a usable local file. */
   readonly fingerprint?: string;
   readonly problems: readonly Problem[];
 }
 
-/** Looks at the halves that are files here, as the worker and OpenSSH will; of a secret nothing is known. */
+/** Checks the halves that are local files, by the rules of the worker and OpenSSH; secrets are not checked. */
 export async function lookAtPair({ privateKey, publicKey }: NamedPair): Promise<PairLook> {
   const isSecret = secretNamed(privateKey.value) !== undefined;
   const look = isSecret ? { problems: [] } : await lookAtPrivateKey(privateKey);
@@ -66,7 +66,7 @@ async function lookAtPrivateKey(key: KeyReference): Promise<PairLook> {
   if (typeof content === 'string') return wrong(content, `looked for at ${file}; it is a file of the submitter's`);
   const { readPrivateKey } = await import('../../../cloud/hosts/private-key.js');
   const reading = readPrivateKey(Buffer.from(content).toString());
-  // What it is comes first: a public key may be everybody's to read, and no chmod makes it the other half.
+  // The kind of key is checked first: a public key may be readable for everybody, and no chmod makes it a private one.
   if (reading.kind === 'no-key')
     return wrong(
       `is ${reading.what}`,
@@ -77,7 +77,7 @@ async function lookAtPrivateKey(key: KeyReference): Promise<PairLook> {
   return { fingerprint: reading.fingerprint, problems: [] };
 }
 
-/** What is wrong with the public half that is named, or lies beside the private one: hosts would let nobody in by it. */
+/** Problem of the public key that is named, or lies next to the private one: a wrong one would give no access to hosts. */
 async function publicTrouble(
   fingerprint: string | undefined,
   privateKey: KeyReference,
@@ -90,7 +90,7 @@ async function publicTrouble(
   if (relative !== undefined) return relative;
   const file = expandHome(key.value);
   const content = readNamedFile(file);
-  // Without one beside it the worker computes it.
+  // Without a public key file, the worker computes the public key.
   if (typeof content === 'string')
     return named && problem(key, content, `looked for at ${file}; without the key it is computed from the private one`);
   const { publicLineFingerprint } = await import('../../../cloud/hosts/private-key.js');

@@ -4,17 +4,17 @@ import { basename, join } from 'node:path';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** One file to be sent. */
+/** One file to send. */
 export interface LocalFile {
-  /** Here. */
+  /** Path on this computer. */
   readonly path: string;
-  /** Below the target: `data/x.txt` of a folder `data`. */
+  /** Path below the target: `data/x.txt` for a folder `data`. */
   readonly name: string;
   /** Permission bits. */
   readonly mode: number;
 }
 
-/** The files that were named, and all in folders that were, links followed. @throws CliError for one that is not there */
+/** The named files, and all files in named folders, links followed. @throws CliError if one does not exist */
 export async function localFiles(sources: readonly string[]): Promise<readonly LocalFile[]> {
   const found = await Promise.all(sources.map((source) => filesAt(source, basename(join(process.cwd(), source)))));
   const files = found.flat();

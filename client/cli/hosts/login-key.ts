@@ -16,22 +16,22 @@ import type { Route } from './route.js';
 export interface LoginKey {
   /** OpenSSH or PEM. Never shown. */
   readonly text: string;
-  /** Where OpenSSH can read it; absent: it is in no file, but in the secret store or made here. */
+  /** File that OpenSSH can read. Absent: the key is in no file, but in the secret store or made here. */
   readonly file?: string;
 }
 
 export interface LoginKeySources {
   readonly route: Route;
   readonly context: CliContext;
-  /** The hosts ask Google who may log in: the key in their metadata does not count. */
+  /** True if the hosts ask Google who may log in, and ignore the key in their metadata. */
   readonly isUnderOsLogin: boolean;
 }
 
 /**
- * The key that was named for this command line, else the one that the job's file names; each must be the one that the hosts
- * accept. Else the job's own, if this computer has the secret that it is made from or a server gives it, or for a job without one
- * the installation's.
- * @throws CliError: no key is known here, one that cannot be used, or another than the hosts'; JobKeySecretError; what the server says
+ * Finds the login key: the one named for this command line, or else the one that the job's file names; each must be the key that
+ * the hosts accept. Otherwise the job's own key, if this computer has the secret that it is made from or a server gives it, or,
+ * for a job without one, the installation's.
+ * @throws CliError if no key is known here, it is unusable, or the hosts accept another; JobKeySecretError; the server's errors
  */
 export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }: LoginKeySources): Promise<LoginKey> {
   const { job, view, login } = all;
@@ -46,7 +46,7 @@ export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }
   const secret = identity === undefined && keyFile === undefined ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
   const fingerprint = fingerprintOf(named, key);
-  // Whether the hosts let a key of the user's in is theirs to say: OS Login, or the metadata of the project.
+  // Only the hosts decide whether they accept a key of the user's: by OS Login, or by the project's metadata.
   if (fingerprint === wanted || ownUser !== undefined || (isUnderOsLogin && identity !== undefined)) return key;
   throw new CliError(
     ExitCode.Usage,
@@ -56,17 +56,20 @@ export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }
   );
 }
 
-/** What this computer has for jobs whose file names no key. */
+/** Keys on this computer for jobs whose file names no key. */
 interface UnnamedKeys {
   /** The installation's key. */
   readonly file: string | undefined;
   readonly jobKeys: JobKeyReferences | undefined;
-  /** Gives the job's key to whoever may have it. */
+  /** The server that gives the job's key to callers that may have it. */
   readonly server: ServerPlace | undefined;
   readonly isUnderOsLogin: boolean;
 }
 
-/** The job's own key, made here or given by the server, or the installation's. @throws CliError where neither is known here and accepted there */
+/**
+ * The job's own key, made here or given by the server, or the installation's.
+ * @throws CliError if neither is known here and accepted by the hosts
+ */
 async function unnamedKey(
   { job, view, login }: JobHosts,
   wanted: string,
@@ -103,7 +106,7 @@ function checked(file: string): { readonly key: LoginKey; readonly fingerprint: 
   return { key, fingerprint: fingerprintOf(file, key) };
 }
 
-/** @throws CliError for what is no private key, and for a file that others can read */
+/** @throws CliError if it is no private key, or a file that others can read */
 function fingerprintOf(named: string, key: LoginKey): string {
   const reading = readPrivateKey(key.text);
   if (reading.kind === 'no-key') {
@@ -117,7 +120,7 @@ function fingerprintOf(named: string, key: LoginKey): string {
   return reading.fingerprint;
 }
 
-/** @throws CliError where it cannot be read */
+/** @throws CliError if the file cannot be read */
 function keyInFile(file: string): { readonly text: string; readonly file: string } {
   try {
     return { text: readFileSync(file, 'utf8'), file };
@@ -126,7 +129,7 @@ function keyInFile(file: string): { readonly text: string; readonly file: string
   }
 }
 
-/** @throws CliError where others can read it: OpenSSH refuses such a key too */
+/** @throws CliError if others can read the file: OpenSSH refuses such a key too */
 function mustBeOursAlone(file: string): void {
   const mode = modeForOthers(statSync(file).mode);
   if (mode === undefined) return;

@@ -60,8 +60,8 @@ const exitCodeOf = (child: ChildProcess): Promise<number> =>
   });
 
 /**
- * In memory and emptied at the end of the login, if the computer has such a folder (XDG_RUNTIME_DIR): there not even SIGKILL leaves
- * a key on a disk. A key in an agent instead would be forwarded to hosts in place of the user's own (`ForwardAgent yes`).
+ * The folder is in memory and emptied at the end of the login, if the computer has one (XDG_RUNTIME_DIR), so that not even
+ * SIGKILL leaves a key on disk. A key in an agent would be forwarded to hosts in place of the user's own (`ForwardAgent yes`).
  */
 function privateFolder(): string {
   const runtime = process.env['XDG_RUNTIME_DIR'];
@@ -73,7 +73,7 @@ function isOwnFolder(path: string): boolean {
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
-/** Exit code if a signal ended ssh. ssh itself prints which one. */
+/** Exit code if a signal ended ssh. ssh itself prints the signal. */
 const SIGNALLED = 255;
 
 function notStarted(error: Error): CliError {
@@ -138,12 +138,12 @@ function privateFile(folder: string, name: string, text: string): string {
   return path;
 }
 
-/** A terminal that is closed sends SIGHUP. */
+/** A closed terminal sends SIGHUP. */
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /**
- * From here on no signal ends this process before the key is removed. Ctrl-C is ignored, since the terminal sends it to ssh
- * directly; other endings are passed on to ssh, also those that came before it was started.
+ * From here on, no signal ends this process before the key is removed. Ctrl-C is ignored, because the terminal sends it to ssh
+ * directly. Other signals are passed on to ssh, including those that came before it started.
  */
 function holdSignals(): { passTo(ssh: ChildProcess): void; release(): void } {
   let child: ChildProcess | undefined;

@@ -9,12 +9,12 @@ import { oneHost, type PodReach } from './reach.js';
 import { printErr, printOut } from '../print.js';
 import { watchEnd } from '../watch/interruptions.js';
 
-/** What the OpenSSH client does for VMs, for pods: a shell and a forwarded port, over the API server. */
+/** Does for pods what the OpenSSH client does for VMs: a shell and a forwarded port, over the API server. */
 
-/** As ssh says it of a connection that failed. */
+/** ssh's exit code for a failed connection. */
 const UNREACHABLE = 255;
 
-/** A login shell at the terminal, or a command with this process's stdin. @returns its exit code, or 255 */
+/** Runs a login shell at the terminal, or a command with this process's stdin. @returns its exit code, or 255 */
 export async function podShell(reach: PodReach, words: readonly string[]): Promise<number> {
   const { job } = reach;
   const [first = ''] = words;

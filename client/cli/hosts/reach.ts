@@ -11,16 +11,16 @@ import { type Route, type RouteFlags, routeOf } from './route.js';
 
 export type ReachFlags = ContextFlags & RouteFlags;
 
-/** Everything that a verb needs to reach hosts of a job. All of them are of one kind of machines. */
+/** Everything that a verb needs to reach hosts of a job. All hosts are of one kind of machines. */
 export type Reach = SshReach | PodReach;
 
-/** With the job, as its workflow said it when its hosts were looked up. */
+/** `Reach` with the job, as its workflow described it when its hosts were looked up. */
 export type ReachOfJob = Reach & { readonly view: JobView };
 
 interface AnyReach<Target extends HostTarget> {
   readonly job: string;
   readonly context: CliContext;
-  /** The chosen ones; of VMs with the user that each lets in. */
+  /** The chosen hosts. VMs have the user that each of them accepts. */
   readonly hosts: readonly JobHost<Target>[];
 }
 export interface SshReach extends AnyReach<SshTarget> {
@@ -30,13 +30,13 @@ export interface SshReach extends AnyReach<SshTarget> {
   readonly key: LoginKey;
   readonly keys: RecordedKeys;
 }
-/** As the person who types, by their kubeconfig: no key and no login. */
+/** Access with the kubeconfig of the user who types: no key and no login. */
 export interface PodReach extends AnyReach<PodTarget> {
   readonly by: 'exec';
 }
 
 /**
- * Looks a job's hosts up; Temporal is not needed after it.
+ * Looks up a job's hosts; Temporal is not needed afterwards.
  * @throws CliError, JobNotFound, TemporalUnreachable, StoreUnavailable ..: before anything is sent to a host
  */
 export async function reachHosts(job: string, choice: HostChoice, flags: ReachFlags): Promise<ReachOfJob> {
@@ -56,7 +56,7 @@ export async function reachHosts(job: string, choice: HostChoice, flags: ReachFl
 const isPod = (host: JobHost): host is JobHost<PodTarget> => host.target.reach === 'pod';
 export const isVm = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
 
-/** The one host that a verb was asked for. @throws RangeError where there are others */
+/** The single host of a verb. @throws RangeError if there are others */
 export function oneHost<Host extends JobHost>({
   job,
   hosts,

@@ -10,9 +10,9 @@ import type { JobHost } from './job-hosts.js';
 export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;
 
 /**
- * The host keys that workers have recorded of these hosts, each with the user that it let in: with OS Login another than the job's.
- * Verbs trust no host on first use: a worker has seen it before.
- * @throws CliError where one has no record yet
+ * The host keys that workers have recorded of these hosts, each with the user that it accepted: under OS Login not the job's
+ * user. Verbs trust no host on first use: a worker has connected to it before.
+ * @throws CliError if a host has no record yet
  */
 export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<SshTarget>[]): Promise<RecordedKeys> {
   const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, ...hostKeyPlace(target))));
@@ -32,15 +32,15 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<S
   );
 }
 
-/** The same hosts, as another user than the one that jobctl's worker is there. */
+/** The same hosts, with another user than the one of jobctl's worker. */
 export const loggedInAs = (keys: RecordedKeys, user: string): RecordedKeys =>
   new Map([...keys].map(([host, record]) => [{ ...host, target: { ...host.target, user } }, record]));
 
-/** One of these hosts asks Google who may log in, and as whom: it let another user in than the job's. */
+/** Returns whether one of these hosts asks Google who may log in, and as which user: it accepted another user than the job's. */
 export const areUnderOsLogin = (keys: RecordedKeys, { user }: { readonly user: string }): boolean =>
   [...keys.keys()].some(({ target }) => target.own === undefined && target.user !== user);
 
-/** For the fleet: these keys and no others, and nothing is recorded from here. */
+/** Pins the fleet to these keys. No other key is accepted, and nothing is recorded from here. */
 export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
   const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.uid}/${target.index}`, record]));
   return {
@@ -51,7 +51,7 @@ export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
   };
 }
 
-/** What OpenSSH knows a host by in our known_hosts file: addresses are recycled, node ids are not. */
+/** The name of a host in our known_hosts file. Addresses are recycled, node ids are not. */
 export const hostKeyAlias = ({ target: { uid, index } }: JobHost): string => `jobctl-${uid}-${index}`;
 
 export const knownHostsText = (keys: RecordedKeys): string =>

@@ -3,32 +3,32 @@ import { helperCommand } from '../../../cloud/hosts/helper-command.js';
 import { nameProblem, quotedName, treeProblem } from '../../../domain/outside-names.js';
 import { shellPath } from '../../../domain/shell-quote.js';
 
-/** One file of a host to be copied here. */
+/** One file of a host to copy to this computer. */
 export interface RemoteFile {
-  /** On the host. */
+  /** Path on the host. */
   readonly path: string;
-  /** Below the path that was named: `sub/a.txt`. Empty: that path is the file itself. */
+  /** Path below the named path: `sub/a.txt`. Empty: the named path is the file itself. */
   readonly below: string;
-  /** In bytes, when it was listed. No more is taken. */
+  /** Size in bytes when it was listed. No more is read. */
   readonly size: number;
   /** Permission bits, without setuid, setgid and sticky. */
   readonly mode: number;
 }
 
-/** Of one list; a host that names more would fill this computer's memory. */
+/** Most files of one list: a longer list would fill this computer's memory. */
 const MOST_FILES = 200_000;
 const MOST_LISTING_BYTES = 32 * 1024 * 1024;
 
-/** Whether a folder is there. */
+/** Returns whether a folder exists on the host. */
 export async function isFolder(connection: HostConnection, path: string, signal: AbortSignal): Promise<boolean> {
   const { code } = await connection.exec(helperCommand(`[ -d ${shellPath(path)} ]`), { ...SILENT, signal });
   return code === 0;
 }
 
 /**
- * The file that is at a path, or all below a folder, links followed. The host belongs to whoever runs the job, so that its list may be
- * forged: it is refused as a whole if one entry is wrong.
- * @throws HostFileError also if there is nothing
+ * Lists the file at a path, or all files below a folder, links followed. The job's user controls the host and may forge its list,
+ * so a list with one wrong entry is refused as a whole.
+ * @throws HostFileError also if there is no file
  */
 export async function remoteFiles(
   connection: HostConnection,
@@ -37,7 +37,7 @@ export async function remoteFiles(
 ): Promise<readonly RemoteFile[]> {
   const listing = new BoundedText(MOST_LISTING_BYTES);
   const errors = new BoundedText(MOST_LISTING_BYTES);
-  // %P is the way from the path that was named, empty for that itself.
+  // %P is the path relative to the named path, empty for that path itself.
   const find = `find -L ${shellPath(path)} -type f -printf '%P\\0%s %m\\0'`;
   const { code } = await connection.exec(helperCommand(find), {
     onStdout: (chunk) => listing.add(chunk),
@@ -48,7 +48,7 @@ export async function remoteFiles(
   return readListing(listing.text(), path);
 }
 
-/** @throws HostFileError for a list that no `find` has printed, and for names that cannot be laid down in one folder */
+/** @throws HostFileError if `find` cannot have printed the list, or if its names cannot be stored in one folder */
 export function readListing(listing: string, path: string): readonly RemoteFile[] {
   const words = listing.split('\0');
   if (words.pop() !== '' || words.length % 2 !== 0) throw refused('it is not whole');
@@ -77,7 +77,7 @@ function fileOf(below: string, facts: string, path: string): RemoteFile {
 const refused = (why: string): HostFileError =>
   new HostFileError(`the host's list of files is refused: ${why}. Nothing of it was copied`);
 
-/** What a host prints, up to a size. */
+/** Output of a host, up to a size. */
 class BoundedText {
   readonly #most: number;
   readonly #chunks: Buffer[] = [];
@@ -99,7 +99,7 @@ class BoundedText {
   }
 }
 
-/** Of a file's content, in hex; undefined if the host cannot say. */
+/** SHA-256 of a file's content, in hex; undefined if the host cannot compute it. */
 export async function remoteHash(
   connection: HostConnection,
   path: string,

@@ -13,17 +13,17 @@ export interface RouteFlags {
   readonly proxyCommand?: string;
 }
 
-/** How hosts are reached from this computer. The worker's own way may be another. */
+/** The way to reach hosts from this computer. The worker may use another. */
 export interface Route {
   readonly port: number;
   readonly address: 'external' | 'internal';
-  /** Words of ssh-proxy.ts. */
+  /** A command in the form of ssh-proxy.ts. */
   readonly proxyCommand?: string;
-  /** A key file that was named for this command line. */
+  /** A key file named for this command line. */
   readonly identity?: string;
-  /** The user of that key on the hosts, where the hosts let in more keys than the job's. */
+  /** The user of that key on the hosts, if the hosts accept more keys than the job's. */
   readonly login?: string;
-  /** A key file that was named for this computer. */
+  /** A key file named for this computer. */
   readonly keyFile?: string;
   /** References of the secrets that keys of jobs are made from, if this computer has them. */
   readonly jobKeys?: JobKeyReferences;
@@ -31,7 +31,7 @@ export interface Route {
 
 const SSH_PORT = 22;
 
-/** A flag, else the environment (the worker's own variables), else the local stack's way. @throws CliError */
+/** A flag, or else the environment (the worker's own variables), or else the local stack's way. @throws CliError */
 export function routeOf(
   flags: RouteFlags,
   { ssh }: CliContext,
@@ -57,7 +57,7 @@ export function routeOf(
   };
 }
 
-/** By the worker's own variables. */
+/** Reads the worker's own variables. */
 function jobKeysIn(env: Readonly<Record<string, string | undefined>>): JobKeyReferences | undefined {
   const current = given(env['JOBCTL_SSH_JOB_KEY_SECRET']);
   const former = splitReferences(env['JOBCTL_SSH_FORMER_JOB_KEY_SECRETS'] ?? '');

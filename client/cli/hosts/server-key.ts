@@ -5,8 +5,10 @@ import { ExitCode } from '../exit-codes.js';
 import { explainedBy } from '../login/server-failures.js';
 
 /**
- * The job's own key, by the server's word: for its user and operators, each time anew. It is in no file of this computer but while
- * OpenSSH runs. @param wanted fingerprint of the key that the hosts accept @throws CliError, Forbidden, JobRefused, ServerRefused ..
+ * The job's own key from the server, for its user and operators, fetched each time. It is in a file of this computer only while
+ * OpenSSH runs.
+ * @param wanted fingerprint of the key that the hosts accept
+ * @throws CliError, Forbidden, JobRefused, ServerRefused ..
  */
 export async function keyByServer(place: ServerPlace, job: string, wanted: string): Promise<string> {
   const [{ hostAccess }, { serverOptionsOf }] = await Promise.all([

@@ -1,7 +1,7 @@
 import type { JobView } from '../../../contract/job.js';
 import type { CliContext } from '../context.js';
 
-/** The SSH key that a host of the job is held to (docs/ssh-fleet.md). */
+/** The SSH key that a host of the job must show (docs/ssh-fleet.md). */
 export interface ShownHostKey {
   readonly slice: number;
   readonly host: number;
@@ -12,7 +12,7 @@ export interface ShownHostKey {
   readonly at: number;
 }
 
-/** Of the hosts that are there now; none where the store is not known here or cannot be read: they are an extra. */
+/** Keys of the present hosts. Empty if the store is not known here or cannot be read, because the keys are an extra. */
 export async function shownHostKeys(
   { slices }: JobView,
   { store: place }: CliContext,

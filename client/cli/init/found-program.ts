@@ -4,11 +4,11 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { writtenPaths } from './written-files.js';
 
-/** What a folder has that a job file can be made of. Names are those of files in the folder itself. */
+/** Files in a folder from which a job file can be made. Names are those of files in the folder itself. */
 export interface FoundProgram {
-  /** The Python file to run; absent: none was found, or several that may be meant. */
+  /** The Python file to run; absent: no file was found, or several that may be meant. */
   readonly program?: string;
-  /** Files that may be meant, where it is not known which. */
+  /** Files that may be meant, if it is unclear which. */
   readonly candidates: readonly string[];
   readonly environment?: FoundEnvironment;
   readonly hasDockerfile: boolean;
@@ -24,9 +24,9 @@ export type FoundEnvironment =
 
 /** `if __name__ == '__main__'` at the start of a line. */
 const IS_PROGRAM = /^if\s+__name__\s*==\s*['"]__main__['"]/m;
-/** What programs call the folder of their results. */
+/** Usual names of the folder of results. */
 const FOLDER = String.raw`(?:\./)?(out|outputs?|results?|checkpoints?|ckpts?)`;
-/** In a program's text: where a folder is made or named, or at the start of a path. The word alone may mean anything. */
+/** Places in a program's text that create or name such a folder, or start a path with it. The word alone may mean anything. */
 const OUTPUT_FOLDERS = [
   new RegExp(
     String.raw`(?:(?:makedirs|mkdir|Path|join)\(|(?:dir|folder|path|default)\s*=)\s*f?['"]${FOLDER}/?['"]`,
@@ -34,10 +34,10 @@ const OUTPUT_FOLDERS = [
   ),
   new RegExp(String.raw`['"]${FOLDER}/[^'"\n]+['"]`, 'g'),
 ];
-/** Larger files are data, or written by no person. */
+/** Larger files are data or generated. */
 const MAX_BYTES = 1_000_000;
 
-/** @throws CliError where the folder cannot be read */
+/** @throws CliError if the folder cannot be read */
 export function findProgram(folder: string): FoundProgram {
   const files = filesOf(folder);
   const python = files.filter((name) => name.endsWith('.py') && !/^(setup|conftest|test_.*|.*_test)\.py$/.test(name));
@@ -76,7 +76,7 @@ function outputsOf(text: string, folder: string): readonly string[] {
   return [...new Set([...named, ...writtenPaths(text).filter((path) => !isSource(join(folder, path)))])];
 }
 
-/** What is brought with the program, and would be put back as it was. */
+/** Returns whether a path is a source, which goes to the hosts with the program and would be restored unchanged. */
 function isSource(path: string): boolean {
   if (SOURCE.test(path)) return true;
   try {
@@ -92,12 +92,12 @@ function textOf(path: string): string {
   try {
     return statSync(path).size > MAX_BYTES ? '' : readFileSync(path, 'utf8');
   } catch {
-    // One that cannot be read is none that can be run.
+    // A file that cannot be read cannot be run.
     return '';
   }
 }
 
-/** What says most exactly what is installed comes first. */
+/** Finds the environment file; the most exact list of packages comes first. */
 function environmentOf(files: readonly string[]): FoundEnvironment | undefined {
   const known: readonly FoundEnvironment[] = [
     { kind: 'requirements', file: 'requirements.txt' },

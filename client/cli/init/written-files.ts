@@ -1,8 +1,8 @@
 /**
- * What a Python program seems to write, as `outputs.paths` names it: the folder of a path that has one, else the file; `*` stands for what
- * is known at run time alone. Relative paths only, since others are not the job's own. It reads calls, strings and names that are given
- * once; what it does not understand it leaves out.
- * @param text of the program
+ * Finds the paths that a Python program seems to write, in the form of `outputs.paths`: the folder of a path that has one, or
+ * else the file; `*` stands for parts that are known only at run time. Only relative paths count, because others are not the
+ * job's own. It reads calls, strings and names that are assigned once, and ignores the rest.
+ * @param text the program's
  */
 export function writtenPaths(text: string): readonly string[] {
   const code = sourceOf(text);
@@ -20,18 +20,18 @@ export function writtenPaths(text: string): readonly string[] {
   return [...found].filter((place) => !PASSING.test(place)).slice(0, MOST);
 }
 
-/** What is fetched again, or renamed when it is whole. */
+/** Files that are downloaded again, or renamed once they are complete. */
 const PASSING = /^(data|datasets?|cache|tmp|temp)$|\.(tmp|temp|part)$/i;
-/** A list that a person still reads. */
+/** Longest list that a person still reads. */
 const MOST = 20;
 
 interface Call {
-  /** With what stands before it: `torch.save`, `Path('x').open`. */
+  /** Name with its prefix: `torch.save`, `Path('x').open`. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
-/** Position of the path among the arguments. */
+/** Writing functions and the position of the path among their arguments. */
 const WRITERS: readonly (readonly [RegExp, number])[] = [
   [/^os\.mkdir$/, 0],
   [/(^|\.)(makedirs|savez?|savez_compressed|to_csv|to_parquet|to_json|to_pickle|to_feather)$/, 0],
@@ -49,7 +49,7 @@ const ADDS = /^(a|w|x|r\+)/;
 const isWriter = (name: string): boolean =>
   OPENS.test(name) || OF_PATH.test(name) || WRITERS.some(([form]) => form.test(name));
 
-/** The expressions of the paths that a call writes to. */
+/** Expressions of the paths that a call writes to. */
 function writtenBy({ name, args }: Call): readonly string[] {
   if (OPENS.test(name)) return isWriting(args[1], args) && args[0] !== undefined ? [args[0]] : [];
   const at = WRITERS.findLast(([form]) => form.test(name))?.[1];
@@ -64,7 +64,7 @@ function isWriting(second: string | undefined, args: readonly string[]): boolean
   return mode !== undefined && ADDS.test(mode.replaceAll(/[bt]/g, ''));
 }
 
-/** `'x'` of `mode='x'`. */
+/** The value of a keyword argument: `'x'` of `mode='x'`. */
 function keyword(args: readonly string[], name: string): string | undefined {
   const given = args.find((arg) => arg.startsWith(name) && arg.slice(name.length).trimStart().startsWith('='));
   return given?.slice(given.indexOf('=') + 1);
@@ -94,7 +94,7 @@ function namesIn(code: Source): Names {
   );
 }
 
-/** What an expression is as a path; undefined: nobody knows before it runs. */
+/** Evaluates an expression as a path; undefined if it is known only at run time. */
 function pathOf(expression: string, names: Names): string | undefined {
   const text = expression.trim();
   const known =
@@ -113,7 +113,7 @@ function pathOf(expression: string, names: Names): string | undefined {
   return begin === undefined ? undefined : [begin, ...rest.map((part) => pathOf(part, names) ?? '*')].join('/');
 }
 
-/** A literal, with `*` for what is put into it. */
+/** A string literal, with `*` for inserted values. */
 function stringOf(expression: string): string | undefined {
   const [, form = '', quote, body = '', rest = ''] =
     /^([fFrRbBuU]{0,2})(["'])((?:\\.|(?!\2)[^\\\n])*)\2(\s*%.*|\.format\(.*\))?$/s.exec(expression.trim()) ?? [];
@@ -123,23 +123,23 @@ function stringOf(expression: string): string | undefined {
   return rest.includes('%') ? filled.replaceAll(/%[\d.]*\w/g, '*') : filled;
 }
 
-/** As it may stand in `outputs.paths`. */
+/** The entry for `outputs.paths`. */
 function placeOf(path: string | undefined): string | undefined {
   const parts = (path ?? '').split('/').filter((part, at) => part !== '.' && (part !== '' || at === 0));
   const [first] = parts;
   if (first === undefined || !/^[\w*][\w.*-]*$/.test(first) || parts.includes('..')) return undefined;
-  // Everything, or a folder whose name nobody knows.
+  // This matches everything, or a folder with an unknown name.
   if (/^\*+$/.test(first) || (parts.length > 1 && first.includes('*'))) return undefined;
   return first;
 }
 
 // Calls ----------------------------------------------------------------------------------------------------------------
 
-/** A chain of names, or a method of a path, and the bracket behind it. */
+/** A chain of names, or a method of a path, followed by an opening parenthesis. */
 const CALL = /(?<![\w.])(?:(?:pathlib\.)?Path\([^()\n]*\)|\w+)(?:\.\w+)*[ \t]*\(/g;
 const ASSIGNMENT = /^[ \t]*(\w+)(?:[ \t]*:[ \t]*\w+)?[ \t]*=(?!=)(.+)$/gm;
 
-/** Those of a name that is meant, in the order of the text. */
+/** Calls whose name is meant, in the order of the text. */
 function callsIn({ text, bare }: Source, isMeant: (name: string) => boolean): readonly Call[] {
   const calls: Call[] = [];
   let looks = 0;
@@ -159,7 +159,7 @@ function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
   return found;
 }
 
-/** A program of which comments are blanks, and in `bare` what stands in strings too; all at its place. */
+/** A program with comments blanked out; in `bare`, the contents of strings too. Positions are kept. */
 interface Source {
   readonly text: string;
   readonly bare: string;
@@ -191,7 +191,7 @@ function sourceOf(program: string): Source {
   return { text: text.join(''), bare: bare.join('') };
 }
 
-/** The arguments behind an opening bracket. @returns `end`: behind the closing one */
+/** The arguments after an opening parenthesis. @returns `end`: the position after the closing one */
 function argumentsAt(
   code: string,
   from: number,
@@ -209,11 +209,11 @@ function argumentsAt(
   }
   return undefined;
 }
-/** Characters of a call's arguments, and calls, that are looked at: the text may be a stranger's. */
+/** Most characters of a call's arguments, and most calls, that are read: the text may come from a stranger. */
 const MOST_CALL = 2_000;
 const MOST_CALLS = 2_000;
 
-/** Parts of an expression between a sign that stands in no bracket and no string. */
+/** Splits an expression at a character outside of brackets and strings. */
 function splitAt(text: string, wanted: string): readonly string[] {
   const parts: string[] = [];
   let [depth, from] = [0, 0];
@@ -230,7 +230,7 @@ function splitAt(text: string, wanted: string): readonly string[] {
   return [...parts, text.slice(from)];
 }
 
-/** Where a string that begins here ends: its closing quote, or the end of its line. */
+/** The end of a string that begins here: its closing quote, or the end of its line. */
 function stringEnd(text: string, from: number): number {
   const quote = text[from] as string;
   for (let at = from + 1; at < text.length; at += 1) {

@@ -2,14 +2,14 @@ import { type Generation, GENERATION_FACTS } from '../../../domain/accelerators.
 import { stringify } from 'yaml';
 import type { FoundProgram } from './found-program.js';
 
-/** What `jobctl init` asks for. */
+/** Answers to the questions of `jobctl init`. */
 export interface Answers {
   readonly run: string;
   readonly tpu: string;
   readonly zone: string;
 }
 
-/** One host, so that a program that knows nothing of other hosts runs once. */
+/** One host, so that a program without support for several hosts runs once. */
 export const DEFAULT_TPU = 'v5litepod-8';
 
 /** A zone that has the generation (cloud.google.com/tpu/docs/regions-zones, 2026-11). */
@@ -22,15 +22,15 @@ const ZONES: Readonly<Record<Generation, string>> = {
   v6e: 'us-east5-b',
 };
 
-/** For an unknown type, any zone: the check of the file then says what is wrong with the type. */
+/** Returns any zone for an unknown type: the check of the file then reports the type's problem. */
 export function defaultZone(tpu: string): string {
   const generation = (Object.keys(GENERATION_FACTS) as Generation[]).find((name) => tpu.startsWith(`${name}-`));
   return ZONES[generation ?? 'v5litepod'];
 }
 
 /**
- * The job file, with comments. It names no setup.modules: the sections say what is set up.
- * @param name of the job, a valid one
+ * The job file, with comments. It has no setup.modules: its sections determine the set-up.
+ * @param name a valid name of the job
  */
 export function writtenJob(name: string, { run, tpu, zone }: Answers, found: FoundProgram): string {
   const { section, install } = environmentOf(name, found);
@@ -63,7 +63,7 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
   ].join('\n');
 }
 
-/** Without them results are gone with the hosts: a program that is not known to write any gets the line as a comment. */
+/** The `outputs` section. Without it, results are lost with the hosts; if no written files are known, it is a comment. */
 function outputsOf({ outputs }: FoundProgram): readonly string[] {
   const folders = outputs.length === 0 ? ['out'] : outputs;
   const section = [
@@ -79,7 +79,7 @@ function outputsOf({ outputs }: FoundProgram): readonly string[] {
   ];
 }
 
-/** The section of the environment, and what is installed from the bundle. */
+/** The section of the environment, and the part of the bundle to install. */
 function environmentOf(
   name: string,
   { environment }: FoundProgram,
@@ -97,6 +97,6 @@ function environmentOf(
   }
 }
 
-/** As one value of a line, quoted where YAML would read it otherwise. */
+/** Formats a single-line value, quoted if YAML would read it differently. */
 const scalar = (text: string): string =>
   text.includes('\n') ? JSON.stringify(text) : stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();

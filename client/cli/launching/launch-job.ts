@@ -9,30 +9,30 @@ import type { BuildPlace } from '../building/git-rules.js';
 export const EXECUTIONS = ['kubernetes', 'ray', 'tpu', 'machines'] as const;
 export type Execution = (typeof EXECUTIONS)[number];
 
-/** The flags of `jobctl launch` that say what the job is. */
+/** The flags of `jobctl launch` that describe the job. */
 export interface LaunchFlags {
   readonly build?: BuildPlace;
   readonly execution?: Execution;
   readonly workers?: number;
-  /** Of a RayCluster whose size follows its work. */
+  /** Bounds of a RayCluster that scales with its work. */
   readonly minWorkers?: number;
   readonly maxWorkers?: number;
   readonly gpus?: number;
   readonly gpuType?: string;
   readonly rayVersion?: string;
-  /** As at `submit`. */
+  /** See `submit`. */
   readonly allowDirty?: true;
   readonly local?: true;
-  /** With `build` the repository that is pushed to, else an image that was pushed. */
+  /** With `build`, the repository to push to; otherwise a pushed image. */
   readonly image?: string;
   readonly instanceType?: string;
   readonly zone?: string;
   readonly namePrefix?: string;
 }
 
-/** What lines have in common, from a context or from variables (docs/adr/0073). Of each the line's own flag goes first. */
+/** Defaults for command lines, from a context or variables (docs/adr/0073). A flag on the command line takes precedence. */
 export interface LaunchDefaults {
-  /** Of images: `ghcr.io/team`. */
+  /** Registry of images: `ghcr.io/team`. */
   readonly registry?: string;
   readonly gpuType?: string;
   readonly rayVersion?: string;
@@ -40,8 +40,8 @@ export interface LaunchDefaults {
 }
 
 /**
- * The job file that a line of `jobctl launch` stands for, without its command (docs/adr/0073).
- * @throws CliError with everything that the line lacks
+ * The job file for a command line of `jobctl launch`, without its command (docs/adr/0073).
+ * @throws CliError with everything that the command line lacks
  */
 export function launchJob(
   line: LaunchFlags,
@@ -67,7 +67,7 @@ export function launchJob(
   };
 }
 
-/** A default that the line has no use for is none of its words, and refused as none. */
+/** Adds defaults that the command line can use. An unused default is not one of its flags, so it is not refused as one. */
 function withDefaults(
   line: LaunchFlags,
   { gpuType, rayVersion, zone }: LaunchDefaults,
@@ -83,7 +83,7 @@ function withDefaults(
 
 const forAll = (): string => asTyped('jobctl context set NAME');
 
-/** A cluster builds the commit that it fetches. */
+/** Refuses --allow-dirty for a build in a cluster, which builds the commit that it fetches. */
 function dirtyLacks(
   { build, allowDirty, local }: LaunchFlags,
   execution: Execution,
@@ -95,9 +95,9 @@ function dirtyLacks(
 }
 
 interface LaunchImage {
-  /** Where an image that is built is pushed. */
+  /** Repository to which a built image is pushed. */
   readonly repository?: string;
-  /** An image that is there. */
+  /** An existing image. */
   readonly pushed?: string;
   readonly lacks: readonly string[];
 }
@@ -109,7 +109,7 @@ function imageOf(
   execution: Execution,
 ): LaunchImage {
   if (build === undefined && image !== undefined) return { pushed: image, lacks: [] };
-  // Hosts of these two have a system of their own, and take the folder as it is.
+  // Hosts of these two kinds have their own system and use the folder directly.
   if (build === undefined && (execution === 'tpu' || execution === 'machines')) return { lacks: [] };
   const registry = defaults.registry?.replace(/(?<!\/)\/+$/, '') ?? '';
   const repository = image ?? (registry === '' ? undefined : `${registry}/${repositoryName(folder)}`);
@@ -118,7 +118,7 @@ function imageOf(
   return { lacks: [`where the image that is built goes: ${where}; --image without --build names a pushed one`] };
 }
 
-/** What a registry accepts of a folder's name. */
+/** A repository name that a registry accepts, from a folder's name. */
 const repositoryName = (folder: string): string =>
   basename(folder)
     .toLowerCase()

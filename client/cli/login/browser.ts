@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Environment } from '../dev/home.js';
 
-/** The program that shows an address to somebody at this computer. Undefined: nobody is there to see it. */
+/** The program that opens an address for a user at this computer. Undefined: there is no display. */
 export function browserOf(env: Environment, platform = process.platform): string | undefined {
   if (env['BROWSER']) return env['BROWSER'];
   if (platform === 'darwin') return 'open';

@@ -13,17 +13,18 @@ export interface AudienceFlags extends OutputFlag {
 }
 
 /**
- * How somebody says yes to an audience that they have not chosen before. `asked`: on the terminal, and without one they have to name
- * it. `shown`: where there is no terminal it is shown, since they log in at the issuer themselves. `given`: the token is one that they
- * name, and the audience its own.
+ * The user's consent to an audience that they have not chosen before. `asked`: on the terminal; without one they must name it.
+ * `shown`: without a terminal it is only shown, because they log in at the issuer themselves. `given`: the user names the token,
+ * and the audience is the token's own.
  */
 export type Consent = 'asked' | 'shown' | 'given';
 
 /**
- * The audience that tokens for the server are made for. An ID token is good wherever its audience is accepted, and a server says by
- * itself which one it is: so the user chooses it, and one that another server has is refused (docs/adr/0106).
- * @param named by the server
- * @throws CliError where it is another server's, or nobody agrees
+ * The audience that tokens for the server are made for. An ID token is accepted everywhere that accepts its audience, and a
+ * server names its audience itself. So the user chooses it, and an audience that belongs to another server is refused
+ * (docs/adr/0106).
+ * @param named audience that the server names
+ * @throws CliError if it belongs to another server, or the user does not agree
  */
 export async function chosenAudience(
   place: ServerPlace,
@@ -75,7 +76,7 @@ async function agree(url: string, named: string, flags: AudienceFlags, consent: 
   throw new CliError(ExitCode.Refused, 'not logged in: nothing was changed');
 }
 
-/** @param url those of other servers alone */
+/** @param url a server whose own audience is left out */
 function audiencesInContexts(url: string): readonly { readonly audience: string; readonly url: string }[] {
   return [...readContexts(process.env).byName.values()].flatMap(({ server, audience }) =>
     server === undefined || audience === undefined || isSamePlace(server, url) ? [] : [{ audience, url: server }],
@@ -84,7 +85,7 @@ function audiencesInContexts(url: string): readonly { readonly audience: string;
 
 const isSamePlace = (a: string, b: string): boolean => new URL(a).href === new URL(b).href;
 
-/** So that nobody is asked again, also after a logout. */
+/** Stores the audience, so that the user is not asked again, even after a logout. */
 function keepInContext({ name, audience: before }: ServerPlace, audience: string): void {
   if (name === undefined || name === LOCAL_CONTEXT || before === audience) return;
   const { file, text } = readContexts(process.env);

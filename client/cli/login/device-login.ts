@@ -12,7 +12,7 @@ interface DeviceWish {
 export const hasDeviceLogin = ({ config }: OpenedIssuer): boolean =>
   config.serverMetadata().device_authorization_endpoint !== undefined;
 
-/** The login of a device without a browser (RFC 8628): somebody enters a code in the browser of another one. @throws NotLoggedIn */
+/** Logs in a device without a browser (RFC 8628): the user enters a code in the browser of another device. @throws NotLoggedIn */
 export async function deviceLogin(
   { oidc, config }: OpenedIssuer,
   { scopes, signal, show }: DeviceWish,

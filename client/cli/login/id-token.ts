@@ -1,4 +1,4 @@
-/** What an ID token says. Nothing of it is verified here: the server does that. */
+/** Claims of an ID token. They are not verified here: the server does that. */
 export interface TokenClaims {
   readonly issuer: string;
   readonly audiences: readonly string[];
@@ -7,7 +7,7 @@ export interface TokenClaims {
   readonly expiresAt: number;
 }
 
-/** Undefined: it is no JSON Web Token. */
+/** Returns the claims, or undefined if the text is no JSON Web Token. */
 export function claimsOf(token: string): TokenClaims | undefined {
   const [, payload, signature, ...more] = token.split('.');
   if (payload === undefined || signature === undefined || more.length > 0) return undefined;
@@ -22,7 +22,7 @@ export function claimsOf(token: string): TokenClaims | undefined {
   }
 }
 
-/** A token that ends sooner is not sent: it could end on its way. */
+/** A token that expires sooner is not sent: it could expire on its way. */
 export const LEAST_LIFE_MS = 60_000;
 
 export const isFresh = (expiresAt: number, now = Date.now()): boolean => expiresAt - now > LEAST_LIFE_MS;

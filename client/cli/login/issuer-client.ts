@@ -4,11 +4,11 @@ import { isLoopback } from '../../http/server-options.js';
 import { claimsOf } from './id-token.js';
 import type { OidcLogin } from './stored-logins.js';
 
-/** An issuer, and the client by which people log in there. */
+/** An issuer, and the client with which people log in there. */
 export interface IssuerClient {
   readonly issuer: string;
   readonly clientId: string;
-  /** Of a client on people's computers, which can keep none: public by design. */
+  /** Secret of a client on people's computers, which cannot keep secrets: public by design. */
   readonly clientSecret?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface OpenedIssuer {
 
 const TIMEOUT_S = 20;
 
-/** Reads what the issuer says of itself. @throws ServerUnreachable */
+/** Reads the issuer's metadata. @throws ServerUnreachable */
 export async function openIssuer({ issuer, clientId, clientSecret }: IssuerClient): Promise<OpenedIssuer> {
   const oidc = await import('openid-client');
   const url = new URL(issuer);
@@ -36,7 +36,7 @@ export async function openIssuer({ issuer, clientId, clientSecret }: IssuerClien
   }
 }
 
-/** New tokens for those that end. @throws NotLoggedIn where the issuer takes the login no more; ServerUnreachable */
+/** Renews tokens that expire. @throws NotLoggedIn if the issuer no longer accepts the login; ServerUnreachable */
 export async function refreshed(login: OidcLogin): Promise<OidcLogin> {
   const { issuer, refreshToken, expiresAt } = login;
   if (refreshToken === undefined)
@@ -52,7 +52,7 @@ export async function refreshed(login: OidcLogin): Promise<OidcLogin> {
   }
 }
 
-/** What a grant gave, as it is kept. @param before the refresh token that stays good where no new one came */
+/** The result of a grant in stored form. @param before the refresh token that stays valid if no new one came */
 export function loginOf(
   { issuer, clientId, clientSecret }: IssuerClient,
   tokens: OpenIdClient.TokenEndpointResponse,
@@ -69,7 +69,7 @@ export function loginOf(
   };
 }
 
-/** Its own words: an error code and a description, never a token. */
+/** The issuer's own message: an error code and a description, never a token. */
 export function wordsOf(error: unknown): string {
   const { error: code, error_description: description, message, cause } = error as Record<string, unknown>;
   if (typeof code === 'string') return description === undefined ? code : `${code}: ${String(description)}`;

@@ -5,19 +5,20 @@ import { NotLoggedIn } from '../../errors.js';
 import { type OpenedIssuer, wordsOf } from './issuer-client.js';
 
 const PATH = '/callback';
-/** How long a person has at the issuer. */
+/** Time that a user has at the issuer. */
 export const LOGIN_PATIENCE_MS = 10 * 60_000;
 
 interface LoopbackWish {
   readonly scopes: readonly string[];
   readonly signal: AbortSignal;
-  /** Shows the address to somebody. */
+  /** Shows the address to the user. */
   readonly show: (url: string) => void;
 }
 
 /**
- * Authorization code with PKCE: the issuer sends the browser back to a port of this computer (RFC 8252). What comes there counts
- * only with the state that this login began with; whatever else comes is answered and forgotten, so that another page cannot end it.
+ * Logs in by authorization code with PKCE: the issuer sends the browser back to a port of this computer (RFC 8252). Only a
+ * request with the state of this login counts; other requests are answered and ignored, so that another page cannot end the
+ * login.
  * @throws NotLoggedIn
  */
 export async function loopbackLogin(
@@ -53,7 +54,7 @@ export async function loopbackLogin(
   }
 }
 
-/** What makes an issuer give a token to renew the login with. */
+/** Parameters that make an issuer return a refresh token. */
 function refreshWish(issuer: string, scopes: readonly string[]): Record<string, string> {
   if (issuer === 'https://accounts.google.com') return { access_type: 'offline', prompt: 'consent' };
   return scopes.includes('offline_access') ? { prompt: 'consent' } : {};
@@ -85,7 +86,7 @@ function listen(state: string): Promise<Back> {
   });
 }
 
-/** Undefined: not the issuer's answer, or asked for by another name than ours, as a page does that has renamed this computer. */
+/** Undefined if it is not the issuer's answer, or if the host name is not ours (a page may rebind a name to this computer). */
 function callOf({ method, url = '', headers }: IncomingMessage, origin: string): URL | undefined {
   if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin)) return undefined;
   const called = new URL(url, origin);

@@ -34,7 +34,7 @@ Example:
   jobctl whoami --context team
 `;
 
-/** `jobctl login | logout | whoami`. */
+/** Registers `jobctl login | logout | whoami`. */
 export function registerLogin(program: Command, invocation: Invocation): void {
   const login = program
     .command('login')

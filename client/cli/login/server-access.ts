@@ -11,12 +11,12 @@ import { isFresh } from './id-token.js';
 import { loginCommand } from './server-failures.js';
 import { changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
 
-/** How long a command line waits where the server says that there were too many calls. */
+/** Longest wait of a command line if the server says that there were too many calls. */
 const BUSY_PATIENCE_MS = 60_000;
 
 const opened = new Map<string, ServerOptions>();
 
-/** How to reach a server as the one who is logged in there. One for each server in a process, which keeps its token. */
+/** Options for a server with the user's login there. Each server has one object per process, which keeps its token. */
 export function serverOptionsOf(place: ServerPlace): ServerOptions {
   const known = opened.get(place.url);
   if (known !== undefined) return known;
@@ -31,7 +31,7 @@ export function serverOptionsOf(place: ServerPlace): ServerOptions {
   return options;
 }
 
-/** @throws CliError where the file cannot be read */
+/** @throws CliError if the file cannot be read */
 export function authorityOf({ caFile, name }: ServerPlace): Pick<ServerOptions, 'ca'> {
   if (caFile === undefined) return {};
   try {
@@ -44,10 +44,10 @@ export function authorityOf({ caFile, name }: ServerPlace): Pick<ServerOptions, 
   }
 }
 
-/** For a process that runs several command lines: each of them reads the login of its own environment. */
+/** For a process that runs several command lines, each of which reads the login of its own environment. */
 export const forgetTokens = (): void => opened.clear();
 
-/** The token of who is logged in there, renewed before it ends. @throws NotLoggedIn */
+/** The token of the user's login there, renewed before it expires. @throws NotLoggedIn */
 function tokensOf(place: ServerPlace): ServerOptions['token'] {
   let held: { readonly token: string; readonly expiresAt: number } | undefined;
   let asking: Promise<{ readonly token: string; readonly expiresAt: number }> | undefined;
@@ -77,9 +77,9 @@ async function tokenOf(
 const isGood = ({ idToken, expiresAt }: OidcLogin, refused: string | undefined): boolean =>
   isFresh(expiresAt) && idToken !== refused;
 
-/** Another jobctl may have done it while this one waited for the lock. */
+/** Renews a login; another jobctl may have done so while this one waited for the lock. */
 async function renewed(place: ServerPlace, login: OidcLogin, refused: string | undefined): Promise<OidcLogin> {
-  // What is refused although it has not ended cannot be helped without a new one.
+  // Without a refresh token, nothing can be done about a token that is refused before it expires.
   if (login.refreshToken === undefined && isFresh(login.expiresAt)) return login;
   const { refreshed } = await import('./issuer-client.js');
   const after = await changeLogin(place.url, async (now) =>

@@ -7,7 +7,7 @@ import { ExitCode } from '../exit-codes.js';
 export const loginCommand = ({ name, url }: ServerPlace): string =>
   asTyped(name === undefined ? `jobctl login --server ${url}` : `jobctl login --context ${name}`);
 
-/** Adds what to do about the place that named the server. By name, so that nothing is loaded to know it. */
+/** Adds the remedy for the place that named the server. It goes by the error's name, so that no class is loaded. */
 export function explainedBy(place: ServerPlace | undefined, error: unknown): unknown {
   if (place === undefined || !(error instanceof Error)) return error;
   const { remedy } = error as { readonly remedy?: string };

@@ -7,10 +7,10 @@ import { acquireLock } from '../dev/file-lock.js';
 import { type Environment, xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** By which tokens somebody is known to one server. */
+/** The source of a user's tokens for one server. */
 export type StoredLogin = OidcLogin | TokenWay;
 
-/** Tokens of an issuer, by a login of a person. */
+/** Tokens of an issuer, from a login of a person. */
 export interface OidcLogin {
   readonly kind: 'oidc';
   readonly issuer: string;
@@ -18,15 +18,15 @@ export interface OidcLogin {
   readonly clientSecret?: string;
   readonly idToken: string;
   readonly expiresAt: number;
-  /** Absent: when the ID token ends, somebody logs in again. */
+  /** Absent: the user must log in again when the ID token expires. */
   readonly refreshToken?: string;
 }
 
-/** Somebody else keeps the token: gcloud, a file or a variable. Nothing but that is stored. */
+/** Another keeper has the token: gcloud, a file or a variable. Only the keeper is stored. */
 export interface TokenWay {
   readonly kind: 'from';
   readonly from: string;
-  /** Whom its tokens are for: another one is not sent. */
+  /** Audience of its tokens: a token for another audience is not sent. */
   readonly audience?: string;
 }
 
@@ -35,18 +35,21 @@ interface StoredLogins {
   readonly servers: Readonly<Record<string, StoredLogin>>;
 }
 
-/** `jobctl-login/logins.json` in the XDG state folder, beside the local stack's folder, which `dev down --purge` may remove (docs/adr/0081). */
+/**
+ * `jobctl-login/logins.json` in the XDG state folder. `dev down --purge` may remove the stack's folder, so it is separate
+ * (docs/adr/0081).
+ */
 export const loginsFile = (env: Environment = process.env): string =>
   join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-login', 'logins.json');
 
 const keyOf = (url: string): string => new URL(url).href.replace(/\/$/, '');
 
-/** @throws CliError where others can read the file, or it is damaged */
+/** @throws CliError if others can read the file, or it is damaged */
 export function storedLogin(url: string, file = loginsFile()): StoredLogin | undefined {
   return readLogins(file).servers[keyOf(url)];
 }
 
-/** Of the logins at all other servers. */
+/** Audiences of the logins at all other servers. */
 export function audiencesElsewhere(
   url: string,
   file = loginsFile(),
@@ -59,8 +62,8 @@ export function audiencesElsewhere(
 }
 
 /**
- * Changes what is stored for one server, one process at a time: a refresh token may be good for one use alone.
- * @param change undefined: nothing is stored of it afterwards
+ * Changes the stored login for one server, one process at a time: a refresh token may be valid only once.
+ * @param change returns the new login; undefined removes it
  */
 export async function changeLogin(
   url: string,
@@ -79,7 +82,7 @@ export async function changeLogin(
   }
 }
 
-/** Longer than a call of an issuer takes. */
+/** Longer than a call to an issuer takes. */
 const LOCK_PATIENCE_MS = 45_000;
 
 function readLogins(file: string): StoredLogins {
@@ -97,7 +100,7 @@ function readLogins(file: string): StoredLogins {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { v: 1, servers: {} };
     if (error instanceof CliError) throw error;
-    // Its text may be a token's: it is not repeated.
+    // The error's text may contain a token, so it is not repeated.
     const why = error instanceof SyntaxError ? 'it is damaged, or of another version of jobctl' : fileErrorWords(error);
     throw new CliError(ExitCode.Usage, `${file}: cannot be read: ${why}`, `remove it, and log in again`);
   }

@@ -10,18 +10,18 @@ import type { TokenWay } from './stored-logins.js';
 
 const GCLOUD_TIMEOUT_MS = 60_000;
 
-/** @throws CliError (Usage) if the text names no way to a token */
+/** @throws CliError (Usage) if the text names no source of a token */
 export function tokenWay(text: string): string {
   if (text === 'gcloud' || /^file:\/./.test(text) || /^env:[A-Za-z_]\w*$/.test(text)) return text;
   throw new CliError(
     ExitCode.Usage,
-    // Somebody may have given the token itself.
+    // The text may be the token itself.
     '--id-token-from: names no way to a token',
     'gcloud, file:/PATH (absolute) or env:NAME; never the token itself',
   );
 }
 
-/** Asks the keeper of the token for it. @throws NotLoggedIn where it has none, or one that has ended */
+/** Gets the token from its keeper. @throws NotLoggedIn if the keeper has no token, or an expired one */
 export async function tokenBy({ from, audience }: TokenWay): Promise<{ token: string; expiresAt: number }> {
   const token = (await textBy(from, audience)).trim();
   const claims = claimsOf(token);
@@ -53,10 +53,10 @@ async function textBy(from: string, audience: string | undefined): Promise<strin
   }
 }
 
-/** What gcloud makes tokens of a person for, whoever asks: every program that is sent one can send it on (docs/login.md). */
+/** The audience of users' tokens from gcloud, for any caller: every program that receives one can pass it on (docs/login.md). */
 const GCLOUD_AUDIENCE = '32555940559.apps.googleusercontent.com';
 
-/** gcloud refuses to make a token of a person for anybody but itself: that one is for whoever chose gcloud's own audience. */
+/** gcloud makes a user's token only for its own audience, so that token is for users who chose gcloud's audience. */
 async function gcloudToken(audience: string | undefined): Promise<string> {
   const own = audience === undefined || audience === GCLOUD_AUDIENCE;
   const words = ['auth', 'print-identity-token', ...(own ? [] : [`--audiences=${audience}`])];

@@ -14,28 +14,28 @@ import { forEachJob, type JobAnswer } from './each-job.js';
 
 /** Flags of the verbs that change many jobs. */
 export interface ManyFlags extends ContextFlags, FilterFlags, ConsentFlags {
-  /** Who asks. */
+  /** The user who asks. */
   readonly by?: string;
 }
 
 export interface Deed {
   readonly verb: string;
-  /** As the question has it. */
+  /** The action in the words of the question. */
   readonly act: string;
-  /** What a filter is narrowed to. */
+  /** Narrows a filter. */
   readonly among: Pick<JobFilter, 'state'>;
   readonly isMeant?: (row: JobRow) => boolean;
-  /** Throws before anybody is asked. */
+  /** Throws before the user is asked. */
   readonly check?: (client: JobClient, chosen: ChosenJobs) => Promise<void>;
   readonly warning?: (chosen: ChosenJobs) => string | undefined;
-  /** To all of them, before the first answer. */
+  /** Done for all jobs, before the first answer. */
   readonly before?: (client: JobClient, rows: readonly JobRow[], by: Asker) => Promise<void>;
-  /** Answers that are awaited at once. */
+  /** Number of answers awaited at the same time. */
   readonly width?: number;
   readonly answer: (client: JobClient, row: JobRow, by: Asker) => Promise<JobAnswer>;
 }
 
-/** Does something to the jobs that are named or described, once somebody agreed. @returns the exit code */
+/** Acts on the named or described jobs once the user agreed. @returns the exit code */
 export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: Deed): Promise<number> {
   refuseUnclear({ verb: deed.verb, ids, flags });
   const context = contextToChange(flags);

@@ -6,15 +6,15 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type FilterFlags, isFiltered } from '../job-filter.js';
 
-/** Calls of Temporal in flight for one command. */
+/** Concurrent Temporal calls of one command. */
 export const WIDTH = 16;
 
-/** The jobs that a command line means. */
+/** The jobs that a command line selects. */
 export interface ChosenJobs {
   readonly rows: readonly JobRow[];
-  /** Ids that were named and cannot be had, with the error. */
+  /** Named ids that could not be read, with the error. */
   readonly missing: ReadonlyMap<string, Error>;
-  /** They were found by a filter, and nobody has read their names yet. */
+  /** True if a filter found the jobs, so that the user has not yet seen their names. */
   readonly isFound: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Choice {
   readonly ids: readonly string[];
   readonly flags: FilterFlags;
   readonly filter: JobFilter;
-  /** Whether the verb has anything to do with a job that a filter found. */
+  /** Returns whether the verb applies to a job that a filter found. */
   readonly isMeant?: (row: JobRow) => boolean;
 }
 
@@ -50,7 +50,7 @@ export async function chooseJobs(client: JobClient, choice: Choice): Promise<Cho
   return { rows: named.flatMap((id) => rows.get(id) ?? []), missing, isFound: false };
 }
 
-/** Needs no server. @throws CliError unless jobs are either named or described */
+/** Checks the flags without a server. @throws CliError unless jobs are either named or described */
 export function refuseUnclear({ verb, ids, flags }: Pick<Choice, 'verb' | 'ids' | 'flags'>): void {
   if (ids.length > 0 === isFiltered(flags)) {
     const what = ids.length > 0 ? 'jobs are named and described: give one or the other' : 'which jobs?';

@@ -16,21 +16,21 @@ export interface ConsentFlags extends OutputFlag {
 
 export interface Intent {
   readonly verb: string;
-  /** As the question has it: `cancel`, `cancel, and delete the slices of,`. */
+  /** The action in the words of the question: `cancel`, `cancel, and delete the slices of,`. */
   readonly act: string;
-  /** Who asks. */
+  /** The user who asks. */
   readonly by: string;
-  /** What would happen to these jobs although they are the asker's own and were named; undefined: nothing to ask about. */
+  /** A consequence that needs agreement even for named jobs of the user's own; undefined: no question. */
   readonly warning?: string | undefined;
 }
 
 const MOST_SHOWN = 20;
-/** What a job has whose submitter is not known. */
+/** User of a job whose submitter is unknown. */
 const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
 
 /**
- * Whether somebody agreed. It is asked about jobs that a filter found, after they were shown, and about other people's.
- * @throws CliError if it would be asked and there is no terminal, and no `--yes`
+ * Asks for agreement about jobs that a filter found, after they were shown, and about other people's.
+ * @throws CliError if a question is needed and there is no terminal, and no `--yes`
  */
 export async function isAgreed(
   { rows, isFound }: Pick<ChosenJobs, 'rows' | 'isFound'>,
@@ -63,7 +63,7 @@ function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: stri
   return `${others.length} of ${count(rows.length, 'job')} ${others.length === 1 ? 'is' : 'are'} not yours (you are ${by}): ${names.join(', ')}`;
 }
 
-/** The first of them, as the board has them. */
+/** The first jobs, as rows of the board. */
 function shownJobs(rows: readonly JobRow[]): readonly string[] {
   const look = lookOf(process.stderr, process.env);
   const now = Date.now();

@@ -7,7 +7,7 @@ import type { OutputFlag } from '../options.js';
 import { type ChosenJobs, WIDTH } from './chosen-jobs.js';
 import { printErr, printOut, printPainted } from '../print.js';
 
-/** What was done to one job: a line for people, and what JSON has beside the id. */
+/** The result for one job: a line for people, and the JSON fields in addition to the id. */
 export interface JobAnswer {
   readonly text: string;
   readonly json: object;
@@ -15,13 +15,13 @@ export interface JobAnswer {
   readonly exitCode?: number;
 }
 
-/** Whether one job was named: it has the answer to itself, and its error ends the command. */
+/** Returns whether a single job was named: its answer is printed alone, and its error ends the command. */
 export const isOne = ({ rows, missing, isFound }: ChosenJobs): boolean => !isFound && rows.length + missing.size === 1;
 
 /**
- * Does `act` to each job, some at a time, and prints what came of it: a line a job as it is done, on stderr if it failed, or one JSON
- * document. A failure of one job does not keep the others.
- * @returns 0, or if any failed the exit code that all failures have in common, else 1
+ * Does `act` to each job, some at a time, and prints the results: one line per job when it is done, on stderr if it failed, or
+ * one JSON document. A failure of one job does not stop the others.
+ * @returns 0, or if any failed, the exit code common to all failures, otherwise 1
  */
 export async function forEachJob(
   chosen: ChosenJobs,

@@ -32,7 +32,7 @@ export const JOBMAN_UNUSED: readonly KeyRule[] = [
   { key: 'tpu.num_workers', note: "JobMan's own: a slice has the hosts of its type" },
 ];
 
-/** What runs unchanged and yet does something else. */
+/** Keys that are accepted and yet do something else. */
 export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
   {
     key: 'tpu.name',

@@ -15,9 +15,9 @@ interface Choice {
 }
 
 /**
- * What a person chose of a job's outputs, and what they should know of it: that it is of a command that still runs, that files are
- * missing, that other hosts stored files too. @param unsaid which hosts are meant where no `--host` is given
- * @throws CliError if there is nothing
+ * The chosen outputs of a job, and notes about them: the command still runs, files are missing, other hosts stored files too.
+ * @param unsaid hosts that are meant without `--host`
+ * @throws CliError if there are no outputs
  */
 export async function chosenOutputs(
   store: StoreReader,
@@ -71,7 +71,7 @@ async function nothing(
       `${job}: no files are stored${of === '' ? '' : ` of ${of}`}`,
       `attempts with outputs: ${attempts.join(', ')}; \`jobctl outputs ${job}\` lists the newest`,
     );
-  // It says if there is no such job.
+  // This throws if the job does not exist.
   const row = await withClient(context, (client) => client.row(job));
   return new CliError(
     ExitCode.NotFound,

@@ -5,7 +5,7 @@ import type { OutputFlag } from '../options.js';
 import { printErr, printOut } from '../print.js';
 import { sizeText } from '../render/quantities.js';
 
-/** What came of the files of a download so far. */
+/** Progress of a download's files. */
 export interface Copied {
   copied: number;
   unchanged: number;
@@ -16,11 +16,11 @@ export interface Copied {
 export const nothingCopied = (): Copied => ({ copied: 0, unchanged: 0, bytes: 0, errors: [] });
 
 interface Report {
-  /** Of the JSON form, beside the folder and what was done. */
+  /** Fields of the JSON form, in addition to the folder and the counts. */
   readonly facts: object;
-  /** What one of the files is called. */
+  /** The noun for one of the files. */
   readonly noun: string;
-  /** Of whom they are: `of host 0, attempt 1`. */
+  /** The files' owner: `of host 0, attempt 1`. */
   readonly what: string;
   /** The folder. */
   readonly root: string;
@@ -29,7 +29,7 @@ interface Report {
   readonly isCut: boolean;
 }
 
-/** Prints what a download did. @returns the exit code */
+/** Prints the result of a download. @returns the exit code */
 export function reportCopied({ facts, noun, what, root, notes, done, isCut }: Report, { output }: OutputFlag): number {
   const code = isCut ? ExitCode.Interrupted : done.errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
   if (output === 'json') {

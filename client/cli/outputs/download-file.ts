@@ -4,17 +4,18 @@ import type { StoreReader } from '../../../cloud/store/port.js';
 import type { OutputFile } from '../../../domain/stored-outputs.js';
 import { type SafeFolder, UselessPart } from '../safe-folder.js';
 
-/** In memory at a time, of each file under way. */
+/** Bytes in memory at a time, per active file. */
 const CHUNK_BYTES = 4_194_304;
 
-/** What is wrong with a file in the store. */
+/** A problem of a file in the store. */
 export class DownloadFailed extends UselessPart {
   override readonly name = 'DownloadFailed';
 }
 
 /**
- * Brings one file here: whole, with the content that its manifest names, or not at all. What came of it before an interruption is in
- * a part beside it, and is gone on with. @param onBytes hears of each piece, and of what was there already
+ * Downloads one file with the content that its manifest names, completely or not at all. After an interruption, a partial file
+ * next to it holds what was read and is continued.
+ * @param onBytes receives the number of bytes of each piece, and of those that were already there
  */
 export async function downloadFile(
   store: StoreReader,
@@ -33,7 +34,7 @@ export async function downloadFile(
   return 'done';
 }
 
-/** By name and content: a part of another version is never gone on with. */
+/** Derives the name from path and content, so that a partial file of another version is never continued. */
 function partName({ path, sha256 }: OutputFile): string {
   return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
 }

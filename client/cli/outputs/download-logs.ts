@@ -6,7 +6,7 @@ import { count } from '../../../domain/units.js';
 import { JobNotFound } from '../../errors.js';
 import { JobLogReader, loggedAttempts, storedJobLog, storedStreams } from '../../job-logs.js';
 import type { JobRow } from '../../job-rows.js';
-import { hostsWithChunks } from '../../log-chunks.js';
+import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { readSetUp } from '../../set-up-records.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
@@ -26,17 +26,17 @@ export interface LogChoice {
   readonly host?: HostChoice;
 }
 
-/** One log in the store. Its path on this computer is made of these words alone, each of which was judged. */
+/** One log in the store. Its path on this computer consists of these checked words only. */
 interface StoredLog {
   readonly attempt: number;
   readonly stream: string;
   readonly host: number;
 }
 
-/** Logs under way at a time; each has some MiB in memory. */
+/** Concurrent logs; each has some MiB in memory. */
 const WIDTH = 4;
 
-/** `download JOB [DIR] --logs`: the output of every module on every host, as plain files; and what jobctl did, as `job.log`. */
+/** `download JOB [DIR] --logs`: the output of every module on every host, as plain files; and the job's own log, as `job.log`. */
 export async function downloadLogs(
   job: string,
   directory: string | undefined,
@@ -65,7 +65,7 @@ interface Copying {
   readonly signal: AbortSignal;
 }
 
-/** Undefined: Temporal has forgotten the job, or has never heard of it. What is stored of it is there all the same. */
+/** Undefined: Temporal has forgotten the job, or never knew it. Its stored logs may exist all the same. */
 const knownRow = (context: CliContext, job: string): Promise<JobRow | undefined> =>
   withClient(context, (client) =>
     client.row(job).catch((error: unknown) => {
@@ -74,7 +74,7 @@ const knownRow = (context: CliContext, job: string): Promise<JobRow | undefined>
     }),
   );
 
-/** What is stored of a choice, by the names of its objects. Hosts may write into the bucket too: other names are passed. */
+/** The stored logs of a choice, by their objects' names. Other names are skipped: hosts may write to the bucket too. */
 async function chosenLogs(
   store: StoreReader,
   job: string,
@@ -86,7 +86,7 @@ async function chosenLogs(
     const most = (await readSetUp(store, job, attempt))?.record.hosts ?? MOST_HOSTS;
     for (const stream of await storedStreams(store, job, attempt)) {
       const stored = await hostsWithChunks(store, logPrefix(job, attempt, stream));
-      // The hosts of a build are its tries.
+      // Host numbers of a build are its tries.
       const real = stored.filter((number) => number < (stream === BUILD_STREAM ? MOST_HOSTS : most));
       if (real.length < stored.length)
         notes.push(`attempt ${attempt}, ${stream}: logs of hosts that the job has not (${most} and more) are left out`);
@@ -100,7 +100,7 @@ async function chosenLogs(
   return { logs, notes };
 }
 
-/** A log that cannot be written does not keep the others. @param isAll several attempts have a folder each */
+/** Writes all logs. A log that cannot be written does not stop the others. @param isAll separate folders for several attempts */
 async function layAll(copying: Copying, logs: readonly StoredLog[], isAll: boolean): Promise<void> {
   const isSeveral = isAll && new Set(logs.map(({ attempt }) => attempt)).size > 1;
   const line = new TransferLine('downloading');
@@ -121,7 +121,7 @@ async function layAll(copying: Copying, logs: readonly StoredLog[], isAll: boole
   }
 }
 
-/** A piece at a time, as it was stored; behind it the words of jobctl's of what the host printed and is not stored. */
+/** Yields the stored pieces one by one, followed by jobctl's note about output that was not stored. */
 async function* bytesOf(
   { store, job, signal }: Copying,
   { attempt, stream, host }: StoredLog,

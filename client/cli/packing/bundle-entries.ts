@@ -8,26 +8,26 @@ import { git } from './git.js';
 import { MAX_ENTRIES, sortedNames } from './tree-entries.js';
 import { NotPackable } from './pack-tree.js';
 
-/** What of a folder goes into its bundle. Paths are relative, with `/`. */
+/** The content of a folder's bundle. Paths are relative, with `/`. */
 export interface BundleEntries {
-  /** Files, links and folders, in byte order. */
+  /** Files, links and folders, in byte order of their paths. */
   readonly paths: readonly string[];
-  /** Files and links. */
+  /** Number of files and links. */
   readonly count: number;
-  /** Of the files. */
+  /** Bytes of all files. */
   readonly bytes: number;
-  /** What stays behind: the highest paths, folders with a `/` at the end. */
+  /** Excluded paths, only the topmost ones; folders have a `/` at the end. */
   readonly leftOut: readonly string[];
-  /** Links that lead to somewhere that is not in the bundle, and where. */
+  /** Links to targets outside of the bundle, with their targets. */
   readonly linksOut: readonly (readonly [path: string, target: string])[];
   /** Bytes below each entry of the folder. */
   readonly bytesOf: ReadonlyMap<string, number>;
 }
 
 /**
- * Walks the folder, and does not look into what stays behind: what `exclude` names, and what git would ignore, where the bundle
- * does not say otherwise. What git keeps though it is ignored goes, as everything that is in the repository.
- * @param folder its real path: git's rules are those of where it lies
+ * Walks the folder but not its excluded parts: those that `exclude` names, and those that git would ignore unless the bundle says
+ * otherwise. Files that git tracks although they are ignored are included, like everything in the repository.
+ * @param folder its real path, because git's rules depend on it
  * @throws NotPackable
  */
 export async function bundleEntries(folder: string, bundle: Packing): Promise<BundleEntries> {
@@ -54,7 +54,7 @@ class Walk {
     this.#excluded = excludedBy(bundle);
   }
 
-  /** @param rules git's, of the folders around; absent: git is not listened to */
+  /** @param rules git's rules from the parent folders; absent: git's rules are ignored */
   async into(path: string, rules?: readonly Rules[]): Promise<void> {
     const own = rules && [...rules, ...rulesOf(join(this.#folder, path))];
     for (const { name, isFolder } of await sortedNames(this.#folder, path)) {
@@ -72,21 +72,21 @@ class Walk {
     }
   }
 
-  /** A file that somebody put into the repository though a .gitignore names it. */
+  /** Adds files that the repository tracks although a .gitignore names them. */
   async addTracked(): Promise<void> {
     const listed = await git(this.#folder, ['ls-files', '-z']);
     for (const path of listed?.split('\0') ?? []) {
       if (path === '' || this.#paths.has(path) || this.#excluded.ignores(path)) continue;
       const above = await this.#foldersAbove(path);
       const found = await lstat(join(this.#folder, path)).catch(() => undefined);
-      // Gone, behind a link that took its folder's place, or a submodule, whose folder was walked.
+      // It is gone, behind a link in place of its folder, or a submodule, whose folder was walked.
       if (above === undefined || found === undefined || found.isDirectory()) continue;
       for (const folder of above) this.#paths.add(folder);
       await this.#add(path);
     }
   }
 
-  /** Undefined where one of them is none (any more). */
+  /** The parent folders; undefined if one of them is not (or no longer) a folder. */
   async #foldersAbove(path: string): Promise<readonly string[] | undefined> {
     const folders: string[] = [];
     for (let above = dirname(path); above !== '.'; above = dirname(above)) {
@@ -114,7 +114,7 @@ class Walk {
 
   entries(): BundleEntries {
     return {
-      // A folder before what it holds, also where git named what is in it.
+      // A folder comes before its content, even if git listed only the content.
       paths: [...this.#paths].toSorted(compareBytes),
       count: this.#count,
       bytes: [...this.#bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0),

@@ -6,26 +6,26 @@ import { gitFiles } from './git.js';
 import { sizeText } from '../render/quantities.js';
 import { checkTree, NotPackable, packTree, type PackedTree } from './pack-tree.js';
 
-/** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
+/** Most bytes of a bundle's files. Code has a few; larger data belongs in a bucket. */
 const MOST_BYTES = 2 * 1000 ** 3;
-/** Names shown of a longer list. */
+/** Number of names shown of a longer list. */
 const SHOWN = 5;
 
 export interface PackedBundle {
-  /** Undefined: it was looked at, and not packed. */
+  /** Undefined: the folder was checked, but not packed. */
   readonly packed: PackedTree | undefined;
-  /** What it holds and what stays behind, for the person who submits. */
+  /** A summary of included and excluded files, for the person who submits. */
   readonly says: string;
   readonly warnings: readonly string[];
 }
 
 export interface PackingOptions {
-  /** It is looked at, and not packed. */
+  /** True checks the folder without packing it. */
   readonly isDry?: boolean;
   readonly onRead?: (packed: number, size: number) => void;
 }
 
-/** A folder as a bundle: tar.gz, the same bytes for the same files. @throws NotPackable */
+/** Packs a folder as a bundle: tar.gz, with the same bytes for the same files. @throws NotPackable */
 export async function packBundle(
   folder: string,
   packing: Packing,

@@ -7,21 +7,21 @@ import { USUAL_EXCLUDES } from '../../../domain/local-files.js';
 import { git } from './git.js';
 import { NotPackable } from './pack-tree.js';
 
-/** Rules, and the folder whose paths they are about. */
+/** Ignore rules, and the folder that their paths start at. */
 export interface Rules {
   readonly base: string;
   readonly rules: Ignore;
 }
 
-/** As git matches on file systems that tell `Lib` from `lib`. */
+/** Rules that match like git on file systems that distinguish `Lib` from `lib`. */
 const rulesFrom = (patterns: string | readonly string[]): Ignore =>
   ignore({ ignorecase: false }).add(typeof patterns === 'string' ? patterns : [...patterns]);
 
-/** What a bundle leaves out by its own word. The repository stays behind whatever that is: its configuration may hold a token. */
+/** The bundle's own exclusions. Unless `withIgnored`, `.git` is always one of them: its configuration may hold a token. */
 export const excludedBy = ({ exclude = USUAL_EXCLUDES, withIgnored }: Packing): Ignore =>
   rulesFrom([...exclude, ...(withIgnored === true ? [] : ['.git'])]);
 
-/** As git does: of all rules that speak of a path, the deepest folder's decide. */
+/** Decides like git: of all rules that match a path, those of the deepest folder win. */
 export function isIgnored(place: string, isFolder: boolean, rules: readonly Rules[]): boolean {
   let verdict = false;
   for (const { base, rules: own } of rules) {
@@ -31,7 +31,7 @@ export function isIgnored(place: string, isFolder: boolean, rules: readonly Rule
   return verdict;
 }
 
-/** Of the folder's .gitignore; none where it has none. @throws NotPackable for one that cannot be read */
+/** Rules of the folder's .gitignore; empty if there is none. @throws NotPackable if it cannot be read */
 export function rulesOf(folder: string): readonly Rules[] {
   return rulesIn(join(folder, '.gitignore'), folder);
 }
@@ -45,7 +45,7 @@ function rulesIn(file: string, base: string): readonly Rules[] {
   }
 }
 
-/** The user's own, the repository's, and those of the folders above this one up to its top, the weaker first. */
+/** Rules of the user, of the repository, and of this folder's parents up to the top of the repository, weakest first. */
 export async function rulesAround(folder: string): Promise<readonly Rules[]> {
   const answer = async (...words: string[]): Promise<string | undefined> =>
     (await git(folder, words))?.replace(/\n$/, '');

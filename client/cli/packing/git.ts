@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process';
 import { quotedName } from '../../../domain/outside-names.js';
 
-/** For a repository on a slow file system; whoever waits has typed `submit`. */
+/** Timeout for a repository on a slow file system; the user waits after typing `submit`. */
 const LONGEST_MS = 20_000;
-/** Bytes: a difference that is longer tells nobody anything. */
+/** Most bytes of output: a longer diff is of no use to readers. */
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
-/** What git printed; of a failure its own message, or that there is no git. */
+/** Output of git; for a failure, git's own message, or that git is not installed. */
 export type GitAnswer = { readonly text: string } | { readonly failure: string };
 
 /**
- * Asks git about the repository that a folder is in, which may be a stranger's: `validate` looks at what somebody sent. No program that
- * the repository names runs (docs/adr/0115), and nothing is fetched. @param input for its stdin
+ * Asks git about the repository that contains a folder. It may be a stranger's, because `validate` also checks what others sent.
+ * No program that the repository names is run (docs/adr/0115), and nothing is fetched.
+ * @param input for its stdin
  */
 export async function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   const own = await ownFilters(folder);
@@ -25,20 +26,20 @@ function askWithout(own: OwnFilters, folder: string, words: readonly string[], i
   return runGit(folder, [...own.off, ...words.slice(0, verb + 1), ...still, ...words.slice(verb + 1)], input);
 }
 
-/** A folder of a clone may hold a bare repository that git would take for the folder's own, with settings of its own. */
+/** A folder of a clone may contain a bare repository, with settings of its own, that git would take for the folder's. */
 const CAREFUL = ['safe.bareRepository=explicit', 'core.fsmonitor=false', 'core.hooksPath=/dev/null'];
 
 const NO_SUBMODULES = '--ignore-submodules=dirty';
-/** By verb: a submodule has settings of its own, and git would ask a second git about its files. */
+/** Options by verb: a submodule has separate settings, and git would run a second git for its files. */
 const STILL: Readonly<Record<string, readonly string[]>> = {
   status: [NO_SUBMODULES],
   diff: ['--no-ext-diff', '--no-textconv', '--submodule=short', NO_SUBMODULES],
 };
 
 function runGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
-  // A hook of another repository has its own in the environment.
+  // A hook of another repository sets these variables.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
-  // Of a partial clone git would fetch what is missing, by the commands that the repository's remote names.
+  // In a partial clone, git would fetch missing objects with the commands that the repository's remote names.
   const quiet = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
   const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...env, ...quiet } };
   const careful = CAREFUL.flatMap((setting) => ['-c', setting]);
@@ -48,22 +49,22 @@ function runGit(folder: string, words: readonly string[], input?: string): Promi
       else done({ failure: error.code === 'ENOENT' ? 'git is not installed' : stderr.trim() || error.message });
     });
     if (input === undefined) return;
-    // It may end before it has read all.
+    // git may exit before it has read all input.
     child.stdin?.on('error', () => undefined).end(input);
   });
 }
 
-/** Programs that the repository itself, not its user, has git run on files. */
+/** Programs that the repository itself, and not its user, makes git run on files. */
 interface OwnFilters {
   readonly names: readonly string[];
-  /** Words for git: each is what the user's own settings say, or nothing. */
+  /** Arguments for git that set each filter to the user's own setting, or to nothing. */
   readonly off: readonly string[];
 }
 
 const FILTER = /^filter\.(.*)\.(clean|smudge|process|required)$/s;
 const MOST_FILTERS = 100;
 
-/** Filters by the settings of the repository alone; one that its user has the same way is the user's. */
+/** Filters that only the repository's settings define; a filter that its user sets in the same way counts as the user's. */
 export async function ownFilters(folder: string): Promise<OwnFilters | { readonly failure: string }> {
   const listed = await runGit(folder, ['config', '--list', '--show-scope', '-z']);
   if ('failure' in listed) return listed;
@@ -76,7 +77,7 @@ export async function ownFilters(folder: string): Promise<OwnFilters | { readonl
   }
   const foreign = [...own].filter(([key, value]) => mine.get(key) !== value).map(([key]) => key);
   const names = [...new Set(foreign.map((key) => FILTER.exec(key)?.[1] ?? ''))];
-  // `-c` ends a name at its first `=`.
+  // `-c` ends a name at the first `=`.
   if (foreign.length > MOST_FILTERS || names.some((name) => name.includes('=')))
     return {
       failure: `.git/config has filters that git cannot be told to leave out: ${quotedName(names[0] ?? '')}, ..`,
@@ -86,21 +87,21 @@ export async function ownFilters(folder: string): Promise<OwnFilters | { readonl
   return { names, off };
 }
 
-/** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
+/** Output of git for the repository that contains a folder; undefined if there is no repository or no git, or git refuses. */
 export async function git(folder: string, words: readonly string[]): Promise<string | undefined> {
   return textOf(await askGit(folder, words));
 }
 
 const textOf = (answer: GitAnswer): string | undefined => ('text' in answer ? answer.text : undefined);
-/** What `git` gives, for several questions at once. */
+/** Like `git`, for several questions. */
 type Ask = (words: readonly string[]) => Promise<string | undefined>;
 
-/** Bytes of names on one command line. */
+/** Most bytes of names on one command line. */
 const MOST_NAMES = 500_000;
 
 /**
- * What tells which code a bundle is, under AXLearn's names (docs/bundles.md): commit, branch, remotes, what differs from the
- * commit in files that may go, and what git knows of each file. None outside of a repository, or before its first commit.
+ * Files that identify the code of a bundle, under AXLearn's names (docs/bundles.md): commit, branch, remotes, the diff of
+ * included files to the commit, and git's status of each file. Empty outside of a repository, or before its first commit.
  */
 export async function gitFiles(
   folder: string,
@@ -121,7 +122,7 @@ export async function gitFiles(
   return Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [{ name: `.git.${name}`, text }]));
 }
 
-/** What stays behind stays behind in here too. */
+/** The diff to the commit, without excluded files. */
 async function difference(ask: Ask, isLeftOut: (path: string) => boolean): Promise<string | undefined> {
   const how = ['--relative', '--no-renames', '--no-color'];
   const listed = await ask(['diff', ...how, '--name-only', '-z', 'HEAD', '--', '.']);

@@ -6,8 +6,8 @@ import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';
 
 /**
- * A folder as a bundle, or what is wrong with it; undefined where it is only looked at. What it holds is told on stderr: who
- * submits can see at once that the wrong folder goes, or half of it. The archive is removed with the process.
+ * Packs a folder as a bundle, or returns its problem; undefined if it is only checked. Its content is printed to stderr, so that
+ * the submitter sees at once if the wrong folder is sent, or only half of it. The archive is removed when the process exits.
  */
 export async function packedBundle(
   folder: string,

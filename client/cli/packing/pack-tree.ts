@@ -7,38 +7,38 @@ import { pipeline } from 'node:stream/promises';
 import type { FileSource } from '../../../domain/file-source.js';
 import { scratchPath } from './scratch-folder.js';
 
-/** A folder's entries that an archive is made of. */
+/** The entries of a folder for an archive. */
 export interface Tree {
   readonly root: string;
-  /** Paths below `root`, with `/`; they stand in the archive in this order. A folder's own entries are not added. */
+  /** Paths below `root`, with `/`; the archive has them in this order. The content of a folder is not added automatically. */
   readonly entries: readonly string[];
-  /** Files that are not in the folder; they stand behind its entries. */
+  /** Files that are not in the folder; they follow its entries. */
   readonly texts?: readonly { readonly name: string; readonly text: string }[];
   readonly gzip?: true;
-  /** Told of the bytes packed so far, and of those of all files. */
+  /** Called with the bytes packed so far, and those of all files. */
   readonly onRead?: (read: number, size: number) => void;
 }
 
-/** An archive in a file of TMPDIR (mode 0600). */
+/** An archive as a file in TMPDIR (mode 0600). */
 export interface PackedTree {
   readonly source: FileSource;
   remove(): Promise<void>;
 }
 
-/** Why a folder cannot be packed; the message continues a sentence that begins with the folder. */
+/** The reason why a folder cannot be packed. The message continues a sentence that begins with the folder. */
 export class NotPackable extends Error {
   override readonly name = 'NotPackable';
 }
 
-/** Bytes of one file, or of a folder's files together, that go to hosts. */
+/** Most bytes of one file, or of a folder's files together, that are copied to hosts. */
 export const MAX_COPIED_BYTES = 50 * 1024 ** 3;
 const FILES_AT_ONCE = 4;
 const READ_BYTES = 256 * 1024;
 
 /**
- * A tar archive (POSIX, pax headers where they are needed) that is the same bytes for the same entries: without times, owners and
- * what umasks differ in (write for group and others). Links are kept as links, and so are files of several names among the
- * entries. @throws NotPackable
+ * Packs a tar archive (POSIX, with pax headers if needed) that has the same bytes for the same entries: it omits times, owners
+ * and the bits in which umasks differ (write for group and others). Links stay links, and so do files with several names among
+ * the entries. @throws NotPackable
  */
 export async function packTree(tree: Tree): Promise<PackedTree> {
   const { root, onRead } = tree;
@@ -54,7 +54,7 @@ export async function packTree(tree: Tree): Promise<PackedTree> {
 }
 
 /**
- * Looks at all entries: tar leaves a socket out in silence and reads a link's target that is not UTF-8 as another one.
+ * Checks all entries, because tar omits sockets silently and misreads link targets that are not UTF-8.
  * @returns the bytes of its files
  * @throws NotPackable
  */
@@ -80,26 +80,26 @@ async function refuseOddTarget(path: string, entry: string): Promise<void> {
 }
 
 export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name);
-/** With what is not ASCII as `\xff`. */
+/** Shows other characters than ASCII as `\xff`. */
 export const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 async function openPack({ root, entries, texts = [], gzip }: Tree): Promise<AsyncIterable<Buffer>> {
-  // Loaded here: most jobs have nothing to pack.
+  // Loaded here, because most jobs have nothing to pack.
   const { Header, Pack, ReadEntry } = await import('tar');
   const pack = new Pack({
     cwd: root,
     portable: true,
     noMtime: true,
     noDirRecurse: true,
-    // Else `c:x` and `\\x` would lose what looks like a drive.
+    // Otherwise `c:x` and `\\x` would lose the part that looks like a drive.
     preservePaths: true,
     maxReadSize: READ_BYTES,
-    // The library counts a text as under way from its first moment: with four of them it would begin with nothing (7.5).
+    // The library counts a text as started at once: with four texts it would start nothing else (7.5).
     jobs: FILES_AT_ONCE + texts.length,
     ...(gzip && { gzip }),
   });
-  // By `add` alone: the library's `create` takes a name that begins with @ for an archive to be read.
+  // Uses `add`, because the library's `create` reads a name that begins with @ as an archive.
   for (const entry of entries) pack.add(entry);
   for (const { name, text } of texts) {
     const bytes = Buffer.from(text);

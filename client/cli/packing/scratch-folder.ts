@@ -9,15 +9,15 @@ let folder: string | undefined;
 let isWatched = false;
 
 /**
- * A path in a folder of this process that only its user can enter (mode 0700), in TMPDIR. It is removed at every end of the
- * process but SIGKILL's.
+ * A path in a folder of this process that only its user can enter (mode 0700), in TMPDIR. It is removed at every exit of the
+ * process except by SIGKILL.
  */
 export function scratchPath(extension: string): string {
   folder ??= makeFolder();
   return join(folder, `${randomBytes(8).toString('hex')}${extension}`);
 }
 
-/** What was packed is not needed any more; whoever waits for a job for hours keeps no archive. */
+/** Removes archives that are no longer needed: a command that waits for a job for hours must not keep them. */
 export function removeScratchFolder(): void {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   folder = undefined;
@@ -33,7 +33,7 @@ function removeAtTheEnd(): void {
   process.once('exit', removeScratchFolder);
   for (const name of SIGNALS) {
     const onSignal = (): void => {
-      // Whoever else listens decides on the end, and may still need the files: 'exit' removes them then.
+      // Other listeners decide on the exit and may still need the files: 'exit' removes them then.
       if (process.listenerCount(name) > 1) return;
       removeScratchFolder();
       process.removeListener(name, onSignal);

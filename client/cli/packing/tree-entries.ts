@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { isUtf8, NotPackable, shown } from './pack-tree.js';
 
 export const MAX_ENTRIES = 100_000;
-/** Counting goes on so far, to tell where they are. */
+/** Most entries that are counted, to report the folders that have the most. */
 const MAX_COUNTED = 1_000_000;
 const SHOWN_FOLDERS = 3;
 
 /**
- * All that is below a folder, links not followed: a folder stands before what it holds, siblings in byte order of their names.
- * @param most more are refused
- * @throws NotPackable for more, and for a name that is not UTF-8
+ * All entries below a folder, links not followed: a folder comes before its content, siblings in byte order of their names.
+ * @param most limit; more entries are refused
+ * @throws NotPackable if there are more, or if a name is not UTF-8
  */
 export async function treeEntries(root: string, most = MAX_ENTRIES): Promise<readonly string[]> {
   const entries: string[] = [];
@@ -52,7 +52,7 @@ export async function sortedNames(root: string, folder: string): Promise<readonl
     });
 }
 
-/** By the two topmost folders: `data/train`. */
+/** Counts by the two topmost folders: `data/train`. */
 function countIn(counts: Map<string, number>, folder: string): void {
   const top = folder.split('/', 2).join('/');
   counts.set(top, (counts.get(top) ?? 0) + 1);

@@ -6,24 +6,24 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import type { Demand } from '../../../domain/lease.js';
 import type { QuotaConfig } from '../../../quota/quota-config.js';
 
-/** A job that a new file moves. */
+/** A job that a new file affects. */
 export interface MovedJob extends Pick<Demand, 'project' | 'user' | 'units'> {
   readonly job: string;
-  /** Of a preemption: the job that its chips are for. */
+  /** For a preemption: the job that gets its chips. */
   readonly for?: string;
 }
 
-/** What a pool would do at once under another configuration, as it was published last. */
+/** Immediate effects of another configuration on a pool, as it was last published. */
 export interface ApplyEffect {
   readonly preempted: readonly MovedJob[];
   readonly starts: readonly MovedJob[];
   /** Waiting jobs that can never start under it. */
   readonly stranded: readonly MovedJob[];
-  /** Where more is leased than there is: it drains as leases end, nobody is stopped for it. */
+  /** Tiers with more units leased than exist: they drain as leases end, and no job is stopped for it. */
   readonly over: readonly { readonly tier: number; readonly type: string; readonly units: number }[];
 }
 
-/** At the time of the state: how long leases were held is known of then. */
+/** Computes the effect at the time of the state, because the ages of leases are known for that time. */
 export function applyEffect({ view, at }: PoolSnapshot, config: QuotaConfig): ApplyEffect {
   const after = { ...view, config };
   const { grants, preemptions } = decide(after, at);

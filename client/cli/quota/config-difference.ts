@@ -4,14 +4,14 @@ import type { LimitedQuota, PoolRules, QuotaConfig, QuotaProject } from '../../.
 import { formatUnits, unitsOf } from '../../../domain/units.js';
 import { formatDuration } from '../render/quantities.js';
 
-/** One thing that a new file changes, in words; `-` where there is nothing. */
+/** One change by a new file, in words; `-` for an absent value. */
 export interface ConfigChange {
   readonly what: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** What is other under `after`: totals, projects with their shares and members, rules. Empty: nothing. */
+/** Differences under `after`: totals, projects with their shares and members, rules. Empty: no difference. */
 export function configDifference(before: QuotaConfig, after: QuotaConfig): readonly ConfigChange[] {
   const changes = [
     { what: 'pool', before: before.kind, after: after.kind },
@@ -22,7 +22,7 @@ export function configDifference(before: QuotaConfig, after: QuotaConfig): reado
   return changes.filter((change) => change.before !== change.after);
 }
 
-/** Of an unlimited pool nothing is counted. */
+/** In an unlimited pool, nothing is counted. */
 const limited = (config: QuotaConfig): LimitedQuota =>
   config.kind === 'limited' ? config : { kind: 'limited', tiers: [], projects: [] };
 

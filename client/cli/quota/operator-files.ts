@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
 
-/** The files of a pool that a command names. @throws CliError where one cannot be read; `wanted` says what the verb takes */
+/** Reads the files of a pool that a command names. @throws CliError if one cannot be read; `wanted` says what the verb takes */
 export function readFiles(quotaFile: string | undefined, poolFile: string | undefined, wanted: string): AppliedFiles {
   const read = (name: string): PoolFileText => ({ name, text: readText(name, wanted) });
   return {
@@ -14,7 +14,7 @@ export function readFiles(quotaFile: string | undefined, poolFile: string | unde
   };
 }
 
-/** What good files come to. @throws CliError with every problem, and `rest` below them */
+/** Checks the files and returns their content. @throws CliError with every problem, followed by `rest` */
 export function goodFiles(
   files: PoolFiles,
   pool?: string,

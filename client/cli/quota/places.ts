@@ -6,19 +6,19 @@ import type { CliContext } from '../context.js';
 import { clockTime } from '../render/quantities.js';
 
 export interface Places {
-  /** By job; empty where no pool has published anything, or no bucket is known. */
+  /** Places by job; empty if no pool has published anything, or no bucket is known. */
   readonly byJob: ReadonlyMap<string, PlaceInLine>;
-  /** Why they are not known. */
+  /** The reason why they are unknown. */
   readonly missing?: string;
 }
 
-/** The lines of some pools, those that were published; or why they are not known. */
+/** The published lines of some pools, or the reason why they are unknown. */
 export interface PublishedLines {
   readonly lines: readonly WaitingLine[];
   readonly missing?: string;
 }
 
-/** One read for each pool. It never throws: a list without positions is better than none. */
+/** Reads one object per pool. Never throws, because a list without positions is better than none. */
 export async function publishedLines(pools: readonly string[], { store }: CliContext): Promise<PublishedLines> {
   if (pools.length === 0 || store === undefined) return { lines: [] };
   const { readWaitingLine } = await import('../../pool-state.js');
@@ -31,7 +31,7 @@ export async function publishedLines(pools: readonly string[], { store }: CliCon
   }
 }
 
-/** Where the queued ones of these jobs stand. */
+/** The places of those jobs that are queued. */
 export async function placesIn(
   { lines, missing }: PublishedLines,
   rows: readonly Pick<JobRow, 'id' | 'pool' | 'phase'>[],
@@ -50,7 +50,7 @@ export async function placesIn(
   }
 }
 
-/** The same, read now: none where nobody is queued. */
+/** Reads the places now; empty if no job is queued. */
 export async function placesOf(rows: readonly JobRow[], context: CliContext): Promise<Places> {
   const pools = rows.filter(({ phase }) => phase === JobPhase.Queued).map(({ pool }) => pool);
   return placesIn(await publishedLines([...new Set(pools)], context), rows);

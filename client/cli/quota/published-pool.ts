@@ -5,7 +5,7 @@ import { openReader } from '../connect.js';
 import { type CliContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** @throws CliError where no bucket is known, or nothing was published of the pool */
+/** @throws CliError if no bucket is known, or the pool was never published */
 export async function publishedPool(context: CliContext, pool: string): Promise<PoolSnapshot> {
   const store = storeOf(context, `nothing is known of pool '${pool}'`);
   const state = await readPoolState(await openReader(store), pool);

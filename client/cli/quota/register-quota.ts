@@ -17,7 +17,7 @@ Example:
   jobctl quota show
 `;
 
-/** Adds `quota show | apply | history | ..`. Modules are loaded by the verb that is used. */
+/** Adds `quota show | apply | history | ..`. Each verb loads its modules when it is used. */
 export function registerQuota(program: Command, invocation: Invocation): void {
   const group = program
     .command('quota')

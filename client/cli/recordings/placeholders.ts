@@ -1,10 +1,10 @@
-/** Words that were replaced, and what stands for each: the same word is the same placeholder. */
+/** Replaced words and their placeholders: equal words have equal placeholders. */
 export class Placeholders {
-  /** Names of things, which are replaced wherever they stand as a word. */
+  /** Names, which are replaced wherever they appear as a word. */
   readonly #names = new Map<string, string>();
   readonly #others = new Map<string, string>();
   readonly #counts = new Map<string, number>();
-  /** Of all names at once, the longest first; made anew when a name is learned. */
+  /** Pattern of all names, the longest first; rebuilt when a name is learned. */
   #pattern: RegExp | undefined;
 
   /** Learns a name of a project or of a resource; digits alone are a project's number. */
@@ -14,7 +14,7 @@ export class Placeholders {
     this.#pattern = undefined;
   }
 
-  /** Whether a text is nothing but one of our placeholders. */
+  /** Returns whether a text is exactly one of our placeholders. */
   isPlaceholder(text: string): boolean {
     return PLACEHOLDER.test(text);
   }
@@ -23,12 +23,12 @@ export class Placeholders {
     return this.#kept(`number ${digits}`, () => this.#numberPlaceholder());
   }
 
-  /** What is replaced whole. @param kind such as `token`: the placeholder is it and a number */
+  /** Returns the placeholder for a whole text. @param kind such as `token`: the placeholder is the kind and a number */
   other(kind: string, text: string): string {
     return this.#kept(`${kind} ${text}`, () => `${kind}-${this.#next(kind)}`);
   }
 
-  /** A text without names that were learned, and without what is personal or secret by its form: a name may have such a part. */
+  /** Replaces learned names in a text, and parts whose form is personal or secret, because a name may contain such a part. */
   text(text: string): string {
     this.#pattern ??= patternOf(this.#names.keys());
     const unnamed = text.replace(this.#pattern, (word) => this.#names.get(word) ?? word);
@@ -45,7 +45,7 @@ export class Placeholders {
       case 'number':
         return this.number(found);
       case 'long word':
-        // Google's names of quotas are as long, with one digit or two.
+        // Google's quota names are as long, with one or two digits.
         return (found.match(/\d/g) ?? []).length < 4 ? found : this.other('secret', found);
       case 'secret':
         return this.other('secret', found);
@@ -74,10 +74,10 @@ export class Placeholders {
 const PLACEHOLDER =
   /^(?:(?:project|name|secret)-\d+|person-\d+@example\.com|(?:192\.0\.2|198\.51\.\d+)\.\d+|1000\d{8})$/;
 
-/** A project number of Google's has about twelve digits. */
+/** Google's project numbers have about twelve digits. */
 const FIRST_NUMBER = 100_000_000_000;
 
-/** Of the ranges that are kept for documentation (RFC 5737). */
+/** An address from the ranges reserved for documentation (RFC 5737). */
 const addressNumber = (number: number): string =>
   number < 255 ? `192.0.2.${number}` : `198.51.${100 + (number >> 8)}.${number & 255}`;
 
@@ -89,7 +89,7 @@ function patternOf(names: Iterable<string>): RegExp {
 
 type FormKind = 'secret' | 'long word' | 'email' | 'address' | 'number';
 
-/** In this order: a key may hold an e-mail address as its comment. */
+/** The order matters: a key may have an e-mail address as its comment. */
 const FORMS: readonly (readonly [RegExp, FormKind])[] = [
   [/-----BEGIN [A-Z ]+-----[^]*?(?:-----END [A-Z ]+-----|$)/g, 'secret'],
   [/(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[\w-]+|sk-[\w@.-]+)\s+[A-Za-z0-9+/=]+(?:[ \t]+[^\s"',;/?]+)?/g, 'secret'],

@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.js';
 import { loadFrom } from '../dev/fetch-packages.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** The calls that a worker makes, by the same client, with each exchange told. */
+/** The calls that a worker makes, by the same client, with each exchange reported. */
 export interface RecordedTpu {
   readonly api: TpuApi;
   readonly close: () => Promise<void>;

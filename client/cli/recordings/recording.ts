@@ -7,10 +7,10 @@ import { writePrivate } from '../private-file.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { scrubbed } from './scrub.js';
 
-/** One exchange as a file: what docs/doctor.md documents, and `test/cloud/recordings` replays. */
+/** One exchange as a file, in the format that docs/doctor.md documents and `test/cloud/recordings` replays. */
 export interface Recording extends Exchange {
   readonly format: 1;
-  /** What the exchange is to show. */
+  /** The subject of the exchange. */
   readonly about: string;
   readonly origin: string;
   /** UTC. */
@@ -18,14 +18,14 @@ export interface Recording extends Exchange {
 }
 
 /**
- * Collects what crosses the wire and writes it, scrubbed, one file an exchange. An exchange that says the same as the last one of its
- * method and resource is left out, so that a state is one file however often it was looked at.
+ * Collects exchanges on the wire and writes them, scrubbed, to one file each. An exchange equal to the last one of its method and
+ * resource is left out, so that repeated looks at one state make one file.
  */
 export class Recorder {
   readonly #folder: string;
   readonly #origin: string;
   readonly #heard: { readonly exchange: Exchange; readonly about: string; readonly at: string }[] = [];
-  /** By method and request. */
+  /** The last answer, by method and request. */
   readonly #last = new Map<string, string>();
   #about = '';
 
@@ -45,15 +45,15 @@ export class Recorder {
     this.#heard.push({ exchange, about: this.#about, at: new Date().toISOString() });
   };
 
-  /** What the exchanges from now on are for. */
+  /** Sets the subject of the exchanges that follow. */
   about(text: string): void {
     this.#about = text;
   }
 
   /**
-   * All that was heard, written anew: a name that is known by now may stand in an earlier answer.
+   * Writes all exchanges again, because a name that was learned since may appear in an earlier answer.
    * @param project the id of the project that was asked
-   * @returns how many files
+   * @returns the number of files
    */
   write(project: string): number {
     const files = scrubbed(

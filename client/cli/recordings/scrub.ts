@@ -2,15 +2,15 @@ import type { Exchange } from '../../../cloud/exchange.js';
 import { Placeholders } from './placeholders.js';
 
 /**
- * Exchanges without what tells whose they are: project ids and numbers, names of resources, e-mail addresses, tokens, addresses, keys,
- * labels, metadata. Equal words become equal placeholders over all of them. A text is kept only if its key says that it is Google's own
- * (`GOOGLES_TEXT`), or if its form can hold no name; every other one is replaced whole (docs/adr/0120).
+ * Removes everything from exchanges that identifies their owner: project ids and numbers, names of resources, e-mail addresses,
+ * tokens, addresses, keys, labels, metadata. Equal words become equal placeholders in all exchanges. A text is kept only if its
+ * key marks it as Google's own (`GOOGLES_TEXT`) or its form can hold no name; every other text is replaced whole (docs/adr/0120).
  * @param project the id of the project that was asked
  */
 export function scrubbed(exchanges: readonly Exchange[], project: string): readonly Exchange[] {
   const words = new Placeholders();
   words.name('project', project);
-  // All names first: a text of the first answer may have a name that only the last one shows as one.
+  // All names are learned first: the first answer may contain a name that only the last one shows to be one.
   for (const { method, request, answer } of exchanges) learn({ method, request, answer }, words);
   return exchanges.map((exchange) => ({
     ...exchange,
@@ -29,7 +29,7 @@ const COLLECTION =
   /(?<=^|[/"'\s])(projects|nodes|queuedResources|reservations|networks|subnetworks|disks|instances|instanceTemplates|serviceAccounts|firewalls|organizations|folders|operations|b|roles)\/([^/\s'":?,]+)/g;
 const GOOGLES_MEMBER = /^(?:-|_|default|[a-z]+\.[a-zA-Z.]+|tpu\.admin)$/;
 
-/** Keys whose value is one name, which need not stand in a path. */
+/** Keys whose value is one name, even outside of a path. */
 const NAMES = new Set('nodeId queuedResourceId nodeIdPrefix name network subnetwork bucket projectId'.split(' '));
 
 function learn(value: unknown, words: Placeholders, key = ''): void {
@@ -46,7 +46,7 @@ function learn(value: unknown, words: Placeholders, key = ''): void {
   for (const [field, child] of Object.entries(value)) learn(child, words, Array.isArray(value) ? key : field);
 }
 
-/** Keys whose text is Google's own: it stays, but for names and for what is personal by its form. */
+/** Keys whose text is Google's own: it is kept, except for names and parts whose form is personal. */
 const GOOGLES_TEXT = new Set(
   `message reason domain service permission permissions url type acceleratorType runtimeVersion version topology verb state status health
   healthDescription statusDetail apiVersion code location locationId zone region machineType metric unit locale kind field consumer
@@ -66,14 +66,14 @@ function clean(value: unknown, words: Placeholders, key = '', holder: Tree = {})
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Of an operation, and of google.rpc.ErrorInfo. */
+/** Metadata of an operation or of google.rpc.ErrorInfo. */
 const isGooglesMetadata = (value: Tree, holder: Tree): boolean =>
   typeof value['@type'] === 'string' || String(holder['@type']).endsWith('ErrorInfo');
 
 const LARGE_NUMBER = 10_000_000;
 const isFieldName = (key: string): boolean => /^(?:@type|[a-z][A-Za-z0-9]{0,39})$/.test(key) && !/\d{4}/.test(key);
 
-/** Forms that hold no name of anybody's. */
+/** Forms that contain no names of users. */
 const GOOGLES_FORM = [
   /^$/,
   /^[A-Z][A-Z_]*(?:\d[A-Z_]*)?$/,
@@ -91,7 +91,7 @@ function cleanText(text: string, words: Placeholders, key: string, holder: Tree)
   if (/token$/i.test(key) && text !== '') return words.other('token', text);
   if (key === '@type') return words.text(text);
   if (isGoogles(text)) return words.text(text);
-  // Of what is wrong with a field, or of a link; else somebody described a thing of theirs.
+  // The description of a problem of a field, or of a link; otherwise the user has described their own resource.
   const isHelp = key === 'description' && ('field' in holder || 'url' in holder);
   if (GOOGLES_TEXT.has(key) || isHelp) return words.text(text);
   const known = words.text(text);

@@ -1,6 +1,8 @@
 import { OWN_LABEL_PREFIX } from '../../../domain/identity.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { asTyped } from '../typed-command.js';
+import { shellQuote } from '../../../domain/shell-quote.js';
 
 /** Responses of the rehearsal's admin interface: the fields that jobctl reads, and the lookup of slices in them. */
 
@@ -41,7 +43,7 @@ export interface RehearsalStatus {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly refusals: readonly Readonly<Record<string, unknown>>[];
   readonly holds: readonly Readonly<Record<string, unknown>>[];
-  /** How the simulated VMs are kept from this computer's files; `none` if they are not. */
+  /** The way in which simulated VMs are confined from this computer's files; `none` if they are not. */
   readonly confinement?: string;
   readonly confinementReason?: string;
 }
@@ -63,22 +65,36 @@ const JOB_LABEL = `${OWN_LABEL_PREFIX}job`;
 const LIVE: ReadonlySet<string> = new Set(['CREATING', 'READY']);
 
 /**
- * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the
- * job's id; a VM of Compute Engine alike, the first one that runs. Any other word is returned unchanged; the rehearsal's refusal then lists what exists.
- * @throws CliError if the job has several live slices
+ * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the job's
+ * id; likewise a VM of Compute Engine, the first one that runs.
+ * @throws CliError for any other word, and if the job has several live slices
  */
 export function sliceNamed(word: string, { nodes, queuedResources, vms }: RehearsalStatus): string {
   const isName = (full: string): boolean => full === word || placeOf(full).id === word;
-  if ([...nodes, ...queuedResources].some(({ name }) => isName(name))) return word;
+  if ([...nodes, ...queuedResources, ...vms].some(({ name }) => isName(name))) return word;
   const slices = liveSlicesOf(word, nodes);
-  const [only] = slices;
-  if (only === undefined)
-    return vms.find(({ labels, state }) => labels[JOB_LABEL] === word && state === 'RUNNING')?.name ?? word;
-  if (slices.length === 1) return only;
+  const running = vms.filter(({ labels, state }) => labels[JOB_LABEL] === word && state === 'RUNNING');
+  const only = slices[0] ?? running[0]?.name;
+  if (only === undefined) throw noSlice(word, [...nodes, ...vms]);
+  if (slices.length <= 1) return only;
   throw new CliError(
     ExitCode.Usage,
     `job ${word} has ${slices.length} slices`,
     `say which: ${slices.map((name) => placeOf(name).id).join(', ')}`,
+  );
+}
+
+/** Number of slice names that are shown after an unknown one. */
+const SHOWN = 10;
+
+function noSlice(word: string, all: readonly { readonly name: string }[]): CliError {
+  const names = all.slice(0, SHOWN).map(({ name }) => placeOf(name).id);
+  const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
+  return new CliError(
+    ExitCode.NotFound,
+    `the simulated cloud has no slice '${word}', and none of a job of that name`,
+    `there are: ${names.length === 0 ? 'none' : names.join(', ')}${more}`,
+    asTyped(`a job that waits has none yet, and why says for what: jobctl why ${shellQuote(word)}`),
   );
 }
 

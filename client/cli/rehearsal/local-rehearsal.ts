@@ -12,7 +12,7 @@ export interface LocalRehearsal {
   readonly admin: RehearsalAdmin;
 }
 
-/** The rehearsal of the local stack. @throws CliError where there is none; that it answers is another question */
+/** The rehearsal of the local stack. It may not be running. @throws CliError if there is none */
 export function localRehearsal(env: Environment = process.env): LocalRehearsal {
   const home = stackHome(env);
   const stack = readDevContext(home);
@@ -33,7 +33,7 @@ export function localRehearsal(env: Environment = process.env): LocalRehearsal {
   return { stack, admin: new RehearsalAdmin(stack.rehearsal.adminUrl, stack.cloud.accessTokenFile) };
 }
 
-/** Of a stack's rehearsal, as its own clients name them. */
+/** The endpoints of a stack's rehearsal, in the form of its own clients. */
 export function endpointsOf({ cloud, store, ssh, rehearsal, kubeconfig }: DevContext): RehearsalEndpoints {
   const { tpuEndpoint = '', tpuRestEndpoint = '', accessTokenFile: tokenFile = '' } = cloud;
   const { adminUrl: admin = '', headerFile = '' } = rehearsal ?? {};

@@ -11,7 +11,7 @@ Example:
   jobctl rehearsal preempt train-7f3k --notice 30s
 `;
 
-/** Adds `rehearsal status | preempt | warn | ..`. Modules are loaded by the verb that is used. */
+/** Adds `rehearsal status | preempt | warn | ..`. Each verb loads its modules when it is used. */
 export function registerRehearsal(program: Command, invocation: Invocation): void {
   const group = program
     .command('rehearsal')
@@ -284,7 +284,7 @@ function chipsOrUnlimited(text: string): number | 'unlimited' {
   throw new InvalidArgumentError('A number of chips, 0 or more, or unlimited.');
 }
 
-/** @throws InvalidArgumentError; what the rehearsal's clock takes */
+/** Parses a speed that the rehearsal's clock accepts. @throws InvalidArgumentError */
 export function scaleOption(text: string): number {
   const scale = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && scale > 0 && scale <= MOST_SCALE) return scale;

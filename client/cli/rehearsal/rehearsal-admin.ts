@@ -4,15 +4,15 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { RehearsalStatus } from './admin-answers.js';
 
-/** A rehearsal on this computer answers in milliseconds, unless it is being started or ended. */
+/** A rehearsal on this computer answers in milliseconds, unless it is starting or stopping. */
 const CALL_TIMEOUT_MS = 15_000;
 
-/** The rehearsal's admin interface (docs/rehearsal.md): all that this command line knows of a rehearsal. */
+/** The rehearsal's admin interface (docs/rehearsal.md): the only access of this command line to a rehearsal. */
 export class RehearsalAdmin {
   readonly #url: string;
   readonly #tokenFile: string | undefined;
 
-  /** @param url without a slash at the end @param tokenFile absent: the rehearsal asks processes of this login for none */
+  /** @param url without a slash at the end @param tokenFile absent: the rehearsal requires no token of this login's processes */
   constructor(url: string, tokenFile?: string) {
     this.#url = url;
     this.#tokenFile = tokenFile;
@@ -22,13 +22,13 @@ export class RehearsalAdmin {
     return JSON.parse(await this.#call('GET', 'status')) as RehearsalStatus;
   }
 
-  /** What happened after event number `after`, oldest first. */
+  /** Events after event number `after`, oldest first. */
   async journal(after: number): Promise<readonly JournalEvent[]> {
     const lines = (await this.#call('GET', `journal?after=${after}`)).split('\n');
     return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JournalEvent);
   }
 
-  /** Everything that the cloud knows, as JSON lines. */
+  /** Everything that the simulated cloud knows, as JSON lines. */
   dump(): Promise<string> {
     return this.#call('GET', 'dump');
   }
@@ -37,7 +37,7 @@ export class RehearsalAdmin {
     return JSON.parse(await this.#call('GET', verb)) as object;
   }
 
-  /** Changes something. What is undefined in `body` is not sent. */
+  /** Changes the rehearsal. Undefined fields of `body` are not sent. */
   async post(verb: string, body: object): Promise<object> {
     return JSON.parse(await this.#call('POST', verb, body)) as object;
   }
@@ -77,7 +77,7 @@ function unanswered(url: string, { message, cause }: Error): CliError {
   );
 }
 
-/** The rehearsal's own words: for what is not there they say what is. */
+/** An error with the rehearsal's own message, which lists the existing objects if one is not found. */
 function refusal(path: string, status: number, text: string): CliError {
   const exitCode = EXIT_CODES[status] ?? (status < 500 ? ExitCode.Usage : ExitCode.Failed);
   const [what = '', ...rest] = wordsOf(text).split('\n');

@@ -12,7 +12,7 @@ import type {
 
 /**
  * `jobctl rehearsal status`.
- * @param width of the terminal; absent in a pipe
+ * @param width the terminal's; absent in a pipe
  */
 export function renderRehearsal(
   { nodes, queuedResources, vms, settings, refusals, holds }: RehearsalStatus,
@@ -78,7 +78,7 @@ function hostsOf({ hosts }: RehearsedNode): string {
   return `${running} of ${count(hosts.length, 'host')} run${where}`;
 }
 
-/** Those that differ from nothing at all: durations in words, tables as they are. */
+/** Rows for settings that are set: durations in words, tables as they are. */
 function settingRows(settings: RehearsalStatus['settings']): readonly (readonly string[])[] {
   const rows = Object.entries(settings).flatMap(([name, value]) => {
     const text = shown(name, value);

@@ -13,7 +13,7 @@ import { lostPercent, measureWork } from './lost-work.js';
 import type { MeasuredWork } from './lost-work.js';
 import { attemptOn, preemptionsIn, startsIn } from './preemptions.js';
 import type { AttemptNodes, Preemption } from './preemptions.js';
-import type { AttemptOutput, ProgressMeasure } from './progress-marks.js';
+import type { AttemptOutput, ProgressMeasure } from '../../../domain/progress-marks.js';
 
 export interface EndedJob {
   readonly job: string;
@@ -30,7 +30,7 @@ interface StoredAttempt extends AttemptNodes {
   readonly end?: string;
 }
 
-/** What happened to a job that has ended, by what the store and the cloud's journal have of it. */
+/** Evaluates an ended job from the records in the store and the cloud's journal. */
 export async function findingsOf({ job, outcome, store, admin, measures, timeScale }: EndedJob): Promise<Findings> {
   const numbers = Array.from({ length: outcome.attempts }, (_, index) => index + 1);
   const [attempts, outputs, jobLog, events] = await Promise.all([
@@ -41,7 +41,7 @@ export async function findingsOf({ job, outcome, store, admin, measures, timeSca
   ]);
   const work = measureWork(outputs, measures);
   const starts = startsIn(jobLog.toString('utf8'));
-  // What was taken when the job was over cost it nothing; nor did what it was told of and let go for a reason of its own.
+  // A slice taken after the end cost the job nothing; neither did a slice under notice that the job gave up for another reason.
   const wasLost = ({ nodeId, isLetGo }: Preemption): boolean =>
     isLetGo === undefined || attempts[(attemptOn(nodeId, attempts) ?? 0) - 1]?.end === 'slices-lost';
   const taken = preemptionsIn(events, timeScale).filter((each) => each.at <= outcome.endedAt && wasLost(each));
@@ -85,11 +85,11 @@ async function outputOf(store: StoreReader, job: string, attempt: number): Promi
   return new Map([...chunks].map(([host, parts]) => [host, Buffer.concat(parts).toString('utf8')]));
 }
 
-/** Slices are deleted after their job has ended: so long it may take until nothing is left. */
+/** Time limit for the clean-up: slices are deleted after their job has ended. */
 const CLEAN_UP_MS = 60_000;
 const LOOK_MS = 500;
 
-/** What the independent listing finds, asked until it is nothing or the clean-up has had its time. */
+/** Leaks in the independent listing, which is repeated until it finds none or the clean-up's time is over. */
 export async function leaksLeft(
   context: CliContext,
   signal: AbortSignal,

@@ -6,28 +6,28 @@ import { lostPercent } from './lost-work.js';
 import type { LostWork, WorkMeasure } from './lost-work.js';
 
 export interface CertifiedPreemption {
-  /** Since the submit, milliseconds of wall time. */
+  /** Milliseconds of wall time since the submit. */
   readonly afterMs: number;
   readonly node: string;
-  /** Null: taken before a command ran on it. */
+  /** Null: the node was taken before a command ran on it. */
   readonly attempt: number | null;
   readonly mode: 'preempted' | 'vanish';
   /** Wall time from the notice to the preemption; null: there was none. */
   readonly noticeMs: number | null;
   readonly lost: LostWork;
-  /** 0 to 100; null: not known. */
+  /** 0 to 100; null: unknown. */
   readonly lostPercent: number | null;
-  /** From the preemption until the command was started again, wall time; null: it was not. */
+  /** Wall time from the preemption to the next start of the command; null: it did not start again. */
   readonly recoveredMs: number | null;
 }
 
 /**
- * `resumed`: each preemption cost less than all of the work. `lost-all`: at least one cost all of it. `not-measurable`: of at
- * least one it is not known, and none cost all. `not-preempted`: there was none that could have cost any.
+ * `resumed`: each preemption cost less than all of the work. `lost-all`: at least one cost all of it. `not-measurable`: the cost
+ * of at least one is unknown, and none cost all. `not-preempted`: there was no preemption that could cost any work.
  */
 export type Verdict = 'resumed' | 'lost-all' | 'not-measurable' | 'not-preempted';
 
-/** What a rehearsal of a job came to; with `--output json` as it stands here. */
+/** The result of a job's rehearsal, printed as it is by `--output json`. */
 export interface Certificate {
   readonly v: 1;
   readonly label: 'REHEARSAL';
@@ -38,7 +38,7 @@ export interface Certificate {
   readonly outcome: Outcome;
   /** Numbers of the attempts that began, with the cause of their end. */
   readonly attempts: readonly { readonly attempt: number; readonly end: string }[];
-  /** How many `--preempt` asked for; preemptions of a fault script come on top. */
+  /** Number of preemptions requested by `--preempt`; those of a fault script are additional. */
   readonly wantedPreemptions: number;
   readonly preemptions: readonly CertifiedPreemption[];
   readonly measure: WorkMeasure;
@@ -47,7 +47,7 @@ export interface Certificate {
   readonly timeScale: number;
   readonly confinement: string;
   readonly seed: number;
-  /** The command line that does it again. */
+  /** The command line that repeats the rehearsal. */
   readonly again: string;
   readonly versions: Versions;
 }
@@ -60,13 +60,13 @@ export function verdictOf(preemptions: readonly Pick<CertifiedPreemption, 'lost'
 }
 
 export interface ExitRule {
-  /** `--require-resume`: losing all, or not knowing, is a failure too. */
+  /** `--require-resume`: losing all work, or an unknown loss, is a failure too. */
   readonly requiresResume: boolean;
 }
 
 /**
- * 0: the job succeeded, all preemptions that were asked for happened, and nothing leaked. A command's own code passes through,
- * as with `submit --wait`; everything else is 1.
+ * Returns 0 if the job succeeded, all requested preemptions happened, and nothing leaked. The command's own exit code passes
+ * through, as with `submit --wait`; everything else is 1.
  */
 export function exitCodeOfCertificate(certificate: Certificate, { requiresResume }: ExitRule): number {
   const { outcome, leaks, preemptions, wantedPreemptions, verdict } = certificate;

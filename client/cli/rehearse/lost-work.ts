@@ -1,19 +1,19 @@
-import { compareMarks, linesOf, readProgress, showMark } from './progress-marks.js';
-import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from './progress-marks.js';
+import { compareMarks, linesOf, readProgress, showMark } from '../../../domain/progress-marks.js';
+import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from '../../../domain/progress-marks.js';
 import { smallest } from '../../../domain/extremes.js';
 
-/** What one preemption cost a job of its work, as far as its own output tells (ADR 0016). */
+/** The work that one preemption cost a job, as far as its own output tells (ADR 0016). */
 export type LostWork =
   | {
       readonly kind: 'counted';
-      /** Marks up to the last one before the preemption that are at or behind the first one after it. */
+      /** Number of marks up to the last one before the preemption that are not before the first one after it. */
       readonly redone: number;
-      /** Marks from the job's first one to the last before the preemption. */
+      /** Number of marks from the job's first one to the last before the preemption. */
       readonly made: number;
       readonly lastBefore: string;
       readonly firstAfter: string;
     }
-  /** It has no counter; the next attempt printed all the same lines again, in order: it began at its beginning. */
+  /** The output has no counter, and the next attempt printed the same lines in order: it started from the beginning. */
   | { readonly kind: 'repeated-lines'; readonly lines: number }
   /** The attempt printed no mark before it was preempted. */
   | { readonly kind: 'none-made' }
@@ -25,11 +25,11 @@ export type WorkMeasure =
 
 export interface MeasuredWork {
   readonly measure: WorkMeasure;
-  /** For the index of an attempt that was preempted. */
+  /** Returns the lost work for the index of a preempted attempt. */
   readonly lostBy: (attempt: number) => LostWork;
 }
 
-/** @param attempts outputs in order of attempts, whole */
+/** @param attempts complete outputs in order of attempts */
 export function measureWork(attempts: readonly AttemptOutput[], measures?: readonly ProgressMeasure[]): MeasuredWork {
   const progress = readProgress(attempts, measures);
   if ('measure' in progress) {
@@ -46,8 +46,8 @@ export function measureWork(attempts: readonly AttemptOutput[], measures?: reado
 }
 
 /**
- * Counts marks that were printed, not numbers between them: of a job that prints every tenth step, one mark again is ten
- * steps again. An attempt that made nothing lost nothing; what the one before it lost was counted there.
+ * Counts printed marks, not the numbers between them: if a job prints every tenth step, one repeated mark means ten repeated
+ * steps. An attempt that made no progress lost none; the loss of the attempt before was counted there.
  */
 function lostByCounter({ marks }: ReadProgress, attempt: number): LostWork {
   const last = marks[attempt]?.at(-1);
@@ -59,18 +59,16 @@ function lostByCounter({ marks }: ReadProgress, attempt: number): LostWork {
   return { kind: 'counted', redone, made: made.length, lastBefore: showMark(last), firstAfter: showMark(first) };
 }
 
-/** Those of several attempts, each once. */
+/** Marks of several attempts up to `last`, each once. */
 function upTo(last: ProgressMark, attempts: readonly (readonly ProgressMark[])[]): readonly ProgressMark[] {
   const all = new Map(attempts.flat().map((mark) => [showMark(mark), mark]));
   return [...all.values()].filter((mark) => compareMarks(mark, last) <= 0);
 }
 
-/** Fewer different lines may be a greeting that every start prints. */
+/** Fewer distinct lines may be a greeting that every start prints. */
 const LEAST_LINES = 5;
 
-/**
- * Lines can prove that a job began again at its beginning, and nothing else: new ones may be new numbers of the same work.
- */
+/** Compares lines. They can prove only that a job started from the beginning: new lines may be new numbers of the same work. */
 function lostByLines(before: AttemptOutput | undefined, after: AttemptOutput | undefined, reason: string): LostWork {
   const host = smallest(before?.keys() ?? []);
   // The last line may have been cut.
@@ -82,7 +80,7 @@ function lostByLines(before: AttemptOutput | undefined, after: AttemptOutput | u
   return { kind: 'unknown', reason };
 }
 
-/** Lines without what differs between two runs of the same work: times, fractions, addresses, names of attempts and nodes. */
+/** Lines without parts that differ between runs of the same work: times, fractions, addresses, names of attempts and nodes. */
 function comparable(text: string | undefined): readonly string[] {
   return linesOf(text ?? '')
     .map((line) =>
@@ -95,7 +93,7 @@ function comparable(text: string | undefined): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** 0 to 100, not rounded; undefined where it is not known. */
+/** The lost percentage from 0 to 100, not rounded; undefined if unknown. */
 export function lostPercent(lost: LostWork): number | undefined {
   switch (lost.kind) {
     case 'counted':

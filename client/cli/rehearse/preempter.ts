@@ -8,29 +8,29 @@ import { liveSlicesOf, placeOf } from '../rehearsal/admin-answers.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { isOutage, pause } from '../../outage.js';
 import type { PlannedPreemption } from './preemption-plan.js';
-import { readProgress } from './progress-marks.js';
-import type { ProgressMeasure } from './progress-marks.js';
+import { readProgress } from '../../../domain/progress-marks.js';
+import type { ProgressMeasure } from '../../../domain/progress-marks.js';
 
 export interface PreempterParts {
   readonly client: Pick<JobClient, 'row'>;
   readonly store: StoreReader;
   readonly admin: RehearsalAdmin;
-  /** Id. */
+  /** Job id. */
   readonly job: string;
   readonly measures: readonly ProgressMeasure[];
-  /** An attempt is preempted at the latest this long after its first step, or where it prints none, after its start. */
+  /** The latest time of a preemption: this long after the attempt's first step, or after its start if it prints no step. */
   readonly patienceMs: number;
-  /** Times as fast as this computer's clock the cloud's runs. */
+  /** Speed of the cloud's clock relative to this computer's. */
   readonly timeScale: number;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
 }
 
 const LOOK_MS = 300;
-/** Fewer steps are no progress that could be lost. */
+/** Fewer steps are no progress that a job could lose. */
 const LEAST_MARKS = 3;
 
-/** Preempts one attempt after another as the plan says, until the plan or the job is at its end. */
+/** Preempts one attempt after another as planned, until the plan or the job ends. */
 export async function preemptAsPlanned(parts: PreempterParts, plan: readonly PlannedPreemption[]): Promise<void> {
   let last = 0;
   for (const planned of plan) {
@@ -41,7 +41,7 @@ export async function preemptAsPlanned(parts: PreempterParts, plan: readonly Pla
   }
 }
 
-/** The first attempt after `last` that is due; undefined: the job has ended, or the signal came. */
+/** The first attempt after `last` that is due; undefined: the job has ended, or `signal` aborted. */
 async function dueAttempt(
   parts: PreempterParts,
   last: number,
@@ -65,7 +65,7 @@ function passedOver(error: unknown): undefined {
   return undefined;
 }
 
-/** How far a running attempt is, by what is stored of its output. */
+/** Progress of a running attempt, from its stored output. */
 class AttemptWatch {
   readonly attempt: number;
   readonly #parts: PreempterParts;
@@ -110,12 +110,12 @@ async function preempt(
   const slices = liveSlicesOf(job, (await admin.status()).nodes).toSorted();
   const name = slices[Math.floor(slice * slices.length)];
   if (name === undefined) return;
-  // The job's processes run in real time, so what they are given is wall time.
+  // The job's processes run in real time, so the notice is wall time.
   const how = noticeMs === undefined ? { mode } : { notice: true, noticeMs: noticeMs * timeScale };
   try {
     await admin.post('preempt', { name, ...how });
   } catch (error) {
-    // It ended in between.
+    // The job ended meanwhile.
     if (error instanceof CliError && error.exitCode !== ExitCode.Usage && error.exitCode !== ExitCode.Unavailable)
       return;
     throw error;

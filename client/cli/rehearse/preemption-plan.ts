@@ -1,28 +1,28 @@
-/** One preemption as the seed has it. */
+/** One preemption of a seed's plan. */
 export interface PlannedPreemption {
-  /** Once an attempt has printed so many marks. */
+  /** Number of printed marks after which an attempt is preempted. */
   readonly afterMarks: number;
-  /** Wall time between the notice and the preemption; absent: none is given. */
+  /** Wall time between the notice and the preemption; absent: no notice. */
   readonly noticeMs?: number;
-  /** `vanish`: NOT_FOUND at once. With notice always `preempted`. */
+  /** `vanish`: NOT_FOUND at once. With notice, the mode is always `preempted`. */
   readonly mode: 'preempted' | 'vanish';
-  /** Of the job's slices, in order of their names: 0 is the first, just under 1 the last. */
+  /** Chooses one of the job's slices in the order of their names: 0 is the first, just under 1 the last. */
   readonly slice: number;
 }
 
-/** `mixed`: every other one with 5 seconds. */
+/** `mixed`: every other preemption has 5 seconds of notice. */
 export type NoticeWish = 'none' | 'mixed' | { readonly ms: number };
 
-/** So many marks that most jobs have stored a checkpoint by then, so few that a short job is not over. */
+/** Enough marks that most jobs have stored a checkpoint by then, and few enough that a short job is not over. */
 const LEAST_MARKS = 12;
 const MOST_MARKS = 30;
-/** Google's is up to 30 seconds; a job that is rehearsed for a minute or two would mostly be over by then. */
+/** Google's notice is up to 30 seconds; a job rehearsed for a minute or two would mostly be over by then. */
 const NOTICE_MS = 5_000;
 
-/** An attempt is preempted so long after its first mark, or after its start, at the latest. */
+/** An attempt is preempted at the latest this long after its first mark, or after its start. */
 export const DEFAULT_AFTER_MS = 120_000;
 
-/** The same seed, the same plan. */
+/** Returns the plan for a seed, always the same one. */
 export function preemptionPlan(seed: number, count: number, notice: NoticeWish): readonly PlannedPreemption[] {
   const random = seededRandom(seed);
   const isFirstWithNotice = random() < 0.5;
@@ -42,7 +42,7 @@ function noticeOf(notice: NoticeWish, isTurn: boolean): number | undefined {
   return notice.ms;
 }
 
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32, public domain). */
+/** Random numbers from 0 up to 1, the same for the same seed (mulberry32, public domain). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -2,31 +2,31 @@ import type { EpochMs } from '../../../domain/units.js';
 import type { JournalEvent } from '../../../rehearsal/journal.js';
 import { placeOf } from '../rehearsal/admin-answers.js';
 
-/** A slice that the provider took, by the cloud's own journal, whoever asked for it: this command, or a fault script. */
+/** A slice that the provider took, according to the cloud's own journal, whether this command or a fault script caused it. */
 export interface Preemption {
-  /** This computer's clock. */
+  /** Time on this computer's clock. */
   readonly at: EpochMs;
   readonly node: string;
   readonly nodeId: string;
   readonly mode: 'preempted' | 'vanish';
-  /** Wall time between the notice and the preemption, as it was or was to be; absent: there was none. */
+  /** Wall time between the notice and the preemption, actual or planned; absent: no notice. */
   readonly noticeMs?: number;
-  /** The job let the node go while its VMs shut down: it never became PREEMPTED. */
+  /** The job released the node while its VMs shut down, so the node never became PREEMPTED. */
   readonly isLetGo?: true;
 }
 
-/** Where an attempt ran. */
+/** The nodes of an attempt. */
 export interface AttemptNodes {
   readonly attempt: number;
   readonly nodes: readonly { readonly uid: string }[];
 }
 
-/** States from which a node that is gone was not deleted, but taken. */
+/** A node that disappears from these states was taken, not deleted. */
 const TAKEN_FROM: ReadonlySet<unknown> = new Set(['READY', 'REPAIRING']);
 
 /**
  * @param events in order, from the first one on
- * @param timeScale how many times as fast as this computer's the cloud's clock runs
+ * @param timeScale speed of the cloud's clock relative to this computer's
  */
 export function preemptionsIn(events: readonly JournalEvent[], timeScale = 1): readonly Preemption[] {
   const told = new Set(events.filter(isTold).map(nodeIdOf));
@@ -60,7 +60,7 @@ function modeOf({ kind, details: { from, to } }: JournalEvent): Preemption['mode
   return to === 'gone' && TAKEN_FROM.has(from) ? 'vanish' : undefined;
 }
 
-/** What announced the preemption that now came true. */
+/** The event that announced a preemption. */
 function noticeBefore(events: readonly JournalEvent[], { subject }: JournalEvent): JournalEvent | undefined {
   const names = new Set([subject, placeOf(subject).id]);
   const asked = events.findLast(
@@ -70,16 +70,16 @@ function noticeBefore(events: readonly JournalEvent[], { subject }: JournalEvent
   return isNotice ? asked : undefined;
 }
 
-/** The attempt that lost the node; undefined: none ran on it yet. */
+/** The attempt that lost the node; undefined: no attempt had run on it. */
 export function attemptOn(uid: string, attempts: readonly AttemptNodes[]): number | undefined {
   return attempts.findLast(({ nodes }) => nodes.some((node) => node.uid === uid))?.attempt;
 }
 
-/** When each attempt's command was started, by its number, from the job's own log: `ISO running: attempt N on ..`. */
+/** Start times of each attempt's command by its number, from the job's own log: `ISO running: attempt N on ..`. */
 export function startsIn(jobLog: string): ReadonlyMap<number, EpochMs> {
   const starts = new Map<number, EpochMs>();
   for (const [, time = '', attempt = ''] of jobLog.matchAll(/^(\S+Z) running: attempt (\d+) /gm)) {
-    // A worker that was replaced says it again.
+    // A replaced worker logs it again.
     if (!starts.has(Number(attempt))) starts.set(Number(attempt), Date.parse(time));
   }
   return starts;

@@ -33,7 +33,7 @@ export interface PrivateStack {
   keep(): void;
 }
 
-/** Starts the stack. @throws what `dev up` throws, after it removed everything that it had started */
+/** Starts the stack. @throws the errors of `dev up`, after everything that it had started was removed */
 export async function openPrivateStack({ env, timeScale, onProgress }: PrivateStackOptions): Promise<PrivateStack> {
   await removeStaleStacks(env, onProgress);
   const home = mkdtempSync(join(tmpdir(), STACK_PREFIX));

@@ -6,8 +6,8 @@ import type { LostWork } from './lost-work.js';
 import { asTyped } from '../typed-command.js';
 
 /**
- * What `jobctl rehearse` prints.
- * @param width of the terminal; absent in a pipe
+ * Renders the output of `jobctl rehearse`.
+ * @param width the terminal's; absent in a pipe
  */
 export function renderCertificate(certificate: Certificate, width?: number): readonly string[] {
   const { file, job, slice } = certificate;
@@ -92,7 +92,7 @@ function measured({ measure }: Certificate): string {
   return `by repeated lines alone, since ${measure.reason}`;
 }
 
-/** DESIGN.md 5: the bound of what is lost of a log. */
+/** docs/design.md, "Logs and the store": the bound on lost log output. */
 const BLIND_SECOND = 'what a host printed in the last second before a preemption without notice may be missing';
 
 function leaksOf({ leaks, leases }: Certificate['leaks']): string {

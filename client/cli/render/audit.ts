@@ -8,11 +8,11 @@ import { renderTable } from './columns.js';
 export interface AuditReport {
   readonly leaks: readonly LeakedResource[];
   readonly leases: readonly LeakedLease[];
-  /** Why the leases could not be read. */
+  /** The reason why the leases could not be read. */
   readonly leasesUnknown?: string;
-  /** Accounts that could not be listed, and why. Absent: all were. */
+  /** Accounts that could not be listed, with the reason. Absent: all were listed. */
   readonly unlisted?: readonly string[];
-  /** Resources that carry our owner label; all that there are. */
+  /** Number of resources that carry our owner label, and of all resources. */
   readonly ours: number;
   readonly all: number;
 }
@@ -49,7 +49,7 @@ export function renderAudit(report: AuditReport, accounts: readonly string[], wi
   ];
 }
 
-/** What to do about each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
+/** Remedies for each kind of row. Slices still in deletion are no leak yet: the lease says why it waits. */
 function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
   const draining = leases.filter(({ state }) => state === 'draining');
   const held = leases.length - draining.length;

@@ -4,7 +4,7 @@ import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import { oneLine, renderTable } from './columns.js';
 import { formatDuration } from './quantities.js';
 
-/** `jobctl capacity`: what a pool's jobs have seen, as it was published. */
+/** Renders `jobctl capacity`: capacity that a pool's jobs have seen, as last published. */
 export function renderCapacity(state: CapacityState, now: EpochMs, width?: number): readonly string[] {
   const { pool, at, zones, rows } = capacityOf(state);
   const unseen = zones.filter((zone) => !rows.some((row) => row.zone === zone));
@@ -35,7 +35,7 @@ function cellsOf(row: CapacityRow, now: EpochMs): readonly string[] {
 const waitingText = ({ waiting, waitingSince }: CapacityRow, now: EpochMs): string =>
   waitingSince === undefined ? '-' : `${waiting}, for ${formatDuration(now - waitingSince)}`;
 
-/** Per slice-hour; of next to no hours a rate says nothing. */
+/** Preemptions per slice-hour; for a tiny number of hours, a rate means nothing. */
 function preemptedText({ sliceHours, preempted }: CapacityRow): string {
   if (sliceHours < LEAST_HOURS) return '-';
   const rate = preempted / sliceHours;

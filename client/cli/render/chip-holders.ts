@@ -5,7 +5,7 @@ import { renderOneLineTable } from './one-line-table.js';
 import { userColumn } from './shown-user.js';
 import { formatDuration } from './quantities.js';
 
-/** One line a job. @param most rows; of the rest it says how many there are */
+/** Renders one line per job. @param most rows; a last line counts the others */
 export function holderLines(
   holders: readonly ChipHolder[],
   now: EpochMs,
@@ -31,7 +31,7 @@ export function holderLines(
   ];
 }
 
-/** One line a user and project. */
+/** Renders one line per user and project. */
 export function shareLines(shares: readonly UserShare[], look: Look): readonly string[] {
   const columns = [
     userColumn(shares),

@@ -2,20 +2,20 @@ import { stripVTControlCharacters } from 'node:util';
 import { visibleText } from '../../../domain/visible-text.js';
 import { largest } from '../../../domain/extremes.js';
 
-/** East Asian wide and emoji, the ranges that terminals show in two columns. */
+/** Ranges of East Asian wide characters and emoji that terminals show in two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-// The selectors stand for themselves here, not for what they would combine with.
+// The selectors are meant literally here, not combined with other characters.
 // oxlint-disable-next-line no-misleading-character-class
 const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
 
-/** Where output goes. */
+/** The destination of output. */
 export interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
-/** Columns; undefined where it is no terminal. One that does not know its size (`docker exec -t`, `script`) says 0. */
+/** Width in columns; undefined if it is no terminal. A terminal without a known size (`docker exec -t`, `script`) says 0. */
 export function terminalWidth({ isTTY, columns }: Terminal): number | undefined {
   if (isTTY !== true) return undefined;
   return columns === undefined || columns === 0 ? DEFAULT_WIDTH : columns;
@@ -23,7 +23,7 @@ export function terminalWidth({ isTTY, columns }: Terminal): number | undefined 
 
 const DEFAULT_WIDTH = 80;
 
-/** Columns that `text` takes on a terminal. Text without escape sequences. */
+/** Number of columns that `text`, which has no escape sequences, takes on a terminal. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
@@ -40,7 +40,7 @@ export function padToWidth(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)));
 }
 
-/** `text` in `width` columns at most, the end replaced by dots where it is longer. */
+/** Cuts `text` to `width` columns at most and replaces the end of a longer text by dots. */
 export function cutToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let cut = '';
@@ -53,7 +53,7 @@ export function cutToWidth(text: string, width: number): string {
   return `${cut}..`.slice(0, Math.max(0, width));
 }
 
-/** Lines of `width` columns at most, broken between words; a word that is longer stands alone and is not cut. */
+/** Wraps to lines of `width` columns at most, between words; a longer word has a line to itself and is not cut. */
 export function wrapToWidth(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -67,12 +67,12 @@ export function wrapToWidth(text: string, width: number): readonly string[] {
   return line === '' && lines.length > 0 ? lines : [...lines, line];
 }
 
-/** Between the parts of a header. */
+/** Columns between the parts of a header. */
 const WIDE_GAP = 3;
 
 /**
- * Breaks a line that is wider than `width` columns between words, and a header between its parts. Each further line is indented two
- * columns more than the first. A word that is longer than a line is not cut, and colours take no columns.
+ * Breaks a line that is wider than `width` columns between words, and a header between its parts. Each further line is indented
+ * two columns more than the first. Words longer than a line are not cut, and colours take no columns.
  * @param width absent (a pipe): the line stays whole
  */
 export function foldLine(text: string, width: number | undefined): readonly string[] {
@@ -91,19 +91,19 @@ export function foldLine(text: string, width: number | undefined): readonly stri
   return lines;
 }
 
-/** Text from elsewhere on one line; what a terminal would obey is shown. A line that is indented is what to do about the one before. */
+/** Puts outside text on one line and makes control characters visible. An indented line is the remedy for the line before. */
 export function oneLine(text: string): string {
   const joined = text.trimEnd().replace(/(?<=[^\s.;:,])\n {2,}(?=\S)/g, '; ');
   return visibleText(joined.replace(/(?<!\s)\s+/g, (blank) => (/[\r\n]/.test(blank) ? ' ' : blank)));
 }
 
 const GAP = '  ';
-/** A last column narrower than this is not wrapped: one word a line helps nobody. */
+/** A last column narrower than this is not wrapped: one word per line is unreadable. */
 const LEAST_WRAPPED_WIDTH = 20;
 
 /**
- * Columns as wide as what is in them, each cell by `oneLine`. The last one wraps under itself.
- * @param terminalWidth columns; absent (a pipe): one line a row, however long
+ * Renders columns as wide as their content, each cell by `oneLine`. The last column wraps within itself.
+ * @param terminalWidth columns; absent (a pipe): one line per row, of any length
  */
 export function renderTable(cells: readonly (readonly string[])[], terminalWidth?: number): readonly string[] {
   const rows = cells.map((row) => row.map(oneLine));

@@ -9,7 +9,7 @@ export function failingText({ attempt, since, error }: FailingTask, now: EpochMs
   return `stands still, attempt ${attempt} of its workflow task${after}${error === undefined ? '' : `: ${oneLine(error)}`}`;
 }
 
-/** What it means and what to do. */
+/** The meaning of a failing task, and the remedy. */
 export const FAILING_REMEDY =
   'What runs on its slices runs on, unwatched, and nothing that it holds is given to others. It hears nothing, `cancel` included, until its workflow task succeeds. ' +
   'Tell who runs the worker: docs/operations.md, "A workflow that stands still".';

@@ -3,11 +3,11 @@ import { renderTable } from './columns.js';
 
 const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', failed: 'FAILED' };
 
-/** A line each, its remedy on a line below it, and the count at the end. */
+/** Renders one line per finding, its remedy on a line below it, and the count at the end. */
 export function renderFindings(findings: readonly Finding[], terminalWidth?: number): readonly string[] {
   const rows = findings.flatMap(({ check, state, what, remedy }, index) => [
     [MARKS[state], check, what],
-    // One command may mend several: it stands below the last of them.
+    // One command may fix several findings: it is printed below the last of them.
     ...(remedy === undefined || remedy === findings[index + 1]?.remedy ? [] : [['', '', `-> ${remedy}`]]),
   ]);
   return [...renderTable(rows, terminalWidth), '', tally(findings)];

@@ -5,10 +5,10 @@ import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { formatDuration } from './quantities.js';
 import { asTyped } from '../typed-command.js';
 
-/** While it is waited for. */
+/** Shown during the wait for the verdict. */
 export const VERDICT_IS_WAITED_FOR = 'waiting for the first answer of its pool ..';
 
-/** What `submit` says of a job that it has handed over: a line, and indented what to do. Nothing of one that was refused. */
+/** Lines of `submit` about a submitted job: a line, then indented remedies. Empty for a refused job. */
 export function verdictLines(id: string, verdict: FirstVerdict, now: number): readonly string[] {
   switch (verdict.kind) {
     case 'granted':
@@ -45,7 +45,7 @@ function queuedLines(id: string, { why, position, of }: Extract<FirstVerdict, { 
   ];
 }
 
-/** The error of a job that was refused: what, why, and what to do. */
+/** The error for a refused job: problem, reason and remedy. */
 export function refusalLines(id: string, message: string): readonly [string, ...string[]] {
   const [first = '', ...more] = message.trimEnd().split('\n');
   return [

@@ -1,18 +1,18 @@
 import type { Colour, Look } from './look.js';
 
-/** What a project has of one type, beside the pool's whole: one row of a gauge. */
+/** A project's units of one type, beside the pool's total: one row of a gauge. */
 export interface GaugeRow {
-  /** In use, on its own quota. */
+  /** In use, within its own quota. */
   readonly own: number;
   readonly borrowed: number;
-  /** Of its nominal quota. */
+  /** Unused units of its nominal quota. */
   readonly unused: number;
   readonly whole: number;
 }
 
 /**
- * A bar of at most `columns` columns, as long as the parts are of the whole; each part that is there has a column at least.
- * Parts beyond the whole (a pool that was shrunk) end with the bar.
+ * A bar of at most `columns` columns in proportion to the whole; each nonzero part has at least one column. Parts beyond the
+ * whole (a pool that was shrunk) end with the bar.
  */
 export function gauge({ own, borrowed, unused, whole }: GaugeRow, columns: number, { symbols, paint }: Look): string {
   const parts: readonly (readonly [number, string, Colour])[] = [

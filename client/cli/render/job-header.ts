@@ -7,9 +7,9 @@ import { oneLine } from './columns.js';
 import { asTyped } from '../typed-command.js';
 
 /**
- * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
- * nothing, and says so where the price would be.
- * @param isPricingSaid false: by the job file it is the pool's to say, which is not known here
+ * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. A job with a label costs nothing and
+ * shows the label instead of a price.
+ * @param isPricingSaid false: the job file leaves the pricing to the pool, so it is unknown here
  */
 export function jobHeader(id: string, spec: JobSpec, label: string | undefined, isPricingSaid = true): string {
   const { chips, hosts } = askedSize(spec);
@@ -24,12 +24,12 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
   ].join('   ');
 }
 
-/** Why a job is where it is. What it said last is no reason for an end that came over its head. */
+/** The reason for a job's state. Its last own reason does not explain an end from outside. */
 export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
   return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : asTyped(oneLine(why ?? ''));
 }
 
-/** The first line of what runs, and where. */
+/** The first line of the command, and its hosts. */
 export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'>): string {
   const { command } = spec;
   if (command === undefined) return 'none: holds its slices until it is cancelled';
@@ -41,7 +41,7 @@ export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'
   return `${shown} (on ${where}${awaited === undefined ? '' : `; ends with the success of ${awaited}`})`;
 }
 
-/** What one can do next with a job; the way back after Ctrl-C. */
+/** Next commands for a job, also shown after Ctrl-C. */
 export function nextCommands(id: string): readonly string[] {
   return [
     asTyped(`  jobctl status ${id}    where it stands`),

@@ -16,25 +16,22 @@ import { formatDuration } from './quantities.js';
 
 export interface ShownBoard extends Omit<Board, 'lines'> {
   readonly places: Places;
-  /** How long ago the oldest of those that ended may have ended, in words; absent: whenever. */
+  /** Age limit of the ended jobs, in words; absent: no limit. */
   readonly endedWithin?: string;
-  /** Nobody polls the task queue of the first open job: what the rows say is as it was then. */
+  /** No worker polls the task queue of the first open job: the rows show an old state. */
   readonly noWorker?: TaskQueuePolls;
 }
 
 export interface RenderedBoard {
-  /** What holds for all rows: a label such as REHEARSAL. */
+  /** Facts about all rows, such as the label REHEARSAL. */
   readonly heading: readonly string[];
-  /** Titles, then one line a job. */
+  /** Titles, then one line per job. */
   readonly table: readonly string[];
-  /** How many there are of each phase, and what is missing. */
+  /** The number of jobs per phase, and missing information. */
   readonly summary: readonly string[];
 }
 
-/**
- * The board of `jobctl list`. Where all rows have the same label (REHEARSAL) the heading alone has it: nobody is to take them for
- * real.
- */
+/** The board of `jobctl list`. If all rows have the same label (REHEARSAL), only the heading shows it: no row passes for real. */
 export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): RenderedBoard {
   const { rows, endedWithin } = board;
   if (rows.length === 0) {
@@ -54,7 +51,7 @@ export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): Render
   };
 }
 
-/** In a pipe and on a terminal: the summary where the eye is when the command has ended. */
+/** For a pipe and a terminal: the summary comes last, where users look when the command has ended. */
 export function boardLines({ heading, table, summary }: RenderedBoard): readonly string[] {
   return [...heading, ...table, ...summary];
 }
@@ -86,7 +83,7 @@ function columnsOf(
 const phaseText = ({ phase }: JobRow, place: PlaceInLine | undefined): string =>
   place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
 
-/** In its phase; of a job that has ended, from its submit to its end. */
+/** Time in its phase; for an ended job, time from its submit to its end. */
 const timeOf = ({ phaseSince, submittedAt, endedAt }: JobRow, now: EpochMs): number =>
   endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
 
@@ -109,7 +106,7 @@ const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {
   terminated: 'red',
 };
 
-/** Of a phase, or of text that stands for one. */
+/** Paints a phase, or text that stands for one. */
 export const paintPhase = (phase: ShownPhase, text: string, look: Look): string =>
   look.paint(COLOURS[phase] ?? 'dim', text);
 

@@ -3,6 +3,7 @@ import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Granted, JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
+import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
@@ -25,8 +26,8 @@ export interface StatusPlace {
 const SHOWN_EVENTS = 12;
 
 /**
- * `jobctl status`.
- * @param detail what the workflow says, or why it says nothing
+ * Renders `jobctl status`.
+ * @param detail the workflow's view, or the reason why it is missing
  */
 export function renderJobStatus(
   row: JobRow & Partial<PlaceInLine>,
@@ -72,18 +73,21 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
   ];
 }
 
-/** The provider's; those by quota where there were any. */
+/** Counts of preemptions by the provider, and by quota if there were any. */
 function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 0 }: NonNullable<JobRow['outcome']>) {
   const byQuota = quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`;
   const restarts = requestedRestarts === 0 ? '' : `, ${count(requestedRestarts, 'restart')} by exit code`;
   return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
 }
 
-function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left }: NonNullable<JobRow['outcome']>): Fact[] {
+type JobOutcome = NonNullable<JobRow['outcome']>;
+
+function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, doneTwice }: JobOutcome): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const by = cause === undefined ? '' : ` (${cause.by})`;
   return [
     ['outcome', `${result}${code}${by}`],
+    ...(doneTwice === undefined ? [] : [['done twice', oneLine(doneTwiceText(doneTwice))] as const]),
     ...(left === undefined ? [] : [['left', oneLine(leftText(left))] as const]),
     ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
     ...(outputs === undefined ? [] : [['outputs', oneLine(outputsText(outputs))] as const]),
@@ -121,7 +125,7 @@ function viewFacts({
   ];
 }
 
-/** The best tier, which is the only one of most pools, bought as each job asks for it: nothing that the other rows do not say. */
+/** True for the best tier, the only one of most pools, bought as the job asked: other rows already say it. */
 function isOnlyTier({ tier, pricing }: Granted): boolean {
   return tier === 0 && pricing === undefined;
 }
@@ -146,7 +150,7 @@ function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl,
   ];
 }
 
-/** The workflow of an ended job saw its slices last when it told them to go; they are deleted after it. */
+/** The workflow of an ended job last saw its slices when it released them; they are deleted afterwards. */
 function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
   if (all.length === 0) return [];
   const rows = all.map(({ ref, generation, state, hosts, detail }) => [

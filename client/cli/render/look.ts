@@ -6,13 +6,13 @@ export interface Symbols {
   readonly now: string;
   readonly failed: string;
   readonly note: string;
-  /** Between a host's number and its line. */
+  /** Separator between a host's number and its line. */
   readonly bar: string;
-  /** Of a gauge: one's own, borrowed, not used. */
+  /** Parts of a gauge: own, borrowed, unused. */
   readonly own: string;
   readonly borrowed: string;
   readonly unused: string;
-  /** Stands for what was cut off. */
+  /** Mark in place of cut text. */
   readonly more: string;
 }
 
@@ -41,23 +41,23 @@ const ASCII: Symbols = {
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 
-/** How output looks at the place it goes to. */
+/** The appearance of output at its destination. */
 export interface Look {
   readonly symbols: Symbols;
-  /** Columns; absent: not a terminal, lines are as long as they are. */
+  /** Columns; absent: not a terminal, so lines have any length. */
   readonly width?: number;
-  /** Whether lines may be drawn again (a terminal that obeys cursor codes). */
+  /** True if lines can be redrawn (a terminal that obeys cursor codes). */
   readonly isLive: boolean;
   paint(colour: Colour, text: string): string;
 }
 
 const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 
-/** Every code that `paint` writes; split by it, a text has them at odd places. */
+/** Matches every code that `paint` writes; a text split by it has them at odd positions. */
 // oxlint-disable-next-line no-control-regex
 export const OWN_COLOURS = /(\u001b\[(?:0|1|2|3[1236])m)/;
 
-/** Colour on a terminal only and with NO_COLOR unset (no-color.org); symbols as the locale's character set allows. */
+/** The look for a stream: colour only on a terminal with NO_COLOR unset (no-color.org), symbols by the locale's character set. */
 export function lookOf(stream: Terminal, env: Environment): Look {
   const width = terminalWidth(stream);
   const isTerminal = width !== undefined;
@@ -71,7 +71,7 @@ export function lookOf(stream: Terminal, env: Environment): Look {
   };
 }
 
-/** The first of these that is set decides (POSIX). */
+/** The first of these variables that is set decides (POSIX). */
 function isUtf8(env: Environment): boolean {
   const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((value) => value !== undefined && value !== '');
   return /utf-?8/i.test(locale ?? '');

@@ -2,30 +2,30 @@ import { cutToWidth, oneLine, padToWidth, textWidth } from './columns.js';
 import { type Look } from './look.js';
 import { largest } from '../../../domain/extremes.js';
 
-/** A column of a table whose rows are one line each on a screen. */
+/** A column of a table with one screen line per row. */
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
-  /** How the text of a cell is painted; its width stays. */
+  /** Paints the text of a cell without changing its width. */
   readonly paint?: (row: Row, text: string) => string;
-  /** Left out before the last column has fewer columns of the screen than this. Absent: never left out. */
+  /** The column is dropped before the last column gets narrower than this. Absent: never dropped. */
   readonly droppedBelow?: number;
 }
 
 export interface OneLineTable<Row> {
-  /** The last one gets what is left of the line, and is cut between words. */
+  /** The last column gets the rest of the line, and is cut between words. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
 }
 
 const GAP = '  ';
-/** A last column narrower than this says nothing and is left out. */
+/** A last column narrower than this is useless and is dropped. */
 const LEAST_LAST = 10;
 
 /**
- * A title and one line a row, none wider than `look.width`; in a pipe each row is whole. What does not fit goes in this order:
- * the end of the last column, other columns as they say (`droppedBelow`), the last column, and only then the middle of the first
- * one's texts, which are names that people copy.
+ * Renders a title and one line per row, at most `look.width` wide; in a pipe each row is complete. If the width is too small,
+ * this is shortened in order: the end of the last column, other columns as they say (`droppedBelow`), the last column, and only
+ * then the middle of the first column's texts, which are names that people copy.
  */
 export function renderOneLineTable<Row>({ columns, rows }: OneLineTable<Row>, look: Look): readonly string[] {
   const texts = columns.map(({ title, cell }) => [title, ...rows.map((row) => oneLine(cell(row)))]);
@@ -50,7 +50,7 @@ export function renderOneLineTable<Row>({ columns, rows }: OneLineTable<Row>, lo
   });
 }
 
-/** Indices of those that are shown. */
+/** Indices of the shown columns. */
 function shownColumns<Row>(
   columns: readonly Column<Row>[],
   widths: readonly number[],
@@ -78,7 +78,7 @@ const roomOfFirst = (widths: readonly number[], fixed: readonly number[], width:
   );
 const LEAST_NAME = 8;
 
-/** `text` in `width` columns at most, cut between words, with a mark where words are missing. */
+/** Cuts `text` between words to `width` columns at most, with a mark for missing words. */
 export function cutAtWord(text: string, width: number, { symbols }: Pick<Look, 'symbols'>): string {
   if (textWidth(text) <= width) return text;
   const { more } = symbols;
@@ -91,7 +91,7 @@ export function cutAtWord(text: string, width: number, { symbols }: Pick<Look, '
   return cutToWidth(cut === '' ? more : `${cut.replace(/[,;:]$/, '')} ${more}`, width);
 }
 
-/** Names differ at their ends. */
+/** Cuts the middle of a text, because names differ at their ends. */
 function cutInMiddle(text: string, width: number, { symbols: { more } }: Pick<Look, 'symbols'>): string {
   if (textWidth(text) <= width) return text;
   const characters = Array.from(text);

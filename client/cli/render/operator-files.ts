@@ -7,7 +7,7 @@ import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-conf
 import { formatDuration } from './quantities.js';
 import { renderTable } from './columns.js';
 
-/** What a pool file comes to. */
+/** Summary of a pool file's defaults. */
 export function poolEssentials({ googleProject, zones, tpu = {} }: PoolDefaults): readonly string[] {
   const defaults = Object.entries(tpu).map(([key, value]) => [`  tpu.${key}`, asText(value)]);
   return renderTable([
@@ -19,7 +19,7 @@ export function poolEssentials({ googleProject, zones, tpu = {} }: PoolDefaults)
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** What jobs may choose, and what a user or a job may take. */
+/** Summary of choices that jobs may make, and of the limits of a user or job. */
 export function choiceEssentials({ allow }: PoolChoices, limits: PoolLimits | undefined): readonly string[] {
   const lists = Object.entries(allow ?? {}).map(([key, list]) => [`  allow.${key}`, list?.join(', ') ?? '']);
   const { openJobsPerUser, submitsPerMinute, requestsPerJob, logBytesPerAttempt, inputBytes } = limits ?? {};
@@ -36,7 +36,7 @@ export function choiceEssentials({ allow }: PoolChoices, limits: PoolLimits | un
   ]);
 }
 
-/** What the rules of a pool come to beside its tiers and projects. */
+/** Summary of a pool's rules, in addition to tiers and projects. */
 export function ruleEssentials(config: QuotaConfig): readonly string[] {
   return config.kind === 'limited' && config.rules ? timeEssentials(config.rules) : [];
 }
@@ -61,7 +61,7 @@ export function timeEssentials(rules: PoolRules): readonly string[] {
   ]);
 }
 
-/** What a quota file comes to: tiers, and each project's whole units in them, best tier first. */
+/** Summary of a quota file: tiers, and each project's whole units in them, best tier first. */
 export function quotaEssentials(config: QuotaConfig): readonly string[] {
   if (config.kind === 'unlimited') return ['  no limit'];
   const { tiers, projects } = config;
@@ -75,7 +75,7 @@ export function quotaEssentials(config: QuotaConfig): readonly string[] {
   ]);
 }
 
-/** Quota that is promised in several tiers together, and that one gang cannot always have. */
+/** Quota that spans several tiers, so that one gang cannot always have it. */
 export function gangEssentials(bounds: readonly GangBound[]): readonly string[] {
   if (bounds.length === 0) return [];
   const rows = bounds.map(({ project, type, pricing, nominal, tier, sure }) => {

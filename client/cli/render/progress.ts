@@ -1,3 +1,4 @@
+import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
@@ -21,8 +22,8 @@ const isEnd = (phase: ShownPhase): boolean =>
   phase === 'holding' || phase === 'succeeded' || phase === 'failed' || phase === 'cancelled' || phase === 'terminated';
 
 /**
- * What is to be said when a job was seen as `before` and now as `after`. On a terminal a phase gets its line when it is
- * over, with its duration; in a pipe when it begins. Looks are half a second apart, so phases may have passed unseen.
+ * Lines to print when a job changes from `before` to `after`. On a terminal, a phase gets its line when it is over, with its
+ * duration; in a pipe, when it begins. Looks are half a second apart, so phases may pass unseen.
  */
 export function progressLines(before: JobRow | undefined, after: JobRow, look: Look): readonly ProgressLine[] {
   const isNewPhase = before?.phase !== after.phase || before.phaseSince !== after.phaseSince;
@@ -44,7 +45,7 @@ function leftMark(after: JobRow, { symbols, paint }: Look): string {
   return paint('green', symbols.done);
 }
 
-/** The phases on the way from one to the other that no look caught; their time is in the first one's. */
+/** Phases between two looks that were not seen; their time counts for the first one. */
 function unseenBetween(before: JobRow, after: JobRow): readonly ShownPhase[] {
   const from = ORDER.indexOf(before.phase);
   const to = ORDER.indexOf(after.phase);
@@ -66,7 +67,7 @@ function plainLine({ phase, why }: JobRow, { symbols }: Look): string {
   return `${mark} ${phase}${why === undefined ? '' : `: ${oneLine(why)}`}`;
 }
 
-/** ` ● running      3m 10s   attempt 1 on 4 hosts in us-central1-a`, no longer than the terminal is wide. */
+/** ` ● running      3m 10s   attempt 1 on 4 hosts in us-central1-a`, at most as wide as the terminal. */
 export function currentLine(row: JobRow, now: EpochMs, look: Look): string {
   const mark = look.paint('cyan', look.symbols.now);
   return phaseLine(row, [], now - row.phaseSince, mark, look);
@@ -88,13 +89,13 @@ function phaseLine(
   );
 }
 
-/** `head` takes three columns, whatever codes colour it. */
+/** `head` takes three columns, regardless of its colour codes. */
 function fitted(head: string, text: string, width: number | undefined): string {
   return head + (width === undefined ? text : cutToWidth(text, width - HEAD_WIDTH - 1));
 }
 const HEAD_WIDTH = 3;
 
-/** The last lines: how it ended, how long it took, where its logs are. */
+/** The last lines: the result, the duration, and the place of the logs. */
 export function summaryLines(row: JobRow, bucket: string | undefined, look: Look): readonly string[] {
   const { id, outcome, submittedAt } = row;
   const phase = resultOf(row);
@@ -115,6 +116,7 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
       ? [asTyped(`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`)]
       : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
+    ...(outcome?.doneTwice === undefined ? [] : [`   done twice: ${doneTwiceText(outcome.doneTwice)}`]),
     ...(outcome?.left === undefined ? [] : [`   ${paint('yellow', `warning: ${oneLine(leftText(outcome.left))}`)}`]),
     ...(outcome?.outputs === undefined
       ? []

@@ -2,7 +2,7 @@ import type { EpochMs } from '../../../domain/units.js';
 
 export { sizeText } from '../../../domain/units.js';
 
-/** How durations, times and sizes are written for people. */
+/** Formats durations, times and sizes for people. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -6,8 +6,8 @@ import { renderTable } from './columns.js';
 const MOST_JOBS = 20;
 
 /**
- * What `quota apply` shows before it asks.
- * @param effect undefined: nothing is known of the pool, since it never ran
+ * Renders the preview of `quota apply` before its question.
+ * @param effect undefined: the pool never ran, so nothing is known of it
  */
 export function renderApply(
   pool: string,

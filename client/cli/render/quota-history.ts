@@ -3,20 +3,20 @@ import type { HistoryLine, LeaseStory, UsageRow, Window } from '../../../quota/p
 import { formatDuration, utcMinute } from './quantities.js';
 import { oneLine, renderTable } from './columns.js';
 
-/** What `jobctl quota history` tells of a window. */
+/** Facts of `jobctl quota history` about a window. */
 export interface ToldHistory {
   readonly pool: string;
   readonly window: Window;
-  /** All of them, oldest first. */
+  /** All leases, oldest first. */
   readonly leases: readonly LeaseStory[];
   readonly usage: readonly UsageRow[];
-  /** What people did: files applied, admission, priorities, leases released; oldest first. */
+  /** Actions of people: files applied, admission, priorities, leases released; oldest first. */
   readonly calls: readonly HistoryLine[];
-  /** What the answer cannot know, a sentence each. */
+  /** Limits of the answer, one sentence each. */
   readonly gaps: readonly string[];
 }
 
-/** @param limit rows of leases at most, the latest ones */
+/** @param limit most rows of leases, the latest ones */
 export function renderHistory(told: ToldHistory, limit: number, width?: number): readonly string[] {
   const { pool, window, leases, usage, calls, gaps } = told;
   const hidden = Math.max(0, leases.length - limit);
@@ -64,7 +64,7 @@ function usageTable(usage: readonly UsageRow[]): readonly string[] {
   return renderTable([['  PROJECT', 'USER', 'TYPE', 'LEASES', 'PREEMPTED', 'UNIT-HOURS', 'CHIP-HOURS'], ...rows]);
 }
 
-/** Three digits that count, whatever the size. */
+/** Formats hours with about three significant digits. */
 const hours = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 1 ? 1 : 3);
 
 function callTable(calls: readonly HistoryLine[], width: number | undefined): readonly string[] {

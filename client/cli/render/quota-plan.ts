@@ -7,7 +7,7 @@ import { oneLine, renderTable } from './columns.js';
 
 const MOST_ROWS = 20;
 
-/** `jobctl quota plan`: what one decision would do, for people. @param nameOf ids of `view`, as `plan` has them */
+/** Renders `jobctl quota plan`: the effect of one decision, for people. @param nameOf names ids of `view`, as `plan` has them */
 export function renderPlan(
   plan: Plan,
   view: Pool,

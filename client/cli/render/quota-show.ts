@@ -13,7 +13,7 @@ import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
 import { largest } from '../../../domain/extremes.js';
 
-/** `jobctl quota show`: a pool as it was published. Bars on a terminal only. */
+/** Renders `jobctl quota show`: a pool as last published, with bars on a terminal only. */
 export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: EpochMs, look: Look): readonly string[] {
   const { config } = state.view;
   return [
@@ -50,7 +50,7 @@ function poolFacts(state: PoolSnapshot, now: EpochMs): Fact[] {
   ];
 }
 
-/** What stands under it is only what the pool has heard so far. */
+/** The note that the rest is only what the pool has heard so far. */
 function rebuildingNote({ since, until, waitsFor, waitsForCount }: Rebuilding): string {
   const more = waitsForCount - waitsFor.length;
   const jobs = oneLine([...waitsFor, ...(more > 0 ? [`${more} more`] : [])].join(', '));
@@ -72,7 +72,7 @@ function leaseCounts(leases: PoolSnapshot['view']['leases']): string {
   return `${leases.length} with a lease${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`;
 }
 
-/** In the order in which they are shown. */
+/** Counts of leases by state, in the order in which they are shown. */
 export function leasesByState(leases: PoolSnapshot['view']['leases']): Readonly<Record<LeaseState, number>> {
   const counts = { held: 0, asking: 0, parked: 0, draining: 0 };
   for (const { state = 'held' } of leases) counts[state]++;
@@ -98,7 +98,7 @@ function tierRows({ tiers }: PoolAccounts, config: QuotaConfig): readonly (reado
 }
 
 const COLUMNS = ['nominal', 'used', 'borrowed', 'lent', 'draining', 'waiting'] as const;
-/** Where nothing is anybody's, nothing is borrowed. */
+/** Columns of an unlimited pool: without nominal quotas nothing is borrowed. */
 const UNLIMITED_COLUMNS = ['used', 'draining', 'waiting'] as const;
 
 function projectLines(accounts: PoolAccounts, look: Look): readonly string[] {
@@ -145,7 +145,7 @@ function notes({ projects, tiers, idle }: PoolAccounts, config: QuotaConfig, loo
   ];
 }
 
-/** `64`, or with its chips beside it where a unit is not a chip: `64 (32)`. */
+/** `64`, or with its chips if a unit is not a chip: `64 (32)`. */
 function amount(type: string, units: number): string {
   const chips = chipsOfUnits(type, units);
   return chips === undefined || chips === units ? String(units) : `${units} (${chips})`;
@@ -168,7 +168,7 @@ function reservationRows({ view: { memory, requests, config } }: PoolSnapshot): 
   return [['RESERVED FOR', 'PROJECT', 'ASKS FOR', 'TIER', 'SINCE (UTC)', 'UNTIL (UTC)'], ...rows];
 }
 
-/** Slices whose chips count on because their deletion does not end. */
+/** Slices whose chips still count, because their deletion does not end. */
 function stuckRows({ stuck = [] }: PoolSnapshot, now: EpochMs): readonly (readonly string[])[] {
   const rows = stuck.map(({ id, slice, since, answer, isFinal }) => [
     jobOfLeaseKey(id),

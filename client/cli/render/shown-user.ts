@@ -1,9 +1,9 @@
-/** Behind a name that is its owner's own word (docs/login.md). */
+/** Suffix of a user name that only the user has stated (docs/login.md). */
 export const UNVERIFIED = '(unverified)';
 
 interface NamedUser {
   readonly user: string;
-  /** Absent: not known, so not verified. */
+  /** Absent: unknown, so not verified. */
   readonly isVerified?: boolean;
 }
 
@@ -11,7 +11,7 @@ interface NamedUser {
 export const shownUser = ({ user, isVerified }: NamedUser): string =>
   isVerified === true ? user : `${user} ${UNVERIFIED}`;
 
-/** A column of names, of which those that nobody verified say so: once in the title, where none of them is. */
+/** A column of names that marks unverified ones; only the title does so if none is verified. */
 export function userColumn<Row extends NamedUser>(
   rows: readonly Row[],
 ): { readonly title: string; readonly cell: (row: Row) => string } {

@@ -12,13 +12,16 @@ import { count } from '../../../domain/units.js';
 import type { Look } from './look.js';
 
 export interface StacksShown {
-  /** Other threads than the main ones too. */
+  /** Includes threads other than the main ones. */
   readonly threads?: true;
-  /** Processes that are not Python too. */
+  /** Includes processes that are not Python. */
   readonly all?: true;
 }
 
-/** Stacks for a person: where each group is in a line, then its calls. What hosts say is one line of visible text each, by its types. */
+/**
+ * Renders stacks for people: one line with the place of each group, then its calls. The types ensure that texts of hosts are one
+ * line of visible text each.
+ */
 export function stacksScreen(hosts: readonly HostStacks[], shown: StacksShown, look: Pick<Look, 'paint'>): string {
   const seen = shown.all ? hosts : withoutWaiting(hosts);
   const groups = groupStacks(seen);
@@ -35,13 +38,13 @@ export function stacksScreen(hosts: readonly HostStacks[], shown: StacksShown, l
 
 const processCount = (number: number): string => `${number} ${number === 1 ? 'process' : 'processes'}`;
 
-/** In a gang that waits for one of its own, the few are the ones to look at. */
+/** If a gang waits for some of its members, the small groups are the ones to look at. */
 function colourOf(group: StackGroup, groups: readonly StackGroup[]): 'bold' | 'yellow' {
   const isRare = group !== groups[0] && group.members.length < (groups[0]?.members.length ?? 0);
   return isRare ? 'yellow' : 'bold';
 }
 
-/** A line for each group: where it is, by the call in which it differs from the largest one. */
+/** One line per group with its place: the call in which it differs from the largest group. */
 function summary(groups: readonly StackGroup[], seen: readonly HostStacks[], look: Pick<Look, 'paint'>): string[] {
   const processes = groups.reduce((sum, { members }) => sum + members.length, 0);
   const [first, second] = groups as readonly [StackGroup, StackGroup, ...StackGroup[]];
@@ -52,7 +55,7 @@ function summary(groups: readonly StackGroup[], seen: readonly HostStacks[], loo
   return [`${processCount(processes)} at ${groups.length} places:`, ...lines];
 }
 
-/** `in wait (train.py:4), called by all_reduce (train.py:6)`: the innermost call, and the one in which it differs from the other. */
+/** `in wait (train.py:4), called by all_reduce (train.py:6)`: the innermost call, and the one that differs in the other group. */
 function whereText(group: StackGroup, other: StackGroup): string {
   const frames = framesOfGroup(group);
   const [innermost] = frames;
@@ -79,7 +82,7 @@ function bodyLines(group: StackGroup, largest: StackGroup): string[] {
   return shared === 0 ? own : [...own, `  and ${count(shared, 'caller')} as in the largest group`];
 }
 
-/** Of one of its processes: other threads do not count for a group. */
+/** Other threads of one of the group's processes: they do not count for grouping. */
 function threadLines({ members: [{ host, process }] }: StackGroup): string[] {
   const threads = process.threads?.slice(1) ?? [];
   return threads.flatMap(({ name, frames }) => [
@@ -88,7 +91,7 @@ function threadLines({ members: [{ host, process }] }: StackGroup): string[] {
   ]);
 }
 
-/** As an import would find it: `torch/distributed/distributed_c10d.py`. */
+/** Shortens the path to the form of an import: `torch/distributed/distributed_c10d.py`. */
 function longText(frame: Frame): string {
   const [, installed] = PACKAGE.exec(frame.file) ?? LIBRARY.exec(frame.file) ?? [];
   return installed === undefined ? frameText(frame) : `${frame.function} (${installed}:${frame.line})`;

@@ -5,13 +5,13 @@ import { formatExactDuration } from './quantities.js';
 import type { Colour, Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
 
-/** In a pipe, where no terminal says how wide it is. */
+/** Width in a pipe, which has no terminal width. */
 const USUAL_WIDTH = 100;
 const LEAST_BAR = 20;
 const SHOWN_PHASES = 30;
 const SHOWN_HOSTS = 16;
 
-/** `jobctl status --timeline`: phases over the job's whole time, then each set-up over its own, a line a host. */
+/** `jobctl status --timeline`: phases over the job's whole time, then each set-up over its own time with one line per host. */
 export function renderTimeline(id: string, timeline: Timeline, look: Look): readonly string[] {
   const width = look.width ?? USUAL_WIDTH;
   const [last, ...before] = timeline.setUps.toReversed();
@@ -30,7 +30,7 @@ function phaseLines(timeline: Timeline, width: number, { symbols, paint }: Look)
   const cut = timeline.phases.length - shown.length;
   const head = (phase: string, time: string): string => `  ${padToWidth(phase, 13)}${time.padStart(9)}  `;
   const columns = Math.max(LEAST_BAR, Math.min(60, width - head('', '').length - 30));
-  // What was cut off is no part of the picture either.
+  // Hidden phases do not count for the scale either.
   const whole = {
     startedAt: cut > 0 ? (shown[0]?.startedAt ?? timeline.startedAt) : timeline.startedAt,
     endedAt: timeline.endedAt,
@@ -44,13 +44,13 @@ function phaseLines(timeline: Timeline, width: number, { symbols, paint }: Look)
   return [...(cut > 0 ? [`  .. ${count(cut, 'phase')} before`] : []), ...rows];
 }
 
-/** What is paid for and trains nobody stands out. */
+/** Highlights time that is paid for without training. */
 function colourOf(phase: string): Colour {
   if (phase === 'running') return 'green';
   return phase === 'queued' || phase === 'released' ? 'dim' : 'yellow';
 }
 
-/** Columns of a span in the whole: one at least, so that nothing that happened is invisible. */
+/** Columns of a span within the whole: at least one, so that every event is visible. */
 function place(span: Span, whole: Span, columns: number): { readonly from: number; readonly to: number } {
   const length = Math.max(1, whole.endedAt - whole.startedAt);
   const at = (time: number): number => Math.round(((time - whole.startedAt) / length) * columns);
@@ -73,7 +73,7 @@ function summary({ attempt, isOver, isCut, hosts, ...span }: SetUpSpans): string
 
 const length = ({ startedAt, endedAt }: Span): number => endedAt - startedAt;
 
-/** With all its tries. */
+/** Duration of a step with all its tries. */
 const stepLength = ({ startedAt, firstStartedAt, endedAt }: SetUpStepRecord): number =>
   (endedAt ?? Infinity) - (firstStartedAt ?? startedAt);
 
@@ -127,7 +127,7 @@ function hostLine(
   return `  host ${String(host.host).padEnd(4)}${own.padStart(9)}  ${isBad ? paint('red', text) : text}`.trimEnd();
 }
 
-/** The first letter of each module's name that is free, as people read it: `venv` v, `verify` e. */
+/** Assigns each module the first free letter of its name, to be easy to recognize: `venv` v, `verify` e. */
 function lettersOf(modules: readonly string[]): ReadonlyMap<string, string> {
   const letters = new Map<string, string>();
   const taken = new Set([WAITS, TRIES]);

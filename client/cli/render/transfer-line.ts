@@ -3,10 +3,10 @@ import type { UploadProgress } from '../../uploads.js';
 import { sizeText } from './quantities.js';
 import { cutToWidth, type Terminal, terminalWidth } from './columns.js';
 
-/** Milliseconds. What takes less is not worth a line. */
+/** Milliseconds. A shorter transfer is not worth a line. */
 const SILENT_MS = 2_000;
 const REDRAW_MS = 200;
-/** In a pipe each line stays. */
+/** Interval in a pipe, where each line stays. */
 const PLAIN_MS = 30_000;
 const ERASE_LINE = '\r\u001b[2K';
 
@@ -14,7 +14,7 @@ interface Output extends Terminal {
   write(text: string): unknown;
 }
 
-/** What is read or sent now, where it takes its time: one line that is drawn again on a terminal, few plain ones in a pipe. */
+/** Shows slow reads and transfers: one redrawn line on a terminal, a few plain ones in a pipe. */
 export class TransferLine {
   readonly #verb: string;
   readonly #output: Output;
@@ -24,14 +24,14 @@ export class TransferLine {
   #shownAt = -Infinity;
   #isDrawn = false;
 
-  /** @param verb `uploading` */
+  /** @param verb such as `uploading` */
   constructor(verb: string, output: Output = process.stderr, now: () => number = Date.now) {
     this.#verb = verb;
     this.#output = output;
     this.#now = now;
   }
 
-  /** @param progress of which a size of Infinity is one that nobody knows */
+  /** @param progress a size of Infinity means unknown */
   readonly show = (progress: UploadProgress): void => {
     const now = this.#now();
     this.#begunAt ??= now;
@@ -43,7 +43,7 @@ export class TransferLine {
     this.#draw(this.#text(progress.path, now - this.#begunAt));
   };
 
-  /** Takes the line away, also of what was not finished. */
+  /** Erases the line, even if a transfer is unfinished. */
   end(): void {
     this.#erase();
     this.#begunAt = undefined;

@@ -29,7 +29,7 @@ import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
-/** Jobs by their ids, times of today by the clock of who looks, others with their date. */
+/** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
   return { nameOf: jobOfLeaseKey, timeOf: (at) => clockTime(at, now), hasTiers };
 }
@@ -42,7 +42,7 @@ function clockTime(at: EpochMs, now: EpochMs): string {
   return `${then.getFullYear()}-${pad(then.getMonth() + 1)}-${pad(then.getDate())} ${clock}`;
 }
 
-/** `jobctl why` of a job that waits for its pool. */
+/** Renders `jobctl why` for a job that waits for its pool. */
 export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
   const { why, pool, at, admission, admissionReason, problem } = waiting;
   const words = { ...wordingFor(waiting.hasTiers, now), isDraining: admission === 'draining' };
@@ -85,7 +85,7 @@ const MOST_STUCK_SHOWN = 3;
 
 export type RebuildingPool = Pick<PoolSnapshot, 'pool' | 'at'> & { readonly rebuilding: Rebuilding };
 
-/** `jobctl why` of a job that waits for a pool whose workflow lost its memory. */
+/** Renders `jobctl why` for a job that waits for a pool whose workflow lost its memory. */
 export function renderRebuilding(row: JobRow, state: RebuildingPool, now: EpochMs, width?: number): readonly string[] {
   const { pool, at, rebuilding } = state;
   const text = rebuildingText(pool, rebuilding, (time) => clockTime(time, now));
@@ -95,7 +95,7 @@ export function renderRebuilding(row: JobRow, state: RebuildingPool, now: EpochM
   ];
 }
 
-/** Of a job whose workflow stands still. Nothing of others. */
+/** Lines for a job whose workflow is blocked; empty for others. */
 export function renderFailing({ failingTask }: JobRow, now: EpochMs, width?: number): readonly string[] {
   if (failingTask === undefined) return [];
   return [
@@ -104,7 +104,7 @@ export function renderFailing({ failingTask }: JobRow, now: EpochMs, width?: num
   ];
 }
 
-/** The first reason of all: without a worker nothing else holds for long. Nothing if one polls. */
+/** The most important reason: without a worker nothing else changes. Empty if a worker polls. */
 export function renderUnattended(
   { id }: JobRow,
   polls: TaskQueuePolls | undefined,
@@ -116,7 +116,7 @@ export function renderUnattended(
   return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
 }
 
-/** What would help, and what happens by itself. */
+/** Events and actions that would help, and events that are due anyway. */
 function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
   const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
   const ends = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [] : [endsText(remedy, words)]));
@@ -139,7 +139,7 @@ function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }
 const withStop = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 const asSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** `jobctl why` of a job that does not wait for its pool, or of whose waiting nothing more is known. */
+/** Renders `jobctl why` for a job that does not wait for its pool, or of whose wait no more is known. */
 export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, width?: number): readonly string[] {
   const reason = reasonOf(row);
   const because = reason === '' ? '' : `: ${reason}`;
@@ -154,7 +154,7 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   ];
 }
 
-/** By which of its hosts the job ends, and when its provider ends what it has, if its file says so. */
+/** The hosts whose success ends the job, and the time when its provider ends its machines, if its file says so. */
 function awaited({ phase, spec }: JobView): readonly string[] {
   const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
   const ends = isDone(phase) ? undefined : machineKind(kindOfJob(spec)).endsText?.(spec);
@@ -203,8 +203,8 @@ function nextZoneText(view: JobView | undefined, now: EpochMs): string {
 }
 
 /**
- * Where the pool's jobs got the same type lately, for a job that waits for chips. Of the past alone, and no promise; a zone that is asked
- * already says for itself how it is.
+ * Zones where the pool's jobs recently got the same type, for a job that waits for chips. This is history and no promise; zones
+ * that are asked already report their own state.
  */
 export function renderSeen(
   view: JobView | undefined,
@@ -219,8 +219,8 @@ export function renderSeen(
 }
 
 /**
- * The same for programs: what is asked of the provider and since when, which zone is next, and where the job's type was got lately.
- * Undefined: the job waits for no chips. Times in ms since 1970.
+ * The same for programs: requests to the provider with their times, the next zone, and recent successes for the job's type.
+ * Undefined: the job does not wait for chips. Times in ms since 1970.
  */
 export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
   if (view?.phase !== 'provisioning') return undefined;
@@ -239,7 +239,7 @@ export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[]
   };
 }
 
-/** Of the job's type, in zones that it does not ask now, the latest first. */
+/** Recent successes for the job's type in zones that it does not ask now, latest first. */
 function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
   const asked = new Set([...view.slices, ...(view.rivals ?? [])].filter(isUnsettled).map(({ ref }) => ref.zone));
   const { accelerator } = askedMachines(view.spec);

@@ -12,14 +12,14 @@ import type { ShownLines } from '../watch/follow-to-end.js';
 import type { VerdictQuestion } from './first-verdict.js';
 import { printErr, printOut } from '../print.js';
 
-/** A job that was handed over, and where it is told. */
+/** A submitted job, and the screen for its progress. */
 export type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
 
-/** The first verdict on a job that nobody follows. @throws CliError if it was refused */
+/** Prints the first verdict on a job that is not followed. @throws CliError if it was refused */
 export async function answer(question: Watched, submitted: Announced, isJson: boolean): Promise<number> {
   const { id, context, screen } = question;
   const isPiped = !process.stdout.isTTY;
-  // The id is out before anything is waited for: a script that is interrupted then has it.
+  // The id is printed before any wait, so that an interrupted script has it.
   if (isPiped && !isJson) printOut(`${id}\n`);
   for (const line of header(submitted, context)) screen.line(both(line));
   const [{ firstVerdict }, words] = await Promise.all([
@@ -37,7 +37,7 @@ export async function answer(question: Watched, submitted: Announced, isJson: bo
   return ExitCode.Done;
 }
 
-/** Follows it to its end. @returns the job's exit code */
+/** Follows the job to its end. @returns the job's exit code */
 export async function follow(
   question: Watched,
   lines: ShownLines,
@@ -55,10 +55,10 @@ export async function follow(
   return exitCode;
 }
 
-/** What phases alone do not tell of a job that is followed: its place in line, and that nobody works. */
+/** Prints facts about a followed job that its phases do not show: its place in line, or that no worker polls. */
 async function tellVerdict(question: Watched): Promise<void> {
   const { firstVerdict } = await import('./first-verdict.js');
-  // Whatever goes wrong, the following meets it too.
+  // Following the job meets the same error.
   const verdict = await firstVerdict(question).catch(() => undefined);
   if (verdict === undefined || verdict.kind === 'granted' || verdict.kind === 'ended' || question.signal.aborted)
     return;
@@ -70,11 +70,11 @@ export const both = (line: string): ProgressLine => ({ live: line, plain: line }
 export const printJson = (value: object): void => printOut(`${JSON.stringify(value)}\n`);
 
 export interface Announced extends Submitted {
-  /** False: the file leaves its pricing to the pool. */
+  /** False if the file leaves the pricing to the pool. */
   readonly isPricingSaid: boolean;
 }
 
-/** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
+/** Prints, on a terminal, the header and the next commands; in a pipe, the id alone on stdout and the rest on stderr. */
 export function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
   const lines = header(submitted, context);
   if (process.stdout.isTTY && !isJson) {

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.js';
 
-/** The job file with the context's quota project and user, if it names none: what `--dry-run` prints is what is submitted. */
+/** The job file with the context's quota project and user, if it names none. `--dry-run` prints this, the submitted file. */
 export function asSubmitted(
   raw: unknown,
   { project, user, server }: Pick<CliContext, 'project' | 'user' | 'server'>,
@@ -10,7 +10,7 @@ export function asSubmitted(
   return {
     ...file,
     ...(isMissing('project', project) ? { project } : {}),
-    // A server knows who submits.
+    // A server knows the submitter.
     ...(server === undefined && isMissing('user', user) ? { user } : {}),
   };
 }

@@ -6,37 +6,37 @@ import type { CliContext } from '../context.js';
 import { placesOf } from '../quota/places.js';
 import { isOutage, pause } from '../../outage.js';
 
-/** What is known of a job in the first seconds after it was submitted. Each member is JSON: `submit --output json` prints it. */
+/** The first knowledge about a job, seconds after its submission. Each member is JSON: `submit --output json` prints it. */
 export type FirstVerdict =
-  /** Its worker or its pool does not take it. It has ended and holds nothing; `message` is why, on several lines perhaps. */
+  /** Its worker or its pool refuses it. It has ended and holds nothing; `message` gives the reason, possibly on several lines. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** It is past its pool. `why` is where it is now. */
+  /** Its pool has granted it. `why` describes its present state. */
   | { readonly kind: 'granted'; readonly phase: string; readonly why?: string }
   /** It was accepted and waits. Without a place: the pool has not been published since. */
   | ({ readonly kind: 'queued'; readonly why: string } & Partial<Pick<PlaceInLine, 'position' | 'of'>>)
   /** The same job was submitted before, and its outcome is known. */
   | { readonly kind: 'ended'; readonly phase: string; readonly why?: string }
   | ({ readonly kind: 'no-worker' } & TaskQueuePolls)
-  /** Nobody has answered for it within `waitedMs`. */
+  /** No worker or pool has answered for it within `waitedMs`. */
   | { readonly kind: 'unknown'; readonly waitedMs: number; readonly why?: string };
 
 export interface VerdictQuestion {
   readonly client: Pick<JobClient, 'row' | 'polls' | 'wait'>;
   readonly context: CliContext;
   readonly id: string;
-  /** Ends the waiting, not the job. */
+  /** Ends the wait, not the job. */
   readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 150;
-/** An idle worker takes a job in a fraction of it. */
+/** An idle worker takes a job in a fraction of this time. */
 const BEFORE_POLLS_MS = 1_000;
-/** For a worker to take the job. */
+/** Time for a worker to take the job. */
 const ACCEPT_MS = 5_000;
-/** For its place in line, once it is accepted: a busy pool is published every 2 s. */
+/** Time for its place in line, once it is accepted: a busy pool is published every 2 s. */
 const PLACE_MS = 3_000;
 
-/** Looks at a job until its pool has said something of it: about a second, 8 s at most (docs/adr/0056). Undefined: the signal came first. */
+/** Looks at a job until its pool answers: about a second, 8 s at most (docs/adr/0056). Undefined: `signal` aborted first. */
 export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerdict | undefined> {
   const since = Date.now();
   let acceptedAt: number | undefined;
@@ -47,7 +47,7 @@ export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerd
     const now = Date.now();
     if (typeof row === 'string') return { kind: 'unknown', waitedMs: now - since, why: row };
     if (row.phase !== 'queued') return pastItsPool(question, row);
-    // Its workflow gives a reason in its first task.
+    // The workflow gives a reason in its first task.
     if (row.why !== undefined) acceptedAt ??= now;
     last = row.why;
     if (acceptedAt === undefined && polls === undefined && now - since >= BEFORE_POLLS_MS) {
@@ -63,7 +63,7 @@ export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerd
   return undefined;
 }
 
-/** Or why it cannot be had: the job is submitted, so nothing that goes wrong here is an error of the command. */
+/** The row, or the reason why it cannot be read: the job is already submitted, so an outage here must not fail the command. */
 async function rowOf({ client, id }: VerdictQuestion): Promise<JobRow | string> {
   try {
     return await client.row(id);
@@ -78,7 +78,7 @@ async function pastItsPool({ client, id }: VerdictQuestion, row: JobRow): Promis
   const known = { phase, ...(row.why === undefined ? {} : { why: row.why }) };
   if (!isOver(row)) return { kind: 'granted', ...known };
   if (row.outcome !== undefined) return { kind: 'ended', ...known };
-  // What was never accepted has no outcome. Terminated is another error, and is thrown.
+  // A job that was never accepted has no outcome. A terminated job throws another error.
   try {
     await client.wait(id);
   } catch (error) {
@@ -88,7 +88,7 @@ async function pastItsPool({ client, id }: VerdictQuestion, row: JobRow): Promis
   return { kind: 'ended', ...known };
 }
 
-/** Who may submit may yet not be allowed to ask about task queues. */
+/** A submitter may lack the right to ask about task queues. */
 const pollsOf = ({ client }: VerdictQuestion): Promise<TaskQueuePolls | undefined> =>
   client.polls().catch(() => undefined);
 

@@ -4,9 +4,9 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
 /**
- * Refuses words after `--` that are one string in single quotes, as AXLearn's Bastion wants them (`-- python3 -c "'..'"`): it
- * joined the words by blanks. Here each word is quoted, so Python would get a string and do nothing, successfully.
- * @throws CliError with the form that does what was meant
+ * Refuses words after `--` that are one string in single quotes, as AXLearn's Bastion requires (`-- python3 -c "'..'"`), because
+ * it joins words by blanks. Here each word is quoted, so Python would get a string and do nothing, successfully.
+ * @throws CliError with the form that was meant
  */
 export function refuseQuotedWords(file: string | undefined, words: readonly string[]): void {
   const quoted = words.find(isQuoted);
@@ -25,7 +25,7 @@ export function refuseQuotedWords(file: string | undefined, words: readonly stri
 
 const shown = (word: string): string => showValue(word.slice(1, -1));
 
-/** `'..'`, and nothing outside of its quotes. */
+/** Returns whether a word is `'..'` with nothing outside of its quotes. */
 function isQuoted(word: string): boolean {
   return word.length > 2 && /^'(?:[^']|'\\'')*'$/.test(word);
 }

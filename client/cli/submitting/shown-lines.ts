@@ -7,8 +7,8 @@ import { asTyped } from '../typed-command.js';
 import type { ShownLines } from '../watch/follow-to-end.js';
 
 /**
- * Whose lines `submit --wait` shows: those of the first host that runs the command, unless `asked` names others.
- * @throws CliError for a host that the job has not
+ * The hosts whose lines `submit --wait` shows: the first host that runs the command, unless `asked` names others.
+ * @throws CliError for a host that the job does not have
  */
 export function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownLines {
   const { hosts: count } = askedSize(spec);
@@ -21,7 +21,7 @@ export function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownL
   return { hosts: asked ?? [runningHosts(spec)[0] ?? 0], hostsOfSlice: hostsOfSlice(spec) };
 }
 
-/** Said once, before the first line. Undefined: the lines of all hosts are shown. */
+/** Message printed once, before the first line. Undefined: the lines of all hosts are shown. */
 export function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): string | undefined {
   const running = runningHosts(spec);
   if (hosts === undefined || spec.command === undefined || running.every((host) => hosts.includes(host)))
@@ -32,7 +32,7 @@ export function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): st
   );
 }
 
-/** Over all slices; `command.workers` counts in each. */
+/** Host numbers over all slices; `command.workers` counts within each slice. */
 function runningHosts(spec: JobSpec): readonly number[] {
   const { hosts: count } = askedSize(spec);
   const all = Array.from({ length: count }, (_, host) => host);

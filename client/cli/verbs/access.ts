@@ -16,7 +16,7 @@ export interface ExplainFlags extends ContextFlags, OutputFlag {
   readonly pool?: string;
 }
 
-/** What the caller may do, as the server decides it. */
+/** Prints the rights of the caller, as the server decides them. */
 export async function explain({ job, project, verb, pool, ...flags }: ExplainFlags): Promise<number> {
   const place = serverOf(flags, 'access explain');
   const about = defined({ job, project, verb, pool });
@@ -37,7 +37,7 @@ export interface AuditLogFlags extends ContextFlags, OutputFlag {
   readonly pool?: string;
 }
 
-/** Who did what. For operators of the pool. */
+/** Prints the audit log, for operators of the pool. */
 export async function auditLog({ user, job, since, limit, pool, ...flags }: AuditLogFlags): Promise<number> {
   const place = serverOf(flags, 'audit log');
   const from = since === undefined ? undefined : Date.now() - since;
@@ -74,7 +74,7 @@ function print(
   );
 }
 
-/** @throws CliError where the context names no server */
+/** @throws CliError if the context names no server */
 function serverOf(flags: ContextFlags, verb: string): ServerPlace {
   const context = resolveContext(flags);
   refuseStranger(context);

@@ -35,13 +35,13 @@ export interface Audited {
   readonly accounts: readonly string[];
 }
 
-/** An independent listing of what the cloud holds of this installation, and of what has no open job. */
+/** Lists independently the cloud resources of this installation, and finds those without an open job. */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
   const store = await openReader(bucketOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
   const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {
-    // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
+    // The cloud is listed first: a resource created meanwhile belongs to a job that Temporal is asked about afterwards.
     const { everything, unlisted } = await listAll(accounts, context);
     const judged = await judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
     return unlisted.length === 0 ? judged : { ...judged, unlisted };
@@ -70,7 +70,7 @@ async function judge(
   };
 }
 
-/** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
+/** The owner id that marks our resources. It is in the store, not in Temporal: the audit must not depend on what it checks. */
 async function ownerOf(store: StoreReader): Promise<string> {
   const owner = (await store.read(ownerObject))?.toString('utf8').trim();
   if (owner) return owner;
@@ -87,7 +87,7 @@ interface Account {
   readonly account: string;
 }
 
-/** The one that a flag names; else, of each kind, the configured one and all in which the store remembers a job. */
+/** The account that a flag names, or else, for each kind, the configured one and all in which the store records a job. */
 async function accountsOf(
   flags: Pick<AuditFlags, 'googleProject'>,
   { googleProject }: CliContext,
@@ -108,8 +108,8 @@ async function accountsOf(
 }
 
 /**
- * An account that cannot be listed fails the audit, since a part of the truth would pass for all of it. What the others hold is told
- * all the same: an account that is gone for good must not hide them for ever. Where none can be listed, nothing is known.
+ * Lists all accounts. One that cannot be listed fails the audit, because a partial result would pass for a complete one. The
+ * others are reported all the same: an account that is gone for good must not hide them. If none can be listed, nothing is known.
  */
 async function listAll(
   accounts: readonly Account[],

@@ -14,7 +14,7 @@ export interface BuildFlags extends OutputFlag, GitLeave {
   readonly allowOutside?: true;
 }
 
-/** Builds the image of a job file and pushes it, as `submit --build local` does, and prints what hosts pull. Nothing is submitted. */
+/** Builds and pushes a job file's image like `submit --build local`, and prints the reference to pull. Submits nothing. */
 export async function build(file: string, flags: BuildFlags): Promise<number> {
   const { set = [], output } = flags;
   const job = await readJobFile(file, { set, isDry: true });

@@ -25,7 +25,7 @@ export interface ServeFlags extends Pick<ContextFlags, 'codecKey' | 'codecDecode
   readonly allowEncode?: true;
 }
 
-/** Until Ctrl-C or SIGTERM. */
+/** Runs until Ctrl-C or SIGTERM. */
 export async function serve(flags: ServeFlags): Promise<number> {
   const { temporal, uiUrl } = resolveContext(flags);
   if (temporal.codec === undefined) {
@@ -49,7 +49,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** A UI on loopback is opened under either name. */
+/** Adds both names of a loopback origin, because a UI may be opened under either. */
 function originsOf(given: readonly string[]): readonly string[] {
   if (given.length === 0) {
     const what = "jobctl codec serve: the Web UI's origin is not known";
@@ -66,7 +66,7 @@ function originsOf(given: readonly string[]): readonly string[] {
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const SHORTEST_TOKEN = 16;
 
-/** @throws CliError: what is decoded must not be there for a whole network. */
+/** @throws CliError if a host other than loopback would decode for a whole network without a token */
 function tokenOf({ tokenFile, host }: ServeFlags): string | undefined {
   if (tokenFile === undefined) {
     if (LOOPBACK.test(host)) return undefined;

@@ -23,7 +23,7 @@ import { printErr, printOut } from '../print.js';
 
 const say = (line: string): void => printOut(`${line}\n`);
 
-/** `context ls`: those of the file, and the local stack. */
+/** `context ls`: lists the contexts of the file, and the local stack. */
 export function contextList({ output }: OutputFlag): number {
   const contexts = readContexts(process.env);
   const stack = readDevContext(stackHome());
@@ -66,7 +66,7 @@ export function contextList({ output }: OutputFlag): number {
   return ExitCode.Done;
 }
 
-/** The context that verbs use now, if one says which server they talk to. */
+/** The name of the context that verbs use now, if one chooses their server. */
 function chosenName(): string | undefined {
   const { place } = resolveContext({});
   return place?.name;
@@ -84,7 +84,7 @@ export function contextUse(name: string): number {
 
 export type ContextSetFlags = Readonly<Record<string, unknown>> & { readonly unset?: readonly string[] };
 
-/** `context set NAME`: makes a context, or changes what flags say of it. @throws CliError (Usage); the file is as it was then */
+/** `context set NAME`: creates a context or changes the given settings. @throws CliError (Usage); the file is then unchanged */
 export function contextSet(name: string, flags: ContextSetFlags): number {
   checkName(name);
   const contexts = readContexts(process.env);
@@ -161,7 +161,7 @@ export function contextRemove(name: string): number {
   return ExitCode.Done;
 }
 
-/** `context show [NAME]`: one of the file, or without a name what the next command would use, and which source won. */
+/** `context show [NAME]`: shows a context of the file, or without a name the settings of the next command and their sources. */
 export function contextShow(name: string | undefined, flags: OutputFlag & ContextFlags): number {
   return name === undefined ? showInForce(flags) : showNamed(name, flags);
 }
@@ -183,7 +183,7 @@ interface InForce {
   readonly key: SettingKey;
   readonly value: string;
   readonly from: string;
-  /** Sources that say something else, and do not count. */
+  /** Sources with other values, which are overridden. */
   readonly over: readonly string[];
 }
 
@@ -235,7 +235,7 @@ function inForce({ used }: Layers, key: SettingKey): InForce | undefined {
   return { key, value, from: first.title, over };
 }
 
-/** After `use`: what still says another server. */
+/** After `use`, reports sources that still choose another server. */
 function tellWhatWins(name: string): void {
   const { server, contextName } = settingLayers({}, process.env);
   if (contextName !== name) printErr(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);

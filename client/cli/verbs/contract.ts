@@ -26,12 +26,12 @@ export interface ContractFlags extends OutputFlag {
   readonly record?: string;
   readonly yes?: true;
   readonly tpuEndpoint?: string;
-  /** Milliseconds, as `every`. */
+  /** Milliseconds, like `every`. */
   readonly atMost: number;
   readonly every: number;
 }
 
-/** One slice through its life, recorded. Whatever happens on the way, it is deleted, or the person is told what to delete. */
+/** Records the life of one slice. Whatever happens, the slice is deleted, or the user is told what to delete. */
 export async function contract(flags: ContractFlags, env: Environment = process.env): Promise<number> {
   const { spend, zone } = required(flags);
   const type = typeOf(flags.accelerator);
@@ -116,7 +116,7 @@ interface Wanted {
   readonly runtime: string;
 }
 
-/** Google itself gives up a request that waits longer than this run does, should nobody be left to delete it. */
+/** Plans the slice. Google itself drops the request if it waits longer than this run, in case no process is left to delete it. */
 function planOf({ googleProject, zone, accelerator, runtime }: Wanted): CloudTpuPlan {
   const name = `jobctl-contract-${suffixFrom(randomBytes(8))}`;
   return {
@@ -152,7 +152,7 @@ async function removeLeftover(means: LifeMeans, left: Leftover, home: { readonly
 
 const placeOf = ({ googleProject, zone, name }: Leftover) => ({ googleProject, zone, name });
 
-/** @throws CliError with what to delete, where a second signal ended it, or something that nobody foresaw */
+/** @throws CliError with the slice to delete, if a second signal or an unforeseen error ended the deletion */
 async function removed(
   one: SliceLife,
   slice: Omit<Leftover, 'at' | 'process'>,
@@ -173,7 +173,7 @@ async function removed(
   );
 }
 
-/** A pipe or a terminal that is gone ends other verbs at their next line. This one goes on, unheard, until its slice is deleted. */
+/** Ignores closed outputs, which end other verbs at their next line: this one continues until its slice is deleted. */
 function withoutReaders(): { readonly close: () => void } {
   const streams = [process.stdout, process.stderr].map((stream) => ({ stream, before: stream.listeners('error') }));
   for (const { stream } of streams) stream.removeAllListeners('error').on('error', () => undefined);

@@ -18,7 +18,7 @@ import { printErr, printOut } from '../print.js';
 
 export type CpFlags = ReachFlags & OutputFlag;
 
-/** Files of one host; `error` where one of them could not be copied. */
+/** Copied files of one host; `error` if one of them could not be copied. */
 interface Copied {
   readonly copied: number;
   readonly unchanged: number;
@@ -26,7 +26,7 @@ interface Copied {
   readonly error?: string;
 }
 
-/** Exit code 1: something could not be copied, and all else was. */
+/** Copies files. Exit code 1: a file could not be copied; all others were. */
 export async function cp(places: readonly string[], flags: CpFlags): Promise<number> {
   const plan = copyPlan(places);
   const signal = watchEnd();
@@ -45,7 +45,7 @@ async function put(
 ): Promise<number> {
   const files = await localFiles(sources);
   if (files.length === 0) throw new CliError(ExitCode.Usage, `cp: ${sources.join(', ')}: no file in it`);
-  // Hashed once, whatever the number of hosts.
+  // Hashed once, regardless of the number of hosts.
   const contents = await Promise.all(files.map(async (file) => ({ file, source: await fileSource(file.path) })));
   const reach = await reachHosts(target.job, target.hosts ?? 'all', flags);
   const results = await onEachHost(reach, signal, async (connection) => {
@@ -67,7 +67,7 @@ async function put(
   return report(reach, results, 'to', flags);
 }
 
-/** As `cp` does: into a folder that is there or is named as one; several sources need one. */
+/** Decides like `cp`: files go into a folder that exists or is named with a slash; several sources require one. */
 async function goesInto(
   connection: HostConnection,
   path: string,
@@ -77,7 +77,7 @@ async function goesInto(
   return sources.length > 1 || path.endsWith('/') || isFolder(connection, path, signal);
 }
 
-/** A folder that is copied to a name that is not there yet gets that name. */
+/** A folder that is copied to a new name gets that name. */
 function placeFor({ name }: LocalFile, target: string, isInto: boolean): string {
   if (isInto) return posix.join(target, name);
   const below = name.split('/').slice(1);
@@ -110,12 +110,12 @@ async function get(
   return report(reach, results, 'from', flags);
 }
 
-/** The host's or this computer's own answer; anything else is no matter of one file. @param here what was read or written */
+/** The error of the host or of this computer; other errors do not concern a single file. @param here the local file */
 function fileTrouble(error: unknown, here: string): string {
   if (error instanceof HostFileError || error instanceof UnsafePath) return error.message;
   const { syscall, path, message } = error as NodeJS.ErrnoException;
   if (syscall === undefined) throw error;
-  // The write that finds the disk full does not know of which file it is.
+  // The write that finds the disk full does not know which file it belongs to.
   return `this computer${path === undefined ? `, ${here}` : ''}: ${message}`;
 }
 

@@ -30,7 +30,7 @@ export interface DeleteFlags extends ManyFlags {
   readonly timeout?: number;
 }
 
-/** `delete JOB..`: slices go, records and logs stay. `--purge`: records and logs of jobs that have ended go too. */
+/** `delete JOB..`: deletes slices and keeps records and logs. `--purge` also removes records and logs of ended jobs. */
 export function deleteJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
   return flags.purge === true ? purgeJobs(jobs, flags) : endJobs(jobs, flags);
 }
@@ -50,7 +50,7 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
     act: 'delete',
     among: { state: 'open' },
     warning: wouldBeCancelled,
-    // All are told before the first is waited for. What fails here fails again in its own answer.
+    // All jobs are cancelled before the first wait. A failure here occurs again in the job's own answer.
     before: (client, rows, by) => eachOf(rows, WIDTH, (row) => cancel(client, row, by).catch(() => undefined)),
     width: WAITED_FOR_AT_ONCE,
     answer: async (client, row, by) => {
@@ -62,7 +62,7 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
 
 const WAITED_FOR_AT_ONCE = 64;
 
-/** A job whose command has ended loses nothing. */
+/** The warning about open jobs; a job whose command has ended loses nothing. */
 function wouldBeCancelled({ rows }: ChosenJobs): string | undefined {
   const open = rows.filter(({ phase, endedAt }) => endedAt === undefined && phase !== 'holding');
   const [only] = open;
@@ -77,7 +77,7 @@ interface Waiting {
   readonly isQuiet: boolean;
 }
 
-/** Also ends where the pool says that the deletion does not end: whoever waits could wait for ever. */
+/** Waits until the slices are gone. Also ends if the pool reports a deletion that does not end: the wait could last forever. */
 async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Promise<JobAnswer> {
   const { id, pool } = row;
   const { context, signal, isQuiet } = waiting;
@@ -116,10 +116,10 @@ function leftText({ slice, since, answer }: SliceDeletion): string {
 }
 
 const LOOK_MS = 1_000;
-/** What a pool publishes changes twice a minute. */
+/** A pool's published state changes twice a minute. */
 const LOOKS_AT_POOL = 5;
 
-/** What cannot be read says nothing of the slices: the wait goes on. */
+/** Slices whose deletion does not end. If they cannot be read, the wait continues. */
 async function stuckSlices({ store }: CliContext, { id, pool }: JobRow): Promise<readonly StuckSlice[]> {
   if (store === undefined) return [];
   const state = await openReader(store)
@@ -138,7 +138,7 @@ function stuckAnswer(id: string, pool: string, stuck: readonly StuckSlice[]): Jo
   return { text: text.join('\n  '), json: { left: stuck.map(({ slice }) => slice), stuck }, exitCode: ExitCode.Failed };
 }
 
-/** Slices whose workflows are not through with them, or none yet while the job is open; undefined: nothing is left. */
+/** Slices that are not yet deleted, empty while the job is open; undefined: nothing is left. */
 async function whatIsLeft(client: JobClient, id: string): Promise<readonly SliceDeletion[] | undefined> {
   if ((await client.row(id)).endedAt === undefined) return [];
   const open = await client.deletions(id);
@@ -176,9 +176,9 @@ async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<n
   });
 }
 
-/** Who removes what is kept of jobs: this process, in the bucket, or a server. */
+/** Removes the stored data of jobs: this process does, in the bucket, or a server. */
 interface Purger {
-  /** Throws, before anybody is asked, where it cannot. */
+  /** Throws, before the user is asked, if it cannot purge. */
   open(id: string): Promise<unknown>;
   purge(id: string): Promise<Purged>;
   placeOf(id: string): string;

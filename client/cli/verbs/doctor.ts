@@ -11,7 +11,7 @@ import { renderFindings } from '../render/findings.js';
 import { terminalWidth } from '../render/columns.js';
 import { printOut } from '../print.js';
 
-/** Looks before money is spent. Exit code 0: nothing is FAILED; 1: something is. Only `--server` needs Temporal. */
+/** Runs checks before money is spent. Exit code 0: no check is FAILED; 1: one is. Only `--server` needs Temporal. */
 export async function doctor(
   file: string | undefined,
   flags: DoctorFlags,
@@ -31,7 +31,7 @@ export async function doctor(
   return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
 }
 
-/** `jobctl quota validate` of it, as findings: its warnings are of members that mean more people than they seem to. */
+/** Reports the warnings of `jobctl quota validate` as findings: members that match more people than they seem to. */
 function diagnoseQuotaFile(file: string): Diagnosis {
   const { warnings } = goodFiles(readFiles(file, undefined, 'jobctl doctor --quota takes the path of a quota file'));
   const findings = warnings.map((text) => {

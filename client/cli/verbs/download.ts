@@ -19,14 +19,14 @@ import { watchEnd } from '../watch/interruptions.js';
 export interface DownloadFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;
   readonly host?: HostChoice;
-  /** The logs, and no outputs. */
+  /** Downloads the logs instead of the outputs. */
   readonly logs?: true;
 }
 
-/** Files under way at a time. */
+/** Concurrent files. */
 const WIDTH = 8;
 
-/** `download JOB [DIR]`: what its hosts stored, verified by hash. Of several hosts each gets a folder `host-N`. */
+/** `download JOB [DIR]`: downloads the outputs of hosts, verified by hash. Each of several hosts gets a folder `host-N`. */
 export async function download(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
   if (flags.logs === true) return downloadLogs(job, directory, flags);
   const context = resolveContext(flags);
@@ -60,7 +60,7 @@ interface Run {
   readonly done: Copied;
 }
 
-/** Files first, links last: nothing goes through one. One that fails does not keep the others. */
+/** Writes files first and links last, so that no file goes through a link. One failure does not stop the others. */
 async function downloadHost(
   store: StoreReader,
   job: string,

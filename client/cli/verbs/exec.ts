@@ -16,12 +16,12 @@ export interface ExecFlags extends ReachFlags, OutputFlag {
   readonly stdin?: true;
 }
 
-/** As ssh says it of a connection that failed. */
+/** ssh's exit code for a failed connection. */
 const UNREACHABLE = 255;
 
 /**
- * Runs a command on hosts of a job, in a login shell as the job's own command, beside it.
- * @returns the worst of the hosts' exit codes: the greatest, where a signal counts 128 and more, and 255 is no connection
+ * Runs a command on hosts of a job, beside the job's own command and like it in a login shell.
+ * @returns the highest exit code of the hosts; a signal counts as 128 or more, and 255 is a failed connection
  */
 export async function exec(job: string, flags: ExecFlags, words: readonly string[] | undefined): Promise<number> {
   const command = `bash -lc ${shellQuote(commandLine(job, words))}`;
@@ -48,7 +48,7 @@ export async function exec(job: string, flags: ExecFlags, words: readonly string
   }
 }
 
-/** Several words are quoted one by one, a single one is a shell line: as behind `submit FILE --`. */
+/** Quotes several words one by one and takes a single word as a shell line, as after `submit FILE --`. */
 function commandLine(job: string, words: readonly string[] | undefined): string {
   const [first, ...more] = words ?? [];
   if (first === undefined)
@@ -70,7 +70,7 @@ async function finish(output: ExecOutput, results: readonly HostResult<CommandEn
   );
 }
 
-/** Of signals other than these no script should go by the number. */
+/** Scripts should not rely on the numbers of other signals. */
 const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGKILL: 9, SIGTERM: 15 };
 
 function codeOf(result: HostResult<CommandEnd>): number {

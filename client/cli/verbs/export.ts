@@ -18,11 +18,11 @@ import { printErr } from '../print.js';
 import { ownVersion } from './version.js';
 
 export interface ExportFlags extends ContextFlags {
-  /** A file; absent: standard output. */
+  /** Path of a file; absent: standard output. */
   readonly output?: string;
 }
 
-/** `export JOB`: one file, whole or not at all; what is missing in it is said on stderr too. */
+/** `export JOB`: writes one file, completely or not at all; missing parts are also reported on stderr. */
 export function exportIncident(job: string, flags: ExportFlags): Promise<number> {
   refuseOutput(flags);
   const context = resolveContext(flags);
@@ -40,7 +40,7 @@ export function exportIncident(job: string, flags: ExportFlags): Promise<number>
   });
 }
 
-/** Elsewhere `-o` names a format. */
+/** Refuses a format: in other verbs, `-o` names one. */
 function refuseOutput({ output }: ExportFlags): void {
   if (output === undefined) return;
   if (output === 'json' || output === 'text')
@@ -100,7 +100,7 @@ async function through(
 const toStdout = (job: string, sources: ExportSources): Promise<Exported> =>
   exportJob(job, sources, (text) => writeTo(process.stdout, visibleLines(text)));
 
-/** Waits where the reader is slower. */
+/** Waits for a slow reader. */
 async function writeTo(stream: Writable, text: string): Promise<void> {
   if (!stream.write(text)) await once(stream, 'drain');
 }

@@ -72,7 +72,7 @@ function writeDraft({ tree, told }: Draft, from: string, flags: ImportFlags): Pr
   return write({ text, told: [...told, ...warnings] }, flags);
 }
 
-/** Keys as a person would write them, the command last. */
+/** Order of keys as a person would write them, the command last. */
 const ORDER = ['name', 'project', 'user', 'priority', 'slices', 'tpu', 'bundle', 'env', 'retries'];
 function inOrder(tree: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const known = ORDER.filter((key) => key in tree).map((key) => [key, tree[key]] as const);
@@ -80,7 +80,7 @@ function inOrder(tree: Readonly<Record<string, unknown>>): Readonly<Record<strin
   return Object.fromEntries([...known, ...last]);
 }
 
-/** The file on stdout or where -o says; the account of it on stderr. */
+/** Writes the file to stdout or to the path of -o, and the report to stderr. */
 async function write(
   { text, told }: { readonly text: string; readonly told: readonly Told[] },
   flags: ImportFlags,
@@ -111,7 +111,7 @@ function save(file: string, text: string): void {
   }
 }
 
-/** Relative paths that were looked up from the old file's folder, or the current one, from the new file's folder. */
+/** Rewrites relative paths of the old file's folder, or of the current one, so that they start at the new file's folder. */
 function withPathsFrom(
   text: string,
   from: string,

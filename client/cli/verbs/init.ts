@@ -49,7 +49,7 @@ export async function init(folder: string, flags: InitFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** @throws CliError that says what is there */
+/** @throws CliError that describes the existing file */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file)) return;
   throw new CliError(
@@ -79,7 +79,7 @@ async function answered(folder: string, flags: InitFlags, found: FoundProgram, i
   return { run, tpu, zone };
 }
 
-/** @throws CliError where no program is found, or several that may be meant and nobody can be asked */
+/** @throws CliError if no program is found, or several may be meant and the user cannot be asked */
 function usualCommand(folder: string, { program, candidates }: FoundProgram, isAsked: boolean): string {
   const first = program ?? (isAsked ? candidates[0] : undefined);
   if (first !== undefined) return `python3 ${shellQuote(first)}`;

@@ -4,15 +4,15 @@ import { type LaunchFlags, launchJob } from '../launching/launch-job.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { checkFlags, submitRead, type SubmitFlags } from './submit.js';
 
-/** Of `SubmitFlags` those that `jobctl launch` has too. */
+/** Flags of `SubmitFlags` that `jobctl launch` has too. */
 type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {
   readonly wait?: boolean;
 };
 
-/** Builds and submits in one line, as Astera's launch does: the line is a job file that is not written down. */
+/** Builds and submits in one command line, like Astera's launch: the line stands for a job file that is not written. */
 export async function launch(line: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
   const { wait: asked, ...own } = line;
-  // As its predecessor does: who types a line wants to see what comes of it.
+  // Like its predecessor, it follows the job: a user who types a command line wants to see the result.
   const isFollowed = asked ?? (own.output !== 'json' && own.verdict !== false && own.dryRun !== true);
   const flags = { ...own, ...(isFollowed && { wait: true as const }) };
   checkFlags(flags);

@@ -7,14 +7,14 @@ import type { Replaced } from '../../../contract/job.js';
 import type { Asker } from '../../../domain/job-state.js';
 import { asTyped } from '../typed-command.js';
 
-/** The verbs that ask open jobs for something. Each prints the job's answer and returns at once. */
+/** Verbs that send requests to open jobs. Each prints the job's answer and returns at once. */
 
 export interface StopFlags extends ManyFlags {
-  /** Give the slices and the lease back too. */
+  /** Also gives back the slices and the lease. */
   readonly release?: true;
 }
 
-/** Phases in which a stop has something to end. */
+/** Phases in which a stop ends something. */
 const STOPPABLE: ReadonlySet<string> = new Set(['queued', 'provisioning', 'setting-up', 'running', 'evicting']);
 
 export function stop(jobs: readonly string[], flags: StopFlags): Promise<number> {
@@ -50,7 +50,7 @@ export async function restart(job: string, { replace, ...flags }: RestartFlags):
   return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also }));
 }
 
-/** @throws CliError for what is no list of slices */
+/** @throws CliError if it is no list of slices */
 function replacedOf(written: true | string): Replaced {
   if (written === true || written === 'all') return 'all';
   const parts = written.split(',').map((part) => part.trim());
@@ -84,7 +84,7 @@ export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<numbe
     answer: async (client, row, by) => {
       const { id } = row;
       const state = await client.cancel(id, { ...by, verb: 'cancel' });
-      // Of many, another call for each would tell nothing that helps.
+      // For many jobs, another call per job would not help.
       const { phase } = isOne || state === 'done' ? await client.row(id) : row;
       const cancelling = `${id} is being cancelled: its command is stopped, its slices are deleted.`;
       const next = isOne ? asTyped(`\n  jobctl wait ${id}   until it has ended`) : '';

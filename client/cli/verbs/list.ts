@@ -69,7 +69,7 @@ async function boardOf(
   };
 }
 
-/** docs/cli.md documents each key: scripts read it. */
+/** The JSON form. docs/cli.md documents each key, because scripts read it. */
 function asJson({ rows, total, open, phases, places, noWorker }: ShownBoard): object {
   return {
     jobs: rows.map((row) => ({ ...row, ...places.byJob.get(row.id) })),
@@ -93,7 +93,7 @@ function mustBeWatchable({ output }: ListFlags): void {
   );
 }
 
-/** Draws the board again and again until Ctrl-C. */
+/** Redraws the board until Ctrl-C. */
 async function watch(boardNow: () => Promise<ShownBoard>): Promise<number> {
   const end = watchEnd();
   process.stdout.write(CLEAR);
@@ -125,7 +125,7 @@ const ERASE_TO_LINE_END = '\u001b[K';
 const ERASE_BELOW = '\u001b[J';
 
 function draw(lines: readonly string[]): void {
-  // A terminal that does not know its size says 0.
+  // A terminal without a known size says 0.
   const height = process.stdout.rows || 24;
   const fitting = lines.slice(0, Math.max(1, height - 1));
   const drawn = fitting.map((line) => `${painted(line)}${ERASE_TO_LINE_END}\n`);

@@ -28,7 +28,7 @@ export interface LoginFlags extends ContextFlags, AudienceFlags {
   readonly printToken?: true;
 }
 
-/** Stores what the server accepts, and nothing else. */
+/** Logs in and stores only a login that the server accepts. */
 export async function login(flags: LoginFlags): Promise<number> {
   const context = resolveContext(flags);
   const place = serverOf(context, 'login');
@@ -51,7 +51,7 @@ export async function login(flags: LoginFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** For other programs, which need no login of their own. Alone on stdout, and nowhere else. */
+/** Prints a token for other programs, which then need no login. It goes only to stdout, with nothing else. */
 async function printToken(place: ServerPlace, flags: LoginFlags): Promise<number> {
   if ([flags.device, flags.idTokenFrom, flags.issuer, flags.audience].some((flag) => flag !== undefined))
     throw new CliError(ExitCode.Usage, 'jobctl login: --print-token logs nobody in: give it alone');
@@ -62,7 +62,7 @@ async function printToken(place: ServerPlace, flags: LoginFlags): Promise<number
   return ExitCode.Done;
 }
 
-/** @throws CliError where the place is no server */
+/** @throws CliError if the place is no server */
 function serverOf(context: CliContext, verb: string): ServerPlace {
   refuseStranger(context);
   if (context.server !== undefined) return context.server;
@@ -87,7 +87,7 @@ async function chosenIssuer(place: ServerPlace, { issuer }: LoginFlags): Promise
   );
 }
 
-/** The token is asked for now, so that a way that leads nowhere is said. */
+/** Creates a login by a token source. The token is fetched now, so that a wrong source is reported. */
 async function wayLogin(way: Omit<TokenWay, 'kind'>): Promise<StoredLogin> {
   const login = { kind: 'from', ...way } as const;
   await tokenBy(login);
@@ -129,7 +129,7 @@ export async function logout(flags: LogoutFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** That it can be renewed no more, also by who may have copied it. False: the issuer takes no such news, or none now. */
+/** Revokes a login, so that nobody who copied it can renew it. False: the issuer does not support that, or not now. */
 async function revoke(login: OidcLogin): Promise<boolean> {
   const { refreshToken } = login;
   if (refreshToken === undefined) return false;
@@ -149,7 +149,7 @@ export async function whoami(flags: WhoamiFlags): Promise<number> {
   const context = resolveContext(flags);
   refuseStranger(context);
   const { server } = context;
-  // By Temporal nobody is asked: it is what this computer says.
+  // Over Temporal no server is asked: the user is what this computer says.
   const who = server === undefined ? undefined : await withClient(context, (client) => client.whoAmI());
   const trusted = { mode: 'trusted', id: userOf(context), isVerified: false };
   if (flags.output === 'json')

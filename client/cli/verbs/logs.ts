@@ -6,8 +6,8 @@ import type { EpochMs } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { inTurns, JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
-import { hostsWithChunks } from '../../log-chunks.js';
-import { logStart, type LogStart } from '../../log-starts.js';
+import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
+import { logStart, type LogStart } from '../../../cloud/store/log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../set-up-records.js';
 import { openReader, withClient } from '../connect.js';
 import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../context.js';
@@ -41,13 +41,13 @@ export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {
   readonly timestamps?: true;
 }
 
-/** What is shown of a job. */
+/** The selected output of a job. */
 interface Selection {
   readonly row: JobRow;
   readonly stream: string;
-  /** Absent: all. */
+  /** Absent: all hosts. */
   readonly hosts?: readonly number[];
-  /** How many the job has. Absent: not known. */
+  /** Number of the job's hosts. Absent: unknown. */
   readonly hostCount?: number;
   readonly isWanted?: (line: Buffer) => boolean;
   readonly flags: LogsFlags;
@@ -78,10 +78,10 @@ export async function logs(job: string, flags: LogsFlags): Promise<number> {
   });
 }
 
-/** What the hooks of its end printed; that of `preemption` is in the command's output. */
+/** Output of the hooks at the job's end; that of `preemption` is in the command's output. */
 const HOOK_STREAMS = HOOKS.filter((name) => name !== 'preemption').map((name) => `hook-${name}`);
 
-/** By what the set-up of the attempt noted. @throws CliError for a host or a module that the job has not */
+/** Checks the flags against the attempt's set-up. @throws CliError for a host or a module that the job does not have */
 function refuseUnknown({ id }: JobRow, { record: { hosts, modules } }: StoredSetUp, flags: LogsFlags): void {
   const { host = 'all', module } = flags;
   const absent = host === 'all' ? undefined : host.find((index) => index >= hosts);
@@ -102,11 +102,11 @@ function sinkOf({ row, stream, hosts, isWanted, flags }: Selection, screen: Scre
   const hasTimes = flags.timestamps === true;
   if (isJson || hasTimes || isWanted !== undefined)
     return lineSink(screen, { isJson, hasTimes, isOneHost, stream, isWanted });
-  // One host's output is given byte for byte.
+  // One host's output is passed on byte for byte.
   return isOneHost ? rawSink(screen) : prefixedSink(screen);
 }
 
-/** Where the output of each host begins that is shown. Undefined: at its beginning. */
+/** The start position of each shown host's output. Undefined: from its beginning. */
 async function startsOf(
   store: StoreReader,
   { row, stream, hosts, hostCount, isWanted, flags: { tail, since } }: Selection,
@@ -172,7 +172,7 @@ async function printAttempt(
   return ExitCode.Done;
 }
 
-/** A job that was terminated has a log that ends anywhere: its worker heard of it later, and had no time to store the rest. */
+/** A terminated job's log may end anywhere: its worker learned of the end later, and had no time to store the rest. */
 export function cutText({ id, phase, endedAt, attempts }: JobRow, attempt: number): string | undefined {
   if (phase !== 'terminated' || endedAt === undefined || attempt < attempts) return undefined;
   const at = new Date(endedAt).toISOString();
@@ -184,7 +184,7 @@ function emptyText({ hosts, flags: { since } }: Selection): string {
   return `${of}${since === undefined ? ' yet' : ` that was stored since ${new Date(since).toISOString()}`}`;
 }
 
-/** Whose command did not start: which module failed, where, and what to say of it. Undefined: it started. */
+/** For an attempt whose command did not start: the failed module, its hosts, and a note. Undefined: the command started. */
 function failedSetUp(
   { attempt, record }: StoredSetUp,
   started: readonly number[],
@@ -198,7 +198,7 @@ function failedSetUp(
   return { module, hosts, note: hosts.length === 1 ? note : `${note}, as on hosts ${hosts.join(', ')}` };
 }
 
-/** Nothing yet is no error; an attempt that never was is. */
+/** Reports that nothing is stored. That is no error yet, unless the attempt never existed. */
 function nothingStored(
   { id, phase, attempts }: JobRow,
   stream: string,
@@ -209,7 +209,7 @@ function nothingStored(
     const known = attempts === 0 ? 'none has begun' : `the last is ${attempts}`;
     throw new CliError(ExitCode.NotFound, `${id} has no attempt ${asked}: ${known}`, `it is ${phase}`);
   }
-  // It may have been purged: what was written is not known here.
+  // The output may have been purged, so it is unknown whether any was written.
   const what = `no output of ${stream === 'command' ? 'its command' : `module ${stream}`} is stored`;
   printErr(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
   printErr(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
@@ -240,7 +240,7 @@ async function follow(
   return last === undefined ? ExitCode.Interrupted : ExitCode.Done;
 }
 
-/** Between two attempts a line on stderr: the hosts' own bytes stay as they are. */
+/** Prints a line to stderr between two attempts: the hosts' own bytes stay unchanged. */
 function noting(sink: LogSink, job: string): LogSink {
   return {
     ...sink,
@@ -254,7 +254,7 @@ function noting(sink: LogSink, job: string): LogSink {
 async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, flags: LogsFlags): Promise<number> {
   const stored = async (): Promise<string> => (await storedJobLog(store, row.id)).toString('utf8');
   if (flags.follow === true && row.endedAt === undefined) return followJobLog(client, row.id, stored, watchEnd());
-  // Of an open job the store has what the last attempt's start left there; the workflow has the rest.
+  // For an open job, the store has the log up to the last attempt's start; the workflow has the rest.
   const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : await stored();
   printOut(text);
   if (text === '') printErr(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);

@@ -16,7 +16,7 @@ export interface MachinesFlags extends ContextFlags, OutputFlag {
   readonly claim?: string;
 }
 
-/** @returns 1 if a machine that was checked is not well */
+/** @returns 1 if a checked machine has a problem */
 export async function machines(verb: MachineVerb, names: readonly string[], flags: MachinesFlags): Promise<number> {
   const { pool, reason, claim, output } = flags;
   if (claim === '')

@@ -14,7 +14,7 @@ export interface OutputsFlags extends ContextFlags, OutputFlag {
   readonly host?: HostChoice;
 }
 
-/** `outputs JOB`: the files that its hosts stored. */
+/** `outputs JOB`: lists the files that its hosts stored. */
 export async function outputs(job: string, flags: OutputsFlags): Promise<number> {
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, `the outputs of ${job} cannot be read`));

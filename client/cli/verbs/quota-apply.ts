@@ -26,14 +26,14 @@ export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly yes?: true;
 }
 
-/** Checks, shows what changes and for whom, asks, and puts the files in force. A refusal changes nothing. */
+/** Checks the files, shows the changes and the affected jobs, asks, and applies the files. A refusal changes nothing. */
 export async function quotaApply(file: string | undefined, flags: QuotaApplyFlags): Promise<number> {
   const { pool, output, yes } = flags;
   if (file === undefined && flags.poolFile === undefined) {
     throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
   }
   const files = readFiles(file, flags.poolFile, WANTED);
-  // Each for itself, before anything is asked of anybody; `preview` checks them with what stays in force.
+  // Each file is checked alone before any question; `preview` checks them with the files that stay in force.
   goodFiles(files, pool, UNCHANGED);
   mustBeAskable(
     flags,
@@ -63,7 +63,7 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
 const WANTED = 'jobctl quota apply takes the path of a quota file (TOML), and of a pool file with --pool-file';
 const UNCHANGED = 'nothing was changed';
 
-/** The pool would refuse it too, but after the question. */
+/** Refuses a quota file that is configured elsewhere. The pool would refuse it too, but after the question. */
 function refuseElsewhere(pool: string, { quotaFile }: AppliedFiles, source: string | undefined): void {
   if (quotaFile === undefined || source === undefined || source.startsWith('applied by ')) return;
   throw new CliError(
@@ -75,7 +75,7 @@ function refuseElsewhere(pool: string, { quotaFile }: AppliedFiles, source: stri
 
 interface Preview {
   readonly warnings: readonly string[];
-  /** Undefined: a pool file alone, beside a quota file that only the workers can read. */
+  /** Undefined: only a pool file is applied, and only the workers can read the quota file. */
   readonly changes: readonly ConfigChange[] | undefined;
   /** Undefined: the pool never ran. */
   readonly effect?: ApplyEffect;
@@ -96,7 +96,7 @@ async function preview(
   return { warnings, changes, ...(state ? { effect: applyEffect(state, config) } : {}) };
 }
 
-/** What was applied before: a file that is left out stays. */
+/** The files that were applied before: an omitted file stays in force. */
 async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFiles> {
   const read = async (kind: 'quota' | 'pool'): Promise<PoolFileText | undefined> => {
     const name = appliedFileObject(pool, kind);

@@ -12,7 +12,7 @@ import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
 import { printErr } from '../print.js';
 
-/** The verbs that read quota and pool files on this computer. They need no server. */
+/** Verbs that read quota and pool files on this computer. They need no server. */
 
 export interface QuotaValidateFlags extends OutputFlag {
   /** Path of the pool file that belongs to the quota file. */

@@ -30,7 +30,7 @@ export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
   readonly limit: number;
 }
 
-/** From the bucket alone: no server is asked. */
+/** Reads only the bucket: no server is asked. */
 export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
   const { pool, since, output, limit } = flags;
   const store = await openReader(storeOf(resolveContext(flags), `there is no history of pool '${pool}'`));

@@ -11,7 +11,7 @@ import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { printOut } from '../print.js';
 
-/** The verbs with which an operator steers a pool without changing its files. The pool's quota workflow carries them out. */
+/** Verbs with which an operator controls a pool without changing its files. The pool's quota workflow carries them out. */
 
 export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -54,7 +54,7 @@ export interface QuotaReleaseFlags extends ContextFlags, OutputFlag {
   readonly by?: string;
 }
 
-/** `quota release JOB --because TEXT`. Without `--pool` Temporal has to remember the job. */
+/** `quota release JOB --because TEXT`. Without `--pool`, Temporal must still know the job. */
 export function quotaRelease(job: string, flags: QuotaReleaseFlags): Promise<number> {
   const { because, output } = flags;
   const context = contextToChange(flags);

@@ -20,23 +20,23 @@ import { printErr, printOut } from '../print.js';
 export interface QuotaPlanFlags extends ContextFlags, OutputFlag {
   /** The quota file. */
   readonly quota?: string;
-  /** A pool that is made up, as JSON; `-`: standard input. Absent: a pool as it was published last. */
+  /** A made-up pool as JSON; `-`: standard input. Absent: a pool as last published. */
   readonly state?: string;
-  /** With `state`: the pool file, as `poolFile`. Without: the name of the pool; absent: `default`. */
+  /** With `state`: the pool file, like `poolFile`. Without: the name of the pool; absent: `default`. */
   readonly pool?: string;
   readonly poolFile?: string;
 }
 
-/** A pool, the time, and what to call it. */
+/** A pool, the time, and a headline. */
 interface Planned {
   readonly view: Pool;
   readonly now: EpochMs;
   readonly headline: string;
-  /** Of an id in the answer. */
+  /** The name for an id in the answer. */
   nameOf(id: string): string;
 }
 
-/** What one decision would do. Reads files, and without `--state` one object of the bucket; it changes nothing. */
+/** Shows the effect of one decision. Reads files, and without `--state` one object of the bucket; changes nothing. */
 export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
   const planned = flags.state === undefined ? await published(flags) : madeUp(flags.state, flags);
   const { view, now, nameOf, headline } = planned;
@@ -52,7 +52,7 @@ export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
 
 const sameName = (id: string): string => id;
 
-/** Needs no server and no bucket. */
+/** Reads a made-up pool; needs no server and no bucket. */
 function madeUp(file: string, { quota, pool, poolFile }: QuotaPlanFlags): Planned {
   if (quota === undefined) {
     throw usage('quota plan: --state needs the quota file beside it', 'name it with --quota FILE');
@@ -67,7 +67,7 @@ function madeUp(file: string, { quota, pool, poolFile }: QuotaPlanFlags): Planne
   return { view: { config, requests: waiting, leases }, now, headline: `${file}, at ${iso(now)}`, nameOf: sameName };
 }
 
-/** As the pool stood when it was published: a decision then is what its own workflow would decide. */
+/** Reads the pool as it was published: the decision is the one that its own workflow would take then. */
 async function published(flags: QuotaPlanFlags): Promise<Planned> {
   const { quota, pool = 'default', poolFile } = flags;
   if (quota === undefined && poolFile !== undefined) {
@@ -89,7 +89,7 @@ function readConfig(quota: string, poolFile: string | undefined): QuotaConfig {
   return config;
 }
 
-/** States of ten thousand jobs are some MB: they have no limit of size. */
+/** The size is not limited, because states of ten thousand jobs have some MB. */
 function readState(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');

@@ -13,11 +13,11 @@ import { printPainted } from '../print.js';
 
 export interface QuotaShowFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
-  /** Every job with a lease, too. */
+  /** Also shows every job with a lease. */
   readonly jobs?: true;
 }
 
-/** Reads one object of the bucket: it needs neither Temporal nor a worker, and disturbs nobody. */
+/** Reads one object of the bucket: needs neither Temporal nor a worker, and disturbs no workflow. */
 export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
   const context: CliContext = resolveContext(flags);
   const state = await publishedPool(context, flags.pool);
@@ -35,7 +35,7 @@ export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** Units as everywhere; `chipsPerUnit` makes chips of them. */
+/** The JSON form, in quota units; `chipsPerUnit` converts them to chips. */
 function asJson(state: PoolSnapshot, { tiers, projects, idle }: PoolAccounts, now: number): object {
   const { view, ...head } = state;
   const types = [...new Set([...tiers, ...projects].map(({ type }) => type))];

@@ -13,7 +13,7 @@ import { pause } from '../../outage.js';
 import { asTyped } from '../typed-command.js';
 import { printErr, printOut } from '../print.js';
 
-/** The verbs of `jobctl rehearsal` about what happened and what is to happen. */
+/** Verbs of `jobctl rehearsal` about past and planned events. */
 
 const FOLLOW_MS = 400;
 
@@ -36,7 +36,7 @@ export async function journal({ follow, after, output }: JournalFlags): Promise<
   }
 }
 
-/** JSON lines, whatever the output: one object each. */
+/** Prints JSON lines, one object each, regardless of `--output`. */
 export async function dump(): Promise<number> {
   const { admin } = localRehearsal();
   printOut(await admin.dump());
@@ -63,12 +63,12 @@ export async function script(file: string | undefined, flags: ScriptFlags): Prom
   return ExitCode.Done;
 }
 
-/** @throws CliError with file, line and column of what is wrong; nothing of it runs then */
+/** Starts a fault script. @throws CliError with file, line and column of each problem; nothing of the script runs then */
 export async function startScript(admin: RehearsalAdmin, file: string): Promise<void> {
   await admin.post('script', { text: await checkedScript(file) });
 }
 
-/** The text of a fault script that can be run. @throws CliError with file, line and column of each problem */
+/** Returns the text of a valid fault script. @throws CliError with file, line and column of each problem */
 export async function checkedScript(file: string): Promise<string> {
   const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
   const { readScript, ScriptError } = await loadFrom<typeof ReadScript>(
@@ -89,7 +89,7 @@ function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
   return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
 }
 
-/** A line for each event as it is done, until none is to come. The first event may be hours away, so stderr says what is awaited. */
+/** Prints a line for each event once it is done, until none is left. Stderr shows the coming ones, which may be hours away. */
 async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<number> {
   const signal = watchEnd();
   for (let told: number | undefined; ;) {

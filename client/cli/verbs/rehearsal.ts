@@ -12,7 +12,7 @@ import { terminalWidth } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
 
-/** The verbs of `jobctl rehearsal` that ask or change something once. Durations are in milliseconds. */
+/** Verbs of `jobctl rehearsal` that make one query or change. Durations are in milliseconds. */
 
 export async function status({ output }: OutputFlag): Promise<number> {
   const { admin, stack } = localRehearsal();
@@ -24,7 +24,7 @@ export async function status({ output }: OutputFlag): Promise<number> {
 }
 
 export interface PreemptFlags extends OutputFlag {
-  /** `true`: with the notice that the rehearsal's settings name. */
+  /** `true`: the notice of the rehearsal's settings. */
   readonly notice?: number | true;
   readonly vanish?: true;
 }
@@ -141,7 +141,7 @@ export interface EnvFlags extends OutputFlag {
   readonly unset?: true;
 }
 
-/** Works also while the rehearsal does not run: its addresses stay the same. */
+/** Works even if the rehearsal is not running: its addresses stay the same. */
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
   const { clientEnvironment } = await loadFrom<typeof ClientEnvironment>(

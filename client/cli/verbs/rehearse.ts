@@ -27,7 +27,7 @@ import type { GitLeave } from '../building/git-rules.js';
 import { preemptAsPlanned } from '../rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js';
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
-import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
+import { DEFAULT_MEASURES, givenMeasure } from '../../../domain/progress-marks.js';
 import { renderCertificate } from '../rehearse/render-certificate.js';
 import { asSubmitted } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';
@@ -60,21 +60,21 @@ const MOST_SEED = 2 ** 32;
 const ENDING = 'ending the stack of this rehearsal; a moment';
 const toStderr = (line: string): void => printErr(`${line}\n`);
 
-/** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
+/** Runs the user's own job in a separate stack, preempts it, and prints the cost. Only the certificate goes to stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
   const read = await readJobFile(file, { set: flags.set ?? [] });
   tellWarnings(file, read.warnings);
-  // The user's own: what the job names must be there, and its stack gets copies.
+  // The user's own context: secrets and keys of the job must exist there, and its stack gets copies.
   const own = resolveContext({});
-  // What these warn of cannot be: the worker of a rehearsal is on this computer.
+  // The warnings do not apply: the worker of a rehearsal is on this computer.
   const { sshKey } = await checkJobKeys({ file, set: flags.set ?? [], source: read.source }, read.spec, own);
   if (flags.script !== undefined) await checkedScript(flags.script);
-  // Of a rehearsed cluster images are names.
+  // In a rehearsed cluster, images are only names.
   const job = await builtJob(read, file, { ...flags, build: 'local' });
   const seed = flags.seed ?? randomInt(MOST_SEED);
-  // Before anything is started: a Ctrl-C while the stack comes up ends it too.
+  // Installed before anything is started: a Ctrl-C during the start of the stack ends it too.
   const signal = watchEnd(undefined, Infinity);
-  // A second one, too: nothing may stay behind.
+  // A second signal does not end the process either: nothing may be left behind.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => toStderr(ENDING));
   toStderr(`REHEARSAL of ${file}, seed ${seed}: nothing of it runs on real Cloud TPUs`);
   const stack = await openPrivateStack({ env: process.env, timeScale: flags.timeScale, onProgress: toStderr });
@@ -93,7 +93,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
 interface Wish {
   readonly file: string;
   readonly job: GoodJob;
-  /** The user's own, whose project and name the job runs under. */
+  /** The user's own context, whose project and user name the job runs under. */
   readonly own: CliContext;
   readonly sshKey: string | undefined;
   readonly flags: RehearseFlags;
@@ -101,7 +101,7 @@ interface Wish {
   readonly signal: AbortSignal;
 }
 
-/** Undefined: interrupted. */
+/** Returns undefined if interrupted. */
 async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | undefined> {
   const { file, job, flags, seed, signal } = wish;
   const { admin, context } = stack;
@@ -118,7 +118,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
       if (row === undefined) return undefined;
       const outcome = await client.wait(row.id);
       const store = await openReader(place);
-      // What it was, not what was asked for.
+      // The actual speed of the clock, not the requested one.
       const { scale: timeScale } = (await admin.get('clock')) as ClockState;
       const measures = measuresOf(flags);
       const findings = await findingsOf({ job: row.id, outcome, store, admin, measures, timeScale });
@@ -135,7 +135,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
   );
 }
 
-/** Submits the job, shows it and preempts it. Undefined: interrupted. */
+/** Submits the job, shows it and preempts it. Returns undefined if interrupted. */
 async function runToItsEnd(
   client: JobClient,
   { context, admin }: PrivateStack,
@@ -158,7 +158,7 @@ async function runToItsEnd(
   const parts = { client, store, admin, job: id, measures: measuresOf(flags), timeScale, patienceMs };
   const tell = (line: string): void => toStderr(`${screen.look.symbols.note} ${line}`);
   const preempting = preemptAsPlanned({ ...parts, signal: done.signal, tell }, plan);
-  // A preempter that fails ends the watching: without it nothing would be shown.
+  // A failed preempter ends the watching: otherwise nothing would report the failure.
   preempting.catch(end);
   const row = await watchJob({ client, id, screen, logs, signal: done.signal });
   end();
@@ -169,7 +169,7 @@ async function runToItsEnd(
 const measuresOf = ({ progress }: RehearseFlags) =>
   progress === undefined ? DEFAULT_MEASURES : [givenMeasure(progress)];
 
-/** One where nothing else makes faults. */
+/** One preemption by default, unless a script injects faults. */
 const preemptionsWanted = ({ preempt, script }: RehearseFlags): number => preempt ?? (script === undefined ? 1 : 0);
 
 function againOf(file: string, flags: RehearseFlags, seed: number): string {

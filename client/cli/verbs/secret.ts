@@ -14,7 +14,7 @@ export type SecretFlags = Pick<ContextFlags, 'secretStore' | 'context'> & Output
 export type SecretListFlags = SecretFlags & Pick<ContextFlags, 'server'> & { readonly project?: string };
 export type SecretPutFlags = SecretFlags & { readonly fromFile?: string };
 
-/** The value comes from a file or a pipe: words of a command line are in the shell's history and in everybody's `ps`. */
+/** Stores a secret from a file or a pipe: arguments are in the shell's history, and everybody sees them in `ps`. */
 export async function secretPut(name: string, flags: SecretPutFlags): Promise<number> {
   refuseName(name);
   const store = await storeOf(flags);
@@ -43,7 +43,7 @@ export async function secretList(flags: SecretListFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-/** A server lists those that the caller may use, where the store itself is not named. */
+/** Lists secrets. A server lists those that the caller may use, if the store itself is not named. */
 async function listed(flags: SecretListFlags): Promise<{ place: string; all: readonly StoredSecret[] }> {
   const context = resolveContext(flags);
   if (context.server === undefined || context.secretStore !== undefined) {
@@ -86,7 +86,7 @@ async function storeOf(flags: SecretFlags): Promise<SecretStore> {
   return openSecrets(resolveContext(flags));
 }
 
-/** @throws CliError where none is known */
+/** @throws CliError if no secret store is known */
 async function openSecrets({ secretStore, label }: CliContext): Promise<SecretStore> {
   if (secretStore === undefined) {
     throw new CliError(
@@ -125,7 +125,7 @@ function readValue(source: string | 0, shown: string): string {
 
 function readWhole(source: string | 0, shown: string): Uint8Array {
   try {
-    // Looked at first: a secret is small, and what was named may be a disk image.
+    // The size is checked first: a secret is small, and the named file may be a disk image.
     const { size } = source === 0 ? { size: 0 } : statSync(source);
     const bytes = size > MOST_SECRET_BYTES ? undefined : readFileSync(source);
     if (bytes !== undefined && bytes.length <= MOST_SECRET_BYTES) return bytes;

@@ -14,7 +14,7 @@ export interface ServeFlags {
   readonly config?: string;
 }
 
-/** Runs until it is told to stop. A second signal ends it at once. */
+/** Runs until a signal stops it. A second signal ends it at once. */
 export async function serve(flags: ServeFlags): Promise<number> {
   const { config: file } = flags;
   if (file === undefined)
@@ -42,7 +42,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
 const load = async <Module>(module: string): Promise<Module> =>
   (await import(pathToFileURL(serverModuleFile(module)).href)) as Module;
 
-/** A server in the cache has a jobctl beside it, whose modules are the ones that it imports: this verb of that jobctl. */
+/** A server in the cache has a separate jobctl next to it, whose modules it imports. Returns this verb of that jobctl. */
 function jobctlOfTheServer(): ((flags: ServeFlags) => Promise<number>) | undefined {
   if (hasAllPackages) return undefined;
   const { jobctl } = placeOf('@jobctl/worker');
@@ -55,7 +55,7 @@ export interface NewKeyFlags {
   readonly file: string;
 }
 
-/** Makes the pair that a server signs with: FILE (0600), and FILE.pub for workers. @throws CliError if FILE exists */
+/** Creates the key pair with which a server signs: FILE (0600), and FILE.pub for workers. @throws CliError if FILE exists */
 export function newKey({ file }: NewKeyFlags): number {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   write(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);

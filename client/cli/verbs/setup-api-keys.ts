@@ -21,11 +21,11 @@ export interface SetupApiKeysFlags extends OutputFlag {
   /** Milliseconds. */
   readonly validFor: number;
   readonly rotate?: true;
-  /** The account that reads the holders' folders, such as a container's; absent: whoever runs it, or who has them already. */
+  /** The account that reads the holders' folders, such as a container's; absent: the caller, or the present owner. */
   readonly forUid?: number;
 }
 
-/** Who has an API key, and the role of it in the namespace. Each has a folder of its own, which can be mounted alone. */
+/** Holders of API keys, and their roles in the namespace. Each has a separate folder, which can be mounted alone. */
 const HOLDERS = {
   admin: { role: 'admin', purpose: asTyped('jobctl setup server') },
   server: { role: 'write', purpose: asTyped('jobctl serve') },
@@ -40,8 +40,8 @@ const SIGNING_KEYS = 'signing/signing-keys.json';
 const FORMER_SIGNING_KEYS = 'signing-keys.json';
 
 /**
- * Makes the keys of a Temporal server's own authorizer: a key set that the server reads, and API keys that it takes.
- * Repeated, it makes new API keys. @throws CliError
+ * Creates the keys for a Temporal server's own authorizer: a key set that the server reads, and API keys that it accepts.
+ * Repeating it creates new API keys. @throws CliError
  */
 export function setupApiKeys(flags: SetupApiKeysFlags): number {
   const folder = resolve(flags.folder);
@@ -62,7 +62,7 @@ export function setupApiKeys(flags: SetupApiKeysFlags): number {
   try {
     const keys = signingKeys(folder, flags.rotate ?? false);
     mkdirSync(folder, { recursive: true, mode: PUBLIC.folder });
-    // Whose the folder is can put another one in the place of each below it.
+    // The owner of the folder could replace each folder below it.
     if (forUid !== undefined) chownSync(folder, 0, 0);
     write(join(folder, SIGNING_KEYS), formatSigningKeys(keys), PRIVATE);
     rmSync(join(folder, FORMER_SIGNING_KEYS), { force: true });
@@ -81,8 +81,9 @@ const MINUTE_MS = 60_000;
 const fileOf = (folder: string, holder: Holder): string => join(folder, holder, 'api-key');
 
 /**
- * The last one signs after the next rotation, and is published before: a server that has not read the key set again knows it.
- * The one before the current stays published, so that its API keys are good until they end, or until the rotation after that.
+ * The last key signs after the next rotation, and is published before, so that a server that has not reloaded the key set knows
+ * it. The key before the current one stays published, so that its API keys are valid until they expire, or until the rotation
+ * after that.
  */
 const currentOf = (keys: readonly SigningKey[]): SigningKey => keys.at(-2) as SigningKey;
 
@@ -99,7 +100,7 @@ function parse(file: string): readonly SigningKey[] {
     const keys = parseSigningKeys(text);
     if (keys.length >= 2) return keys;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new CliError(
     ExitCode.Usage,
@@ -119,7 +120,7 @@ function apiKeyOf(
 const PRIVATE = { file: 0o600, folder: 0o700 };
 const PUBLIC = { file: 0o644, folder: 0o755 };
 
-/** Replaced whole. A folder that was given to another account, such as a container's, stays readable for it. */
+/** Replaces a whole file. A folder given to another account, such as a container's, stays readable for that account. */
 function write(path: string, content: string, mode: typeof PRIVATE, forUid?: number): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: mode.folder });

@@ -11,7 +11,7 @@ export interface SetupJobKeysFlags {
   readonly id?: string;
 }
 
-/** Makes a secret that the keys of jobs are made from. @throws CliError, JobKeySecretError for an id that is none */
+/** Creates a secret that the keys of jobs are made from. @throws CliError; JobKeySecretError if the id is invalid */
 export function setupJobKeys({ file, id }: SetupJobKeysFlags): number {
   writeNewKey(newKeyLine(new Date(), id, JOB_KEY_SECRET), file);
   if (file === undefined) return ExitCode.Done;

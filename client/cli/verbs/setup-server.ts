@@ -16,14 +16,14 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
   readonly retention: number;
   readonly temporalCloud?: true;
-  /** The other installation that has claimed the task queue is gone. */
+  /** True if the other installation that has claimed the task queue is gone. */
   readonly takeOver?: true;
   /** Changes of workflow code to switch on, and off. */
   readonly activate?: readonly string[];
   readonly deactivate?: readonly string[];
 }
 
-/** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
+/** Sets up the server. Exit code 0: it is ready; 1: some steps must be done by hand, and were printed. */
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const context = contextToChange(flags);
   const place = bucketOf(context, 'the id of this installation cannot be kept');
@@ -58,7 +58,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
   });
 }
 
-/** Of what is not Google's: made where it is not there, and tried. Who may make a bucket of Google's is `doctor`'s matter. */
+/** Creates missing stores other than Google's, and tests them. `doctor` checks who may create a Google bucket. */
 async function storeSteps({ bucket, systemBucket, endpoint }: BucketPlace): Promise<readonly SetupStep[]> {
   const others = [bucket, ...(systemBucket === undefined ? [] : [systemBucket])].filter(
     (text) => storePlace(text).kind !== 'google',
@@ -75,7 +75,7 @@ async function storeSteps({ bucket, systemBucket, endpoint }: BucketPlace): Prom
   );
 }
 
-/** Before the owner's id is looked for: one that is in the job bucket is this installation's. */
+/** Runs before the owner's id is read, because an id in the job bucket is this installation's. */
 async function moveStep(
   place: BucketPlace & { readonly systemBucket: string },
   context: CliContext,
@@ -86,7 +86,7 @@ async function moveStep(
   const copied = await copySystemObjects(from, await openStore({ ...jobs, bucket: systemBucket }, context));
   const what = 'system bucket';
   const left = (await strayGlobs(from)).map((glob) => `'${placeOfObject(from.bucket, glob)}'`);
-  // Other stores have tools of their own, of which some take no `**`.
+  // Other stores have different tools, some of which do not support `**`.
   const remove = isGoogleBucket(from.bucket) ? 'gcloud storage rm' : '# remove';
   const commands = left.length === 0 ? [] : [`${remove} ${left.join(' ')}`];
   const then = left.length === 0 ? '' : '; when every worker and server names it, remove what is left in the other';

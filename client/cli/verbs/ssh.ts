@@ -8,7 +8,7 @@ import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
 import { printOut } from '../print.js';
 
-/** The verbs that run the OpenSSH client. */
+/** Verbs that run the OpenSSH client. */
 
 export interface SshFlags extends ReachFlags {
   readonly host: number;

@@ -27,21 +27,21 @@ export interface StacksFlags extends ReachFlags, OutputFlag, StacksShown {
   readonly install: boolean;
 }
 
-/** For a host to answer at all, and to get py-spy and answer with it. */
+/** Time for a host to answer, and time for it to install py-spy and answer with it. */
 const ANSWER_MS = 15_000;
 const INSTALL_MS = 60_000;
 
 interface Taken {
   readonly job: string;
   readonly attempt: number;
-  /** Whether it was read from the store. */
+  /** True if the stacks were read from the store. */
   readonly isStored: boolean;
   readonly hosts: readonly HostStacks[];
-  /** Hosts of which nothing is known, and why. */
+  /** Hosts without stacks, with the reason. */
   readonly silent: readonly { readonly host: number; readonly error: string }[];
 }
 
-/** Shows where the processes of a job's command stand. @returns 1 if nothing is known of a host */
+/** Shows the stacks of the processes of a job's command. @returns 1 if nothing is known of a host */
 export async function stacks(job: string, flags: StacksFlags): Promise<number> {
   const row = await withClient(resolveContext(flags), (client) => client.row(job));
   const isStored = flags.attempt !== undefined || row.endedAt !== undefined;
@@ -85,7 +85,7 @@ async function takeNow(job: string, flags: StacksFlags, signal: AbortSignal): Pr
   };
 }
 
-/** @throws CliError for a job that runs no command now */
+/** @throws CliError if the job runs no command now */
 function refuseWithoutCommand({ id, phase, spec }: JobView): void {
   if (spec.command === undefined)
     throw new CliError(ExitCode.Refused, `${id} has no command: there is nothing of it to look at`);

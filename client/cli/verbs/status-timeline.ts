@@ -14,10 +14,10 @@ import { renderTimeline } from '../render/timeline.js';
 import { timelineOf } from '../timeline.js';
 import { jobLogText } from '../watch/job-log.js';
 
-/** Of a job that loops, the last ones. */
+/** Number of set-ups shown: the last ones of a job that loops. */
 const SHOWN_SET_UPS = 20;
 
-/** `jobctl status JOB --timeline`. Of a job that has ended everything is read from the store: no worker is needed. */
+/** `jobctl status JOB --timeline`. For an ended job, everything is read from the store, so no worker is needed. */
 export async function timelineAnswer(client: JobClient, context: CliContext, row: JobRow): Promise<JobAnswer> {
   const store = await openReader(storeOf(context, `the timeline of ${row.id} cannot be read`));
   const [events, setUps] = await Promise.all([eventsOf(client, store, row), setUpsOf(store, row)]);
@@ -37,7 +37,7 @@ async function eventsOf(client: JobClient, store: StoreReader, { id, endedAt }: 
   });
 }
 
-/** What is stored, not what the row counts: an attempt whose set-up was cut short is counted by nobody. */
+/** The stored set-ups, not those that the row counts: an attempt whose set-up was cut short is not counted. */
 export async function setUpsOf(
   store: Pick<StoreReader, 'list' | 'read'>,
   { id }: Pick<JobRow, 'id'>,

@@ -21,7 +21,7 @@ export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly timeline?: true;
 }
 
-/** A worker that is there answers in a fraction of it. */
+/** A running worker answers in a fraction of this time. */
 const VIEW_TIMEOUT_MS = 5_000;
 
 export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
@@ -36,7 +36,7 @@ export async function status(ids: readonly string[], flags: StatusFlags): Promis
       chosen,
       flags,
       async (row) => {
-        // What a filter found may be a moment old, and a list does not know of a workflow that stands still.
+        // A row that a filter found may be out of date, and lists do not know of a blocked workflow.
         const { text, json } = await shown(client, context, chosen.isFound ? await client.row(row.id) : row, flags);
         const gap = isFirst ? '' : '\n';
         isFirst = false;
@@ -47,7 +47,7 @@ export async function status(ids: readonly string[], flags: StatusFlags): Promis
   });
 }
 
-/** Each is a query that a worker answers. */
+/** Each view is a query that a worker answers. */
 const VIEWS_AT_ONCE = 8;
 
 async function timelines(
@@ -84,10 +84,10 @@ async function shown(
   return { text: lines.join('\n'), json: {} };
 }
 
-/** What only the job's workflow knows, or why it cannot be had. */
+/** Data that only the job's workflow has, or the reason why it is missing. */
 export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
 
-/** A job that no worker answers for is not asked: that would take the whole timeout. */
+/** A job without a polling worker is not queried: the query would take the whole timeout. */
 function viewUnless(
   client: JobClient,
   id: string,

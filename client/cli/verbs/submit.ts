@@ -33,7 +33,7 @@ import { printErr } from '../print.js';
 export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly local?: true;
   readonly wait?: true;
-  /** Whose lines `--wait` shows. Absent: of the first host that runs the command. */
+  /** Hosts whose lines `--wait` shows. Absent: the first host that runs the command. */
   readonly host?: HostChoice;
   readonly name?: string;
   readonly set?: readonly string[];
@@ -53,7 +53,7 @@ export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly allowOutside?: true;
 }
 
-/** @param file absent: `--tpu` and `command` are the job */
+/** @param file absent: `--tpu` and `command` define the job */
 export async function submit(
   file: string | undefined,
   flags: SubmitFlags,
@@ -70,19 +70,19 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   const { set = [] } = flags;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
-    // The local stack, which need not run for this, has neither user nor project.
+    // The local stack, which need not be running here, has neither user nor project.
     const raw = flags.local === true ? job.raw : asSubmitted(job.raw, resolveContext(flags));
-    // A job file, to be kept: as it is.
+    // The output is a job file to keep, so it is printed unchanged.
     process.stdout.write(flags.output === 'json' ? `${JSON.stringify(raw, null, 2)}\n` : jobFileText(raw));
     return ExitCode.Done;
   }
   await agreeToOutside(job.outside, flags);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
-  // Beside all that follows.
+  // Runs concurrently with the rest.
   const farAway = zonesOfJob(job.spec, context).then((zones) => farBuckets({ ...job.spec, ...zones }, context));
   const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
   tellWarnings(named, keys.warnings);
-  // The images of a rehearsed cluster are names: it would build nothing that can be pulled.
+  // Images of a rehearsed cluster are only names: it would build nothing that can be pulled.
   const wish = flags.local === true && flags.build === undefined ? { ...flags, build: 'local' as const } : flags;
   const built = await builtJob(job, named, wish);
   const store = await storeForFiles(job.files, context);
@@ -92,7 +92,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   return withClient(context, (client) => submitTo(client, context, submission, flags), means);
 }
 
-/** Those that are wrong whatever the job is. @throws CliError */
+/** Refuses flags that are wrong for any job. @throws CliError */
 export function checkFlags({ name, host, wait }: SubmitFlags): void {
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
@@ -105,7 +105,7 @@ export function checkFlags({ name, host, wait }: SubmitFlags): void {
     );
 }
 
-/** A file with what the flags say over it, or the flags alone. */
+/** Reads the job from a file with the flags applied, or from the flags alone. */
 function readJob(
   file: string | undefined,
   flags: SubmitFlags,
@@ -127,7 +127,7 @@ function readJob(
   return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
 }
 
-/** @throws CliError where it is not said what is to run, or on what */
+/** @throws CliError if the command or the machines are not given */
 function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
   const help = '`jobctl submit --help` shows what there is';
   const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
@@ -147,7 +147,7 @@ function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: re
     );
 }
 
-/** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
+/** Resolves the context. A local stack on real Cloud TPU is announced, as by `dev up`: a user may take it for the rehearsal. */
 function configured(flags: ContextFlags): CliContext {
   const context = resolveContext(flags);
   const stack = readDevContext(stackHome());
@@ -164,7 +164,7 @@ async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
 
 interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly file: string;
-  /** Warnings; it never rejects. */
+  /** Warnings; the promise never rejects. */
   readonly farAway: Promise<readonly string[]>;
   readonly uploading: TransferLine;
 }
@@ -182,7 +182,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
       ...(name === undefined ? {} : { name }),
     })
     .finally(() => job.uploading.end());
-  // Of an archive nothing is left here while the job is waited for.
+  // No archive is kept here while the job is waited for.
   removeScratchFolder();
   tellWarnings(job.file, await job.farAway);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };

@@ -14,7 +14,7 @@ export interface TopFlags extends ContextFlags, OutputFlag {
   readonly limit: number;
 }
 
-/** Who holds the chips of a pool, as it was published last: one read of the bucket, and no workflow is asked. */
+/** Shows the holders of a pool's chips, as last published: one read of the bucket, and no workflow is asked. */
 export async function top(flags: TopFlags): Promise<number> {
   const { pool, at, view } = await publishedPool(resolveContext(flags), flags.pool);
   const [holders, users] = [chipHolders(view), userShares(view)];

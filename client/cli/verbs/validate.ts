@@ -25,7 +25,7 @@ export async function validate(file: string, flags: ValidateFlags): Promise<numb
   return printVerdict(file, flags.output, () => judge(file, flags));
 }
 
-/** @throws CliError with all that is wrong */
+/** @throws CliError with every problem */
 async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
   const kind = flags.kind ?? kindOf(file);
   if (kind !== 'job' && (flags.set || (kind === 'pool' && flags.poolFile !== undefined)))
@@ -71,8 +71,8 @@ async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Pr
 }
 
 /**
- * What a worker refuses by the pool file alone, with its place in the job file. Whether the pool is in verified mode, and for
- * whom the job counts, only a worker knows.
+ * Refuses values that a worker would refuse by the pool file alone, with their places in the job file. Only a worker knows
+ * whether the pool is in verified mode, and for which user the job counts.
  * @throws CliError
  */
 function refuseByPool({ choices, limits }: GoodPoolFile, { spec, raw }: GoodJob, written: WrittenJob): void {
@@ -95,7 +95,7 @@ async function readPoolFile(file: string): Promise<GoodPoolFile> {
   return parsed;
 }
 
-/** The rows that it prints of a job file. */
+/** The rows that `validate` prints for a job file. */
 export function jobEssentials({ spec, leftToPool }: Pick<GoodJob, 'spec' | 'leftToPool'>): readonly string[] {
   const { modules } = spec;
   const { chips, hosts } = askedSize(spec);

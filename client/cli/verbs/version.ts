@@ -22,7 +22,7 @@ export function ownVersions(): Versions {
   return { jobctl: ownVersion(), node: process.versions.node, temporalSdk: sdkVersion() };
 }
 
-/** From source this file lies three folders below package.json, built one more. */
+/** The version in package.json, three folders above this file in source, four if built. */
 export function ownVersion(): string {
   const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../';
   return versionIn(new URL(`${up}package.json`, import.meta.url));

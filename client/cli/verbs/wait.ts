@@ -24,11 +24,11 @@ export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
 export async function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
   refuseUnclear({ verb: 'wait', ids, flags });
   const context = resolveContext(flags);
-  // The connecting counts too.
+  // The timeout includes the time to connect.
   const signal = watchEnd(flags.timeout);
   return withClient(context, async (client) => {
     const [only] = ids;
-    // Who follows it looks at it first, and rides out an outage.
+    // Following one job reads it first, and survives an outage.
     if (only !== undefined && ids.length === 1 && !isFiltered(flags))
       return waitForOne(client, context, only, flags, signal);
     const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), state: 'open' } as const;
@@ -55,7 +55,7 @@ async function waitForOne(
   return exitCode;
 }
 
-/** 0 if all succeeded, else 1; a job that is not there counts as one that did not. */
+/** Returns 0 if all succeeded, otherwise 1; a job that does not exist counts as failed. */
 async function waitForAll(
   client: JobClient,
   { rows, missing }: ChosenJobs,

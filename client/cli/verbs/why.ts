@@ -33,7 +33,7 @@ import { printOut } from '../print.js';
 export type WhyFlags = ContextFlags & OutputFlag;
 
 /**
- * Why a job is where it is. Of one that waits: from the pool as a worker published it, so no workflow is asked.
+ * Explains a job's state. For a waiting job, it reads the pool as a worker published it, so no workflow is asked.
  * @throws JobNotFound
  */
 export function why(id: string, flags: WhyFlags): Promise<number> {
@@ -69,21 +69,21 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
   });
 }
 
-/** Where the queue is another installation's than the context's bucket: no worker of this one will come. */
+/** A message if the queue belongs to another installation than the context's bucket: no worker of this one will poll it. */
 async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: string): Promise<string | undefined> {
   const { ownOwner } = await import('../doctor/server.js');
   const ours = await ownOwner(context);
   return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
-/** Of a job that does not wait for its pool, what the pool says of its slices is worth having, and no more. */
+/** The pool's state. For a job that does not wait for its pool, it only adds facts about slices, so errors are ignored. */
 async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
   if (store === undefined) return undefined;
   const read = openReader(store).then((reader) => readPoolState(reader, pool));
   return phase === 'queued' ? read : read.catch(() => undefined);
 }
 
-/** Who waits for what is known again when the rebuild ends; until then its end is all there is to say. */
+/** Prints the rebuild. The waiting order is known again when it ends; until then only its end can be reported. */
 function printRebuilding(
   row: JobRow,
   state: RebuildingPool,
@@ -107,17 +107,17 @@ function printRebuilding(
   return ExitCode.Done;
 }
 
-/** Who may look at jobs may yet not be allowed to ask about task queues. */
+/** A user who may see jobs may lack the right to ask about task queues. */
 export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): Promise<TaskQueuePolls | undefined> {
   return client.unattended(row).catch(() => undefined);
 }
 
-/** A worker that is away leaves the row, which says the most. */
+/** If no worker answers, the row remains, which says the most. */
 function viewOf(client: JobClient, id: string): Promise<JobView | undefined> {
   return client.describe(id).catch(() => undefined);
 }
 
-/** Ids are jobs; times ISO 8601 in sentences, ms since 1970 elsewhere. */
+/** The JSON form. Ids are job ids; times are ISO 8601 in sentences, ms since 1970 elsewhere. */
 function asJson(row: JobRow, waiting: WhyWaiting | undefined, now: number): object {
   if (waiting === undefined) return row;
   const { why: explanation, at, hasTiers, remedies, ...rest } = waiting;

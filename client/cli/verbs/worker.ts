@@ -24,7 +24,7 @@ export interface WorkerFlags extends ContextFlags {
   readonly logLevel?: string;
 }
 
-/** Runs until it is told to stop. The first signal hands the worker's jobs over; whoever sends a second one has waited enough. */
+/** Runs until a signal stops it. The first signal hands the worker's jobs over; a second one ends the worker at once. */
 export async function worker(flags: WorkerFlags): Promise<number> {
   await bringPackages(['@jobctl/worker'], { onProgress: (line) => printErr(`${line}\n`) });
   const elsewhere = jobctlOfTheWorker();
@@ -51,7 +51,7 @@ export async function worker(flags: WorkerFlags): Promise<number> {
 const load = async <Module>(module: string): Promise<Module> =>
   (await import(pathToFileURL(moduleFile('@jobctl/worker', module)).href)) as Module;
 
-/** A worker in the cache has a jobctl beside it, whose modules are the ones that it imports: this verb of that jobctl. */
+/** A worker in the cache has a separate jobctl next to it, whose modules it imports. Returns this verb of that jobctl. */
 function jobctlOfTheWorker(): ((flags: WorkerFlags) => Promise<number>) | undefined {
   if (hasAllPackages) return undefined;
   const { jobctl } = placeOf('@jobctl/worker');
@@ -60,7 +60,7 @@ function jobctlOfTheWorker(): ((flags: WorkerFlags) => Promise<number>) | undefi
   return async (flags) => ((await import(file)) as { worker: typeof worker }).worker(flags);
 }
 
-/** By the path that worker/config.ts gives each. */
+/** Flags keyed by the paths that worker/config.ts uses. */
 function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
   return {
     'temporal.address': flags.temporalAddress,

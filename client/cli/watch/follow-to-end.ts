@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { logPrefix } from '../../../domain/store-layout.js';
 import { JobLogReader } from '../../job-logs.js';
-import { logStart } from '../../log-starts.js';
+import { logStart } from '../../../cloud/store/log-starts.js';
 import type { JobClient } from '../../job-client.js';
 import { type JobRow, resultOf } from '../../job-rows.js';
 import type { CliContext } from '../context.js';
@@ -23,19 +23,19 @@ export interface FollowOptions {
   readonly context: CliContext;
   readonly id: string;
   readonly screen: Screen;
-  /** Whose lines are shown. Absent: nobody's. */
+  /** The hosts whose lines are shown. Absent: no lines. */
   readonly lines?: ShownLines;
-  /** That no worker polls for the job was told, if it was so at first. */
+  /** True if the user was already told that no worker polls for the job, if so at first. */
   readonly isVerdictTold?: boolean;
-  /** Stops watching. The job goes on. */
+  /** Stops watching; the job continues. */
   readonly signal: AbortSignal;
   /** Called after `signal` aborted. It may throw, for example on a timeout. */
   readonly onAbort?: () => void;
 }
 
-/** Of which hosts of how many the lines are shown. Hosts are counted over all slices. */
+/** The hosts whose lines are shown, counted over all slices. */
 export interface ShownLines {
-  /** Absent: of all. */
+  /** Absent: all hosts. */
   readonly hosts?: readonly number[];
   readonly hostsOfSlice: number;
 }
@@ -76,7 +76,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
 
 const LAST_LINES = 20;
 
-/** The last lines of the host by which the command failed, if they were not among those that were shown. */
+/** Shows the last lines of the host that made the command fail, if they were not already shown. */
 async function showFailing(
   store: StoreReader,
   { id, outcome }: JobRow,
@@ -100,7 +100,7 @@ async function showFailing(
   }
 }
 
-/** A job that was never accepted: 4, as any other refusal. */
+/** A job that was never accepted exits with 4, like any other refusal. */
 const throwRefusal =
   (id: string) =>
   (error: Error): never => {
@@ -116,7 +116,7 @@ export function interrupted(id: string, screen: Screen): number {
 
 const both = (text: string): { live: string; plain: string } => ({ live: text, plain: text });
 
-/** The exit code of `wait` for a job that ended: that of the job's command if it failed with one, else one of `ExitCode`. */
+/** The exit code of `wait` for a job that ended: that of the job's command if it failed with one, or else one of `ExitCode`. */
 export function exitCodeOf(row: Pick<JobRow, 'phase' | 'outcome'>): number {
   switch (resultOf(row)) {
     case 'succeeded':
@@ -124,7 +124,7 @@ export function exitCodeOf(row: Pick<JobRow, 'phase' | 'outcome'>): number {
     case 'cancelled':
       return ExitCode.Interrupted;
     default:
-      // A failed job may carry exit code 0, for example if a slice was refused after a successful attempt. That is no success.
+      // A failed job may carry exit code 0, for example if a slice was refused after a successful attempt. This is not a success.
       return row.outcome?.exitCode || ExitCode.Failed;
   }
 }

@@ -8,8 +8,8 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * Splits the output of several hosts into whole lines. It works on bytes, so a character that two chunks share stays whole. Of a
- * line that was redrawn with `\r`, such as a progress bar, only the last state is kept.
+ * Splits the output of several hosts into whole lines. It works on bytes, so a character that two chunks share stays whole. If a
+ * line was redrawn with `\r`, such as a progress bar, only its last state is kept.
  */
 export class LineSplitter {
   readonly #begun = new Map<number, Buffer>();
@@ -46,7 +46,7 @@ export class HostLines {
   readonly #lines = new LineSplitter();
   #hostDigits = 1;
 
-  /** @param bar stands between the host's number and the line */
+  /** @param bar separator between the host's number and the line */
   constructor(bar: string) {
     this.#bar = bar;
   }
@@ -68,7 +68,7 @@ export class HostLines {
   }
 }
 
-/** Of a line that was redrawn. */
+/** Returns the last state of a redrawn line. */
 export function lastState(line: Buffer): Buffer {
   const end = line.at(-1) === RETURN ? line.length - 1 : line.length;
   const from = line.subarray(0, end).lastIndexOf(RETURN);
@@ -90,17 +90,17 @@ export function rawSink(screen: Screen): LogSink {
 }
 
 export interface LineForm {
-  /** As objects, one a line: host, stream, attempt, time, text. */
+  /** Prints one JSON object per line: host, stream, attempt, time, text. */
   readonly isJson: boolean;
-  /** With the time before each: when its chunk was stored. */
+  /** Prefixes each line with the time when its chunk was stored. */
   readonly hasTimes: boolean;
-  /** One host alone is shown, so none is named. */
+  /** Only one host is shown, so lines have no host number. */
   readonly isOneHost: boolean;
   readonly stream: string;
   readonly isWanted?: ((line: Buffer) => boolean) | undefined;
 }
 
-/** Shows those lines that are wanted, in the form that is wanted. */
+/** Shows the wanted lines in the wanted form. */
 export function lineSink(screen: Screen, { isJson, hasTimes, isOneHost, stream, isWanted }: LineForm): LogSink {
   const splitter = new LineSplitter();
   const named = new HostLines(screen.look.symbols.bar);

@@ -1,14 +1,14 @@
-/** Why jobctl stops watching a job that has not ended. */
+/** The reason why jobctl stops watching a job that has not ended. */
 export type AbortReason = 'interrupt' | 'timeout';
 
-/** How long a verb may take to end after a signal, before the process is ended without it. */
+/** Time that a verb may take to end after a signal, before the process is killed. */
 const ENDING_MS = 10_000;
 
 /**
  * A signal that aborts at the first Ctrl-C or SIGTERM, or after `timeoutMs`. Its reason is an `AbortReason`. A second Ctrl-C
  * ends the process, and so do `endingMs` without an end: a call of the file system may never return. Both causes share one
  * controller because Node.js 20 can garbage-collect an `AbortSignal.timeout` inside `AbortSignal.any`, which then never aborts.
- * @param endingMs Infinity for a verb that has much to take down
+ * @param endingMs Infinity for a verb with much to clean up
  */
 export function watchEnd(timeoutMs?: number, endingMs = ENDING_MS): AbortSignal {
   const end = new AbortController();
@@ -22,9 +22,9 @@ export function watchEnd(timeoutMs?: number, endingMs = ENDING_MS): AbortSignal 
   return end.signal;
 }
 
-/** By the signal itself: `process.exit` waits for the thread in which such a call hangs. */
+/** Ends the process by the signal itself, because `process.exit` waits for the thread in which such a call hangs. */
 function endBy(name: NodeJS.Signals): void {
-  // What is to be removed at the end, such as keys and archives.
+  // Removes keys, archives and the like.
   process.emit('exit', 1);
   process.removeAllListeners(name);
   process.kill(process.pid, name);

@@ -4,10 +4,10 @@ import { ExitCode } from '../exit-codes.js';
 import { isOutage, pause } from '../../outage.js';
 import { printErr, printOut } from '../print.js';
 
-/** As the store keeps them (activities/job-records.ts). */
+/** An event line in the store's form (activities/job-records.ts). */
 export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
 
-/** Of an open job: what its workflow says, else what is stored, with a word on stderr. */
+/** The log of an open job from its workflow, or else the stored one, with a note on stderr. */
 export async function jobLogText(
   client: Pick<JobClient, 'describe'>,
   id: string,
@@ -22,12 +22,12 @@ export async function jobLogText(
   }
 }
 
-/** Each look asks the job's workflow, which costs a worker some work: less often than a row. */
+/** Each look queries the job's workflow, which costs a worker some work, so looks are rarer than for a row. */
 const LOOK_MS = 2_000;
 
 /**
- * Prints what jobctl does for a job as it does it, until the job is closed.
- * @param stored the stored log, which a closed job's is read from: that needs no worker
+ * Prints the job's own log as it grows, until the job is closed.
+ * @param stored the stored log; a closed job's log is read from it, which needs no worker
  */
 export async function followJobLog(
   client: Pick<JobClient, 'row' | 'describe'>,
@@ -54,7 +54,7 @@ export async function followJobLog(
   return ExitCode.Interrupted;
 }
 
-/** None where no worker answers now, or the job has not been accepted yet: the next look has them. */
+/** Empty if no worker answers now, or the job has not been accepted yet: the next look gets the lines. */
 async function eventLines(client: Pick<JobClient, 'describe'>, id: string): Promise<readonly string[]> {
   try {
     return (await client.describe(id)).events.map(eventLine);

@@ -2,7 +2,7 @@ import type { StoreReader } from '../../../cloud/store/port.js';
 import { type FollowedLog, LogFollower, type LogSelection, type LogSink } from '../../log-follower.js';
 import type { StorePlace } from '../context.js';
 
-/** A log as it grows: as a server sends it, or by listings of the bucket. */
+/** Opens a growing log: from a server, or by listings of the bucket. */
 export async function openLog(
   place: StorePlace,
   store: StoreReader,

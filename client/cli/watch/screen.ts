@@ -6,21 +6,21 @@ import type { Look } from '../render/look.js';
 import { lookOf } from '../render/look.js';
 import type { ProgressLine } from '../render/progress.js';
 
-/** Where a job's progress and its hosts' lines go. */
+/** The output for a job's progress and its hosts' lines. */
 export interface Screen {
   readonly look: Look;
   /** A line that stays. */
   line(line: ProgressLine): void;
-  /** The line of what goes on now, drawn again at each call; nothing where lines cannot be drawn again. */
+  /** The line of the present state, redrawn at each call; nothing if lines cannot be redrawn. */
   current(text: string | undefined): void;
   /** Whole lines of hosts, or raw bytes. Resolves when more may come. */
   output(lines: readonly Uint8Array[]): Promise<void>;
 }
 
 /**
- * On a terminal everything on stdout, the current line at the bottom. In a pipe the hosts' lines alone on stdout and plain
- * lines on stderr: no cursor codes, no spinner.
- * @param isOutputAside stdout is for JSON alone: the hosts' lines go to stderr too
+ * Opens a screen: on a terminal everything goes to stdout, the current line at the bottom. In a pipe only the hosts' lines go to
+ * stdout and plain lines to stderr, without cursor codes or spinner.
+ * @param isOutputAside stdout is for JSON only: the hosts' lines go to stderr too
  */
 export function openScreen(isOutputAside = false): Screen {
   const look = lookOf(process.stdout, process.env);
@@ -48,7 +48,7 @@ export class PlainScreen implements Screen {
   }
 
   current(): void {
-    // Nothing: a pipe keeps every line.
+    // A pipe keeps every line, so nothing is drawn.
   }
 
   async output(lines: readonly Uint8Array[]): Promise<void> {
@@ -62,7 +62,7 @@ export class TerminalScreen implements Screen {
   readonly look: Look;
   readonly #out: NodeJS.WritableStream;
   #current: string | undefined;
-  /** Of the current line, while it is to be seen. */
+  /** True while the current line is visible. */
   #isDrawn = false;
 
   constructor(out: NodeJS.WritableStream, look: Look) {
@@ -103,7 +103,7 @@ export class TerminalScreen implements Screen {
   }
 }
 
-/** A reader that is slower than we are is waited for: memory must not hold the log. */
+/** Waits for a slow reader, so that memory does not hold the log. */
 async function write(stream: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
   if (bytes.length > 0 && !stream.write(bytes)) await once(stream, 'drain');
 }

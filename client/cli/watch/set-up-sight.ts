@@ -4,12 +4,12 @@ import type { JobRow } from '../../job-rows.js';
 import { setUpReason, withReason } from '../set-up-reason.js';
 import type { Screen } from './screen.js';
 
-/** As often as the worker writes its record. */
+/** The worker writes its record at this interval. */
 const LOOK_MS = 3_000;
 /** A pipe keeps every line. */
 const PLAIN_MS = 30_000;
 
-/** What the set-up of a job that is watched is at. It looks beside the watching, which never waits for the store. */
+/** Progress of the set-up of a watched job. It reads the store concurrently, so that watching never waits for it. */
 export class SetUpSight {
   readonly #store: Pick<StoreReader, 'read'> | undefined;
   readonly #screen: Screen;
@@ -25,7 +25,7 @@ export class SetUpSight {
     this.#screen = screen;
   }
 
-  /** The row as it is shown. Begins a look when one is due. */
+  /** The row as shown. Starts a read if one is due. */
   seen(row: JobRow): JobRow {
     if (this.#store === undefined || row.phase !== JobPhase.SettingUp) return row;
     const of = `${row.attempts} ${row.phaseSince}`;
@@ -39,7 +39,7 @@ export class SetUpSight {
 
   async #look(store: Pick<StoreReader, 'read'>, row: JobRow, of: string): Promise<void> {
     this.#isLooking = true;
-    // The last known stays: a store that is away for a while is no news of the set-up.
+    // The last known reason stays: an unavailable store says nothing about the set-up.
     const reason = await setUpReason(store, row).catch(() => this.#reason);
     this.#isLooking = false;
     this.#lookedAt = Date.now();

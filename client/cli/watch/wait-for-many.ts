@@ -11,8 +11,8 @@ const LOOK_MS = 1_000;
 const MOST_IDS = 500;
 
 /**
- * Prints a line as each job ends. A look is one query of Temporal for 500 jobs, not one for each.
- * @returns the rows of those that are over, in that order: all, unless the signal ended the watching
+ * Prints a line as each job ends. A look is one Temporal query per 500 jobs, not per job.
+ * @returns rows of the jobs that are over, in the order of their ends: all jobs, unless `signal` ended the watching
  */
 export async function waitForMany(
   client: Pick<JobClient, 'find'>,
@@ -33,7 +33,7 @@ export async function waitForMany(
   while (waiting.size > 0 && !signal.aborted) {
     screen.current(`${over.length} of ${count(jobs.length, 'job')} have ended`);
     await pause(LOOK_MS, signal);
-    // A job that Temporal's index does not have yet is only looked for again.
+    // A job that is not yet in Temporal's index is looked for again.
     note(await look(client, [...waiting]).catch(throwUnlessOutage));
   }
   screen.current(undefined);

@@ -13,29 +13,29 @@ export interface Watch {
   readonly client: Pick<JobClient, 'row' | 'unattended'>;
   readonly id: string;
   readonly screen: Screen;
-  /** Absent: phases alone. */
+  /** Absent: only phases are shown. */
   readonly logs?: FollowedLog;
-  /** Of the job's bucket. Absent: its set-up is shown without how far it is. */
+  /** Store of the job's bucket. Absent: the set-up is shown without its progress. */
   readonly store?: Pick<StoreReader, 'read'>;
-  /** That no worker polls for the job was told, if it was so at first. */
+  /** True if the user was already told that no worker polls for the job, if so at first. */
   readonly isVerdictTold?: boolean;
   /** Ends the watching, not the job. */
   readonly signal: AbortSignal;
-  /** Each look is a request that a server counts: they are made as rarely as for a calm job. */
+  /** Looks are as rare as for a calm job, because a server counts each request. */
   readonly isServed?: boolean;
-  /** No progress lines: the hosts' lines alone. */
+  /** Shows only the hosts' lines, no progress lines. */
   readonly isQuiet?: boolean;
 }
 
-/** A look at the row is one call to Temporal and wakes no worker. A job that runs for hours is looked at less often. */
+/** A look at the row is one call to Temporal and wakes no worker. A job that runs for hours gets fewer looks. */
 const LOOK_MS = 500;
 const CALM_LOOK_MS = 2_000;
 const YOUNG_MS = 10 * 60_000;
 const REDRAW_MS = 1_000;
 
 /**
- * Shows a job until it is over, and all its lines: when it returns, everything that was stored of them is out.
- * @returns the row of the job that is over; undefined when the signal ended the watching
+ * Shows a job and all its lines until it is over; on return, every stored line was printed.
+ * @returns the row of the job that is over; undefined if the signal ended the watching
  */
 export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
   const { screen, logs, signal, isQuiet = false, isServed = false } = watch;
@@ -53,7 +53,7 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
     for (;;) {
       const row = await sight.row();
       if (row === undefined) return undefined;
-      // An attempt's lines stand before the news that it is over.
+      // An attempt's lines come before the news of its end.
       if (before?.phase === 'running' && row.phase !== 'running') await logs?.caughtUp(signal);
       if (!isQuiet) {
         for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
@@ -77,7 +77,7 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
   }
 }
 
-/** Logs that cannot be read (no rights, no bucket) are told; they do not end the watching, unless they are all there is. */
+/** Reports unreadable logs (no rights, no bucket). They do not end the watching, unless only logs are shown. */
 class Following {
   readonly end: Promise<void>;
   #refusal: unknown;
@@ -95,7 +95,7 @@ class Following {
   }
 }
 
-/** The job's row, asked for again while Temporal is away; a job that was never seen is not waited for. */
+/** Reads the job's row, with retries while Temporal is away; a job that was never seen is not waited for. */
 class Sight {
   readonly #watch: Watch;
   #wasSeen = false;
@@ -104,7 +104,7 @@ class Sight {
     this.#watch = watch;
   }
 
-  /** Undefined: the signal came first. */
+  /** Undefined: `signal` aborted first. */
   async row(): Promise<JobRow | undefined> {
     const { client, id, screen, signal } = this.#watch;
     for (let isTold = false; !signal.aborted; isTold = true) {

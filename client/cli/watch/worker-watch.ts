@@ -6,7 +6,7 @@ import type { Screen } from './screen.js';
 const FIRST_MS = 1_500;
 const LOOK_MS = 15_000;
 
-/** Says, once each time, that no worker polls the task queue of a job that is watched, and that one does again. */
+/** Reports once when no worker polls the task queue of a watched job, and once when a worker polls again. */
 export class WorkerWatch {
   readonly #client: Pick<JobClient, 'unattended'>;
   readonly #screen: Screen;
@@ -14,7 +14,7 @@ export class WorkerWatch {
   #isLooking = false;
   #isIdle: boolean | undefined;
 
-  /** @param isToldFirst what is seen first was told already */
+  /** @param isToldFirst the first state was already reported */
   constructor(client: Pick<JobClient, 'unattended'>, screen: Screen, isToldFirst: boolean) {
     this.#client = client;
     this.#screen = screen;
@@ -26,7 +26,7 @@ export class WorkerWatch {
     if (this.#isLooking || Date.now() < this.#dueAt) return;
     this.#isLooking = true;
     this.#look(row)
-      // Whoever may look at jobs may yet not be allowed to ask about task queues.
+      // A user who may see jobs may lack the right to ask about task queues.
       .catch(() => undefined)
       .finally(() => {
         this.#isLooking = false;

@@ -1,8 +1,9 @@
 /**
- * Who uses the accelerators of a host (docs/adr/0116). A TPU serves one process, so whoever has its device open is busy with it. An NVIDIA or AMD
- * device may be open in programs that only watch it (nvidia-persistenced, exporters), so their drivers are asked who computes,
- * which needs no right. nvidia-smi's answers: NVIDIA's manual page and one H100, driver 580.159.04, 2026-11-26; AMD's by
- * `/sys/class/kfd/kfd/proc`, which `rocm-smi --showpids` reads (ROCm 6.1), and which was never seen on such a machine.
+ * Finds the processes that use a host's accelerators (docs/adr/0116). A TPU serves one process, so a process with its device open
+ * uses it. An NVIDIA or AMD device may be open in programs that only watch it (nvidia-persistenced, exporters), so their drivers
+ * are asked for the computing processes, which needs no right. Sources for nvidia-smi's answers: NVIDIA's manual page and one
+ * H100, driver 580.159.04, 2026-11-26. For AMD: `/sys/class/kfd/kfd/proc`, which `rocm-smi --showpids` reads (ROCm 6.1), never
+ * tested on such a machine.
  */
 export const ACCELERATORS = `
 # 'sudo -n' where that works and is needed, into 'as_root': other users' processes and files are root's to see.

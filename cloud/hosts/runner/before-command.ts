@@ -1,6 +1,6 @@
 /**
- * What must be true before a command begins: nothing of an earlier attempt runs, nobody else has the accelerators, no
- * lock file of a libtpu that is gone, and room for 100,000 open files. Globs, lock files and the wait come from the run's plan.
+ * Conditions for the start of a command: no process of an earlier attempt runs, no other process has the accelerators, no lock
+ * file of an ended libtpu is left, and 100,000 open files are allowed. Globs, lock files and the wait come from the run's plan.
  */
 export const BEFORE_COMMAND = `
 # Fails when accelerators are busy for longer than the plan waits, and leaves who in 'blocked'. Who waits says so in 'waiting', unless

@@ -1,6 +1,6 @@
 import { LEFT_IN_CONTAINER } from './left-behind.js';
 
-/** `docker`, or with sudo where the login user is not in its group yet, into `as_docker`. */
+/** Sets `as_docker`: empty for `docker`, or sudo if the login user is not in docker's group yet. */
 export const FIND_DOCKER = `
 find_docker() {
   as_docker=
@@ -9,8 +9,8 @@ find_docker() {
 `;
 
 /**
- * A command in a container: created, marked as begun, then started, so that a start is never repeated. What it prints goes
- * from inside to the run's output, and its exit code is asked for by name: neither needs a docker client that lives.
+ * Runs a command in a container: created, marked as begun, then started, so that a start is never repeated. Its output goes from
+ * inside to the run's output, and its exit code is read by the container's name: neither needs a living docker client.
  */
 export const CONTAINER = `${FIND_DOCKER}
 # Into 'container_is' docker's word for its state, 'gone' or 'unknown' (no daemon, or one that hangs), and its exit code
@@ -105,9 +105,10 @@ exit 3'
 `;
 
 /**
- * The container's own first process: `$1` is the run's folder. It stays first, since a first process ignores signals
- * that it does not handle; the command is its child. Without processes of its own (--pid=host) it becomes the command, and nothing
- * that it leaves is looked for: what bears its mark may be what started it. `$2` and `$3`: see LEFT_IN_CONTAINER. One line: it is what `docker ps` shows.
+ * The container's own first process; `$1` is the run's folder. It stays the first process and the command is its child, because a
+ * first process ignores signals that it does not handle. Without its own PID namespace (--pid=host) it becomes the command, and
+ * it does not look for leftover processes: a process with its mark may be the one that started it. `$2` and `$3`: see
+ * LEFT_IN_CONTAINER. One line, because `docker ps` shows it.
  */
 export const CONTAINER_ENTRY = [
   'exec >> "$1/output" 2>&1 || exit 126',

@@ -1,6 +1,6 @@
 /**
- * Ends a run by the host's own clock: when it has lasted for its \`limit_ms\`, or when no worker has spoken of it for its
- * \`unattended_ms\` (docs/adr/0049). The clock counts since the boot: nobody sets it, and no run survives a boot.
+ * Ends a run by the host's own clock: after its \`limit_ms\`, or if no worker has asked about it for its \`unattended_ms\`
+ * (docs/adr/0049). The clock counts since the boot: it cannot be set, and no run survives a boot.
  */
 export const GUARD = `
 # A worker speaks of this run. In place, which a full disk allows too.

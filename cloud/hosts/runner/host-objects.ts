@@ -1,10 +1,10 @@
 import { VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**
- * What a host writes into the store itself, over a way that is not the worker's. While a run lasts: its sign of life, again and
- * again (docs/adr/0046); the number in it counts what the store took, so from 2 on the host has shown that it may also replace the
- * object. As the run ends: its exit record, once (docs/adr/0058). A host that cannot (no curl, no right, no route to the store)
- * writes neither, and nothing else happens.
+ * Objects that a host writes directly into the store, independently of the worker's connection. During a run it repeats its sign
+ * of life (docs/adr/0046). The number in it counts the signs that the store took, so from 2 on the host has shown that it may
+ * also replace the object. At the end of a run it writes its exit record once (docs/adr/0058). A host that cannot (no curl, no
+ * right, no route to the store) writes neither, and nothing else changes.
  */
 export const HOST_OBJECTS = `${VM_TOKEN}
 # sign ID SUPERVISOR: begins a while after the start, since most commands that fail do so at once.

@@ -14,7 +14,7 @@ import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
 import { SAVE_HOOK } from './save-hook.js';
 import { STEP_SHELL } from './step-shell.js';
 
-/** Before the rest is read: sh runs a program while it reads it. After `modules` goes the program that has asked for it. */
+/** Placed before the rest: sh runs a program while it reads it. After `modules` follows the program that called it. */
 const DISPATCH_MODULES = `
 verb=$1
 shift
@@ -51,10 +51,10 @@ esac
 
 export { CONTAINER_ENTRY } from './container.js';
 
-/** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
+/** The on-host runner: one POSIX sh program (docs/runner.md). It is a string, so that the built code needs no asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
 ${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${DISPATCH}`;
 
-/** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
+/** The runner's name below the login user's home. It contains a hash, so two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

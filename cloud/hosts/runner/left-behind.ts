@@ -1,11 +1,12 @@
 /**
- * What still runs when the command's shell has ended with code 0 (docs/adr/0122): it is waited for, or it is ended and named in
- * the output and in the exit record. `$run/left` holds how many processes they were, then a line `PID COMMAND LINE` for the first.
+ * Handles processes that still run when the command's shell has ended with code 0 (docs/adr/0122): it waits for them, or ends
+ * them and names them in the output and in the exit record. `$run/left` holds their number, then a line `PID COMMAND LINE` for
+ * each of the first.
  */
 
-/** How long what was left may take to end by itself. Python's resource trackers end within a second of their program. */
+/** Time for leftover processes to end by themselves. Python's resource trackers end within a second of their program. */
 const PATIENCE_SECONDS = 5;
-/** They have to fit into the reserved place of the exit record. */
+/** Limits that fit into the reserved place of the exit record. */
 const MOST_NAMED = 3;
 const MOST_BYTES = 160;
 
@@ -76,9 +77,9 @@ tell_left() {
 `;
 
 /**
- * The same inside of a container, by its first process, in bash without any other program: `$1` is the run's folder, `$2` all or
- * shell, `$3` the grace in ms, `code` the shell's exit code. What `docker exec` has started has no parent here.
- * A container without processes of its own has no such first process (docs/adr/0122).
+ * The same inside a container, run by its first process, in bash without any other program: `$1` is the run's folder, `$2` all or
+ * shell, `$3` the grace in ms, `code` the shell's exit code. Processes that `docker exec` has started have no parent here. A
+ * container without its own PID namespace has no such first process (docs/adr/0122).
  */
 export const LEFT_IN_CONTAINER = [
   'ours() { local at=$1; while [ "${up[$at]:-0}" -gt 1 ]; do at=${up[$at]}; done; [ "${up[$at]:-0}" = 1 ]; }',

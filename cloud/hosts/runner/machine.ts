@@ -1,8 +1,9 @@
 import { CLAIM_FILE, ENDED_FOLDER, MACHINE_FOLDER } from '../claim-fence.js';
 
 /**
- * The verbs of a machine that outlives its slices (docs/adr/0070). Its claim says which slice holds it: a file that a hard link
- * makes, so that it is there whole, and once. What is given back has a mark, so that the same claim that comes late is refused.
+ * The verbs of a machine that outlives its slices (docs/adr/0070). Its claim names the slice that holds it: a file made by a hard
+ * link, so that it appears as a whole and only once. A claim that was given back is marked as ended, so that the same claim is
+ * refused if it comes late.
  */
 export const MACHINE = `
 held_by() { holder=; [ -f "$claim" ] && read -r holder < "$claim"; [ -n "$holder" ]; }

@@ -1,7 +1,8 @@
 /**
- * The verbs of setup modules. All modules of a host come in one call, as a program for sh that ../module-program.ts writes of the
- * words below. Answers are frames on stdout, between the output of the steps, behind a nonce that came with the program and that
- * no step is told (../module-frames.ts reads them). docs/adr/0026: what costs is processes, so what a shell can do is left to it.
+ * The verbs of set-up modules. All modules of a host come in one call, as a program for sh that ../module-program.ts writes with
+ * the words below. Answers are frames on stdout between the output of the steps. Each begins with a nonce that came with the
+ * program and that no step knows (../module-frames.ts reads them). Processes are what costs (docs/adr/0026), so the shell does
+ * everything that it can.
  */
 export const MODULE_VERBS = `
 # What comes with the next step's beginning, or the end, waits for it: every write becomes a packet of its own.

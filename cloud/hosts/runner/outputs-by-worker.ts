@@ -1,11 +1,12 @@
-/** Of a list of files that a worker takes: it is in memory there. About 100,000 files. */
+/** Limit of a list of files that a worker takes, because it is in the worker's memory. About 100,000 files. */
 export const MOST_MANIFEST_BYTES = 16 * 1024 * 1024;
 
 /**
- * How a host without an identity hands its files to its worker (docs/adr/0129), which has called the program and talks with it: its words
- * are read from 5, ours go to 6. Ours: `contents`, with a line `NUMBER SHA256 SIZE` for each and `end`; `manifest BYTES` and these.
- * Of each content the worker asks for as many bytes as it wants (`send NUMBER OFFSET LENGTH`), and then says what became of it. Where it
- * has gone, the program ends: the next worker calls it anew. No temporary files: the disk may be full.
+ * The way in which a host without an identity gives its files to its worker (docs/adr/0129). The worker calls the program and
+ * talks with it: the worker's words are read from descriptor 5, the program's go to 6. The program sends `contents`, with a line
+ * `NUMBER SHA256 SIZE` for each and `end`, or `manifest BYTES` and the bytes. For each content the worker requests as many bytes
+ * as it wants (`send NUMBER OFFSET LENGTH`), and then reports the result. If the worker has gone, the program ends, and the next
+ * worker calls it again. No temporary files: the disk may be full.
  */
 export const BY_WORKER = `
 # Waits SECONDS. Fails if the worker goes meanwhile, which says nothing unasked.

@@ -3,12 +3,12 @@ import { OUTPUTS_SCAN } from './outputs-scan.js';
 import { CURLRC, VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**
- * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
- * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
- * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
- * A round is whole if nothing but logs changed from its first look to its last: it has the files as they were at one moment, as a
- * checkpoint of several files has to be (docs/adr/0124).
- * A host without an identity of its own hands all of it to its worker, over the worker's connection (docs/adr/0129).
+ * The process that stores outputs (docs/adr/0059). A round finds the files, hashes those that look different from the last round,
+ * and uploads contents that the store lacks (named by their SHA-256, with their MD5, which the store compares). Then it uploads
+ * the manifest in one request, so a manifest only names complete contents. No temporary files: the disk may be full.
+ * A round is whole if nothing but logs changed from its first look to its last. It then has the files of one moment, as a
+ * checkpoint of several files needs (docs/adr/0124).
+ * A host without its own identity gives everything to its worker over the worker's connection (docs/adr/0129).
  */
 export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}${BY_WORKER}
 quoted() {

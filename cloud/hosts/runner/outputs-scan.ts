@@ -1,6 +1,7 @@
 /**
- * Which files are outputs, and their hashes (docs/adr/0059): the first part of the program that stores them, in bash, which every
- * command needs. Names are of any bytes, so lists go through pipes with NUL between, and keys of tables begin with a slash.
+ * Finds the output files and their hashes (docs/adr/0059). It is the first part of the program that stores them, in bash, which
+ * every command needs. Names may contain any bytes, so lists go through pipes with NUL between, and keys of tables begin with a
+ * slash.
  */
 export const OUTPUTS_SCAN = `
 set -u

@@ -1,9 +1,9 @@
 import { OUTPUTS_PROGRAM } from './outputs-program.js';
 
 /**
- * What a command leaves on its host (docs/adr/0059): `keep` is one process beside the supervisor, which stores it every so often, on a
- * notice, and once more when the command has ended; `outputs` says how far it is. The exit record never waits for it. Where a host stores
- * by its worker (docs/adr/0129) the worker's call `deliver` is that process.
+ * Stores the files that a command leaves on its host (docs/adr/0059). `keep` is one process beside the supervisor, which stores
+ * them periodically, on a notice, and once more when the command has ended; `outputs` reports its state. The exit record never
+ * waits for it. If a host stores through its worker (docs/adr/0129), the worker's call `deliver` is that process.
  */
 export const OUTPUTS = `
 outputs_program() { cat << 'JOBCTL_END'

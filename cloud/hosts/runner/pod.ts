@@ -1,6 +1,6 @@
 /**
- * What is different in a pod, whose first process is jobctl's agent (cloud/machines/kubernetes/agent.ts): it is told when the pod
- * ends, and the memory of the pod's container has a limit, whose kills the kernel counts.
+ * The differences in a pod, whose first process is jobctl's agent (cloud/machines/kubernetes/agent.ts): the agent is told when
+ * the pod ends, and the container's memory has a limit, whose kills the kernel counts.
  */
 export const POD = `
 in_pod() { [ -f /jobctl/agent ]; }

@@ -1,6 +1,6 @@
 /**
- * The runner's own words: paths, time, processes. POSIX sh (dash on Ubuntu), with coreutils, util-linux and awk.
- * Single digit file descriptors only: 9 is a run's or module's lock, 8 an epoch's.
+ * The runner's basic functions: paths, time, processes. POSIX sh (dash on Ubuntu), with coreutils, util-linux and awk. Only
+ * single-digit file descriptors: 9 is the lock of a run or module, 8 that of an epoch.
  */
 export const PRELUDE = `
 set -u

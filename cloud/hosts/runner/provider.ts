@@ -1,9 +1,10 @@
 import { POD } from './pod.js';
 
 /**
- * What the provider says of a host: by its metadata server and by its system. Read as a command ends, for its exit record
- * (docs/adr/0040), and watched while it runs, for its notice (docs/adr/0041). Google's metadata server answers
- * `instance/?recursive=true` with all that is asked here, and holds the answer back until something changes (`wait_for_change`).
+ * The provider's facts about a host, from its metadata server and its system. They are read when a command ends, for its exit
+ * record (docs/adr/0040), and watched while it runs, for its notice (docs/adr/0041). Google's metadata server answers
+ * `instance/?recursive=true` with everything that is needed here, and delays the answer until something changes
+ * (`wait_for_change`).
  */
 export const PROVIDER = `
 # By bash, which every command needs: an image may have neither curl nor python. HTTP/1.0 ends with the answer.

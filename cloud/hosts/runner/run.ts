@@ -1,4 +1,4 @@
-/** The verbs of one run: start, status, stop, follow; and the two processes that a start leaves: supervise and child. */
+/** The verbs of one run (start, status, stop, follow), and the two processes that a start leaves: supervise and child. */
 export const RUN_STATUS = `
 open_run() {
   case $1 in '' | .* | *[!A-Za-z0-9._-]*) die "run id '$1': use letters, digits, '.', '_' and '-'" ;; esac

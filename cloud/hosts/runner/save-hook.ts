@@ -1,7 +1,7 @@
 /**
- * The hook \`preemption\` of a job (docs/adr/0048): what it saves before its command hears that it has to end. Once per run,
- * whoever comes first with the news: the watch, a stop for the pool, the supervisor, the guard. All others wait for its end.
- * A system that shuts down sends SIGTERM to every process: those here go on, and the hook ignores it.
+ * The hook \`preemption\` of a job (docs/adr/0048), which saves state before the command is told to end. It runs once per run,
+ * started by the first that learns of the preemption: the watch, a stop for the pool, the supervisor, the guard. All others wait
+ * for its end. A system that shuts down sends SIGTERM to every process: these processes continue, and the hook ignores it.
  */
 export const SAVE_HOOK = `
 # save_first CAUSE MOST_MS

@@ -1,9 +1,10 @@
 /**
- * The login shell of a module's steps: one for all, in a session of its own, each step in a subshell and process group of its
- * own. Login files take longer than most steps, so they are read anew only where a step may have changed what they say.
+ * The login shell of a module's steps. One shell in a separate session serves all of them; each step runs in a subshell with a
+ * separate process group. Login files take longer than most steps, so they are read again only if a step may have changed their
+ * result.
  *
- * It is told a step's mark on descriptor 3 and answers on 4 with `CODE SECONDS same|changed`; steps have neither. Frames, records
- * and the nonce stay with the applier, out of reach of login files and steps.
+ * It reads a step's mark on descriptor 3 and answers on 4 with `CODE SECONDS same|changed`; steps have neither. Frames, records
+ * and the nonce stay with the applier, so that login files and steps cannot reach them.
  */
 export const STEP_SHELL = `
 STEP_SHELL='

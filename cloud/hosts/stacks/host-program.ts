@@ -3,21 +3,21 @@ import { PRELUDE } from '../runner/prelude.js';
 import { MOST_PROCESSES } from '../../../domain/stacks/stack.js';
 import { PY_SPY_MEMBER, PY_SPY_VERSION, PY_SPY_WHEELS } from './py-spy.js';
 
-/** Of one process, as JSON. Beyond it the process is told to have too many. */
+/** Limit for one process, as JSON. A process beyond it is reported as too large. */
 const MOST_JSON_BYTES = 4 * 1024 * 1024;
-/** Of one try of one process. */
+/** Limit for one try on one process. */
 const DUMP_SECONDS = 3;
 
 /**
- * Looks at the processes of a run, as the login user, in the words of the runner; it changes nothing but `~/.jobctl/tools`. Lines:
- * `process PID STATE LOCAL-RANK KERNEL-FUNCTION NAME`, NAME in base64, `-` for what is not known; after it, of a Python process,
- * `dump JSON`, gzip in base64, or `failed WORDS`, base64; `wants MACHINE` if Python processes are there and no py-spy; `more`, `late`
- * (processes that were not looked at); `done`.
+ * Examines the processes of a run as the login user, with the runner's functions; it only changes `~/.jobctl/tools`. It prints
+ * these lines. `process PID STATE LOCAL-RANK KERNEL-FUNCTION NAME`, with NAME in base64 and `-` for unknown values. For a Python
+ * process then `dump JSON`, gzip in base64, or `failed WORDS`, base64. `wants MACHINE` if there are Python processes and no
+ * py-spy; `more`, `late` (processes that were not examined); `done`.
  *
- * Processes are not stopped for it: py-spy reads their memory as they run (--nonblocking), since a tracer that is killed may leave
+ * It does not stop processes: py-spy reads their memory while they run (--nonblocking), since a tracer that is killed may leave
  * its process stopped (docs/adr/0127).
  *
- * $1 run id, $2 ms in which processes are begun to be looked at, $3 seconds for a download of py-spy, 0 = none.
+ * $1 run id, $2 ms within which new processes are examined, $3 seconds for a download of py-spy, 0 = no download.
  */
 export const HOST_PROGRAM = `${PRELUDE}${FIND_DOCKER}
 run=$base/runs/$1 limit_ms=$2 fetch_s=$3

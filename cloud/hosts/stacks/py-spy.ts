@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import type { PySpySource } from '../port.js';
 
-/** py-spy (MIT) reads the Python stacks of another process. Its binary is static: it needs no Python and no libc of the host's. */
+/** py-spy (MIT) reads the Python stacks of another process. Its binary is static: it needs neither Python nor the host's libc. */
 export const PY_SPY_VERSION = '0.4.3';
-/** In its wheels. */
+/** The path of the program in its wheels. */
 export const PY_SPY_MEMBER = `py_spy-${PY_SPY_VERSION}.data/scripts/py-spy`;
 
 interface Wheel {
   readonly url: string;
-  /** Hexadecimal, as PyPI has it. */
+  /** Hexadecimal, as on PyPI. */
   readonly sha256: string;
 }
 
 const FILES = 'https://files.pythonhosted.org/packages';
-/** By `uname -m` (pypi.org/project/py-spy/0.4.3/#files, 2026-11-27). */
+/** Keyed by the value of `uname -m` (pypi.org/project/py-spy/0.4.3/#files, 2026-11-27). */
 export const PY_SPY_WHEELS: Readonly<Record<string, Wheel>> = {
   x86_64: {
     url: `${FILES}/78/1f/651389a861f6148754443834a50dd576993257af5f645d4316ab94505267/py_spy-${PY_SPY_VERSION}-py2.py3-none-manylinux1_x86_64.manylinux_2_5_x86_64.whl`,
@@ -28,17 +28,17 @@ export const PY_SPY_WHEELS: Readonly<Record<string, Wheel>> = {
   },
 };
 
-/** Under the login user's home. @param machine as `uname -m` says */
+/** Below the login user's home. @param machine the value of `uname -m` */
 export const pySpyPath = (machine: string): string => `.jobctl/tools/py-spy-${PY_SPY_VERSION}-${machine}`;
 
-/** The wheels have 3 MB, what is in them 8 MB. */
+/** The wheels have 3 MB, their contents 8 MB. */
 const MOST_WHEEL_BYTES = 16 * 1024 * 1024;
 const MOST_BINARY_BYTES = 64 * 1024 * 1024;
 const DOWNLOAD_MS = 60_000;
 
 /**
- * From PyPI, once for each machine type: kept in memory, and in `folder` if one is given.
- * @param fetchWheel what downloads; not called for a wheel that is kept
+ * Gets py-spy from PyPI, once for each machine type. It is kept in memory, and in `folder` if one is given.
+ * @param fetchWheel downloads a wheel; not called for a wheel that is kept
  */
 export function pySpyFrom(
   folder: string | undefined,
@@ -50,7 +50,7 @@ export function pySpyFrom(
     if (known !== undefined) return known;
     const got = pySpy(machine, folder, fetchWheel);
     had.set(machine, got);
-    // Asked again, it is tried again.
+    // A failed download is tried again at the next call.
     got.catch(() => had.delete(machine));
     return got;
   };
@@ -102,11 +102,11 @@ async function download(url: string): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A local header of a zip archive, and where its fields are (APPNOTE.TXT 4.3.12, the central directory). */
+/** Signature of an entry in a zip archive's central directory (APPNOTE.TXT 4.3.12). */
 const CENTRAL = 0x02014b50;
 const DEFLATED = 8;
 
-/** The program of a wheel whose hash is known: a zip archive without extensions, which is read by its central directory. */
+/** Extracts the program from a wheel whose hash is known: a zip archive without extensions, read by its central directory. */
 export function unpacked(wheel: Buffer): Buffer {
   const end = wheel.lastIndexOf(Buffer.from('PK\u0005\u0006', 'latin1'));
   for (let at = end < 0 ? wheel.length : wheel.readUInt32LE(end + 16); at + 46 <= wheel.length;) {

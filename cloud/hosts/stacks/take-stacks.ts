@@ -17,16 +17,16 @@ import type { HostConnection, PySpySource, StacksRequest } from '../port.js';
 import { HOST_PROGRAM } from './host-program.js';
 import { pySpyPath } from './py-spy.js';
 
-/** Bytes that are taken of one host. */
+/** Limit of bytes from one host. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Of the JSON of one process, and of all. */
+/** Limits for the JSON of one process and of all. */
 const MOST_JSON_BYTES = 4 * 1024 * 1024;
 const MOST_ALL_JSON_BYTES = 16 * 1024 * 1024;
 const MOST_WORDS = 4096;
 
 /**
- * What the processes of a run are doing, of which none is stopped or changed for it (docs/adr/0127).
- * @throws HostUnreachable, and what `exec` throws; Error if the host does not answer in time; the signal's reason
+ * Reads the stacks of a run's processes without stopping or changing them (docs/adr/0127).
+ * @throws HostUnreachable, and errors of `exec`; Error if the host does not answer in time; the signal's reason
  */
 export async function takeStacks(connection: HostConnection, options: StacksRequest): Promise<HostStacks> {
   const { answerMs, installMs, signal } = options;
@@ -41,7 +41,7 @@ export async function takeStacks(connection: HostConnection, options: StacksRequ
   }
 }
 
-/** From PyPI by the host itself, else from here, which may have the internet when the host has not. */
+/** The host gets py-spy from PyPI itself, or else from this process, which may have the internet if the host has not. */
 async function askWithPySpy(
   connection: HostConnection,
   machine: string,
@@ -67,7 +67,7 @@ async function ask(
 ): Promise<Answer> {
   const said = new Said();
   const enough = new AbortController();
-  // Some of the time is for the way, and for the last processes that are begun to be looked at.
+  // The rest of the time is for the connection, and for the processes whose examination began last.
   const words = shellWords([runId, String(Math.floor(answerMs / 2)), String(fetchSeconds)]);
   try {
     const { code } = await connection.exec(`exec /bin/sh -s -- ${words}`, {
@@ -92,13 +92,13 @@ const withoutPySpy = (stacks: HostStacks, why: string): HostStacks => ({
   ),
 });
 
-/** What a host prints, as far as it is taken. */
+/** The output of a host, up to the limits. */
 class Said {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
   #errors = '';
 
-  /** @returns whether more is wanted */
+  /** @returns whether more output is wanted */
   hear(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     if (this.#bytes > MOST_BYTES) return false;
@@ -122,7 +122,7 @@ class Said {
 
 const MARK = 'jobctl-runner: ';
 
-/** Judges what a host printed, which may be anything. @param failure how its program ended, if not well */
+/** Checks a host's output, which may contain anything. @param failure the failure of its program, if any */
 export function readAnswer(host: number, text: string, failure?: string): Answer {
   const processes: ProcessStacks[] = [];
   const problems: string[] = failure === undefined ? [] : [failure];
@@ -139,7 +139,7 @@ export function readAnswer(host: number, text: string, failure?: string): Answer
       if (process !== undefined) processes.push(process);
     } else if (word === 'dump' && isOpen) {
       const json = unzipped(rest[0] ?? '', Math.min(room, MOST_JSON_BYTES));
-      // What cannot be read has cost as much as what can.
+      // Unreadable data counts against the limit too.
       room -= json?.length ?? Math.min(room, MOST_JSON_BYTES);
       processes[processes.length - 1] = withDump(last, json);
     } else if (word === 'failed' && isOpen)
@@ -174,7 +174,7 @@ function readProcess([pid = '', state = '', rank = '', waitsIn = '', name = '']:
 
 const decoded = (base64: string): string => Buffer.from(base64.slice(0, MOST_WORDS), 'base64').toString();
 
-/** With what to do, where it is a known cause. */
+/** Adds the remedy if the cause is known. */
 function whyFailed(said: string): string {
   const words = said.replace(/^Error: /, '');
   if (!/permission denied|not permitted/i.test(words)) return words || 'py-spy says nothing';
@@ -184,7 +184,7 @@ function whyFailed(said: string): string {
   );
 }
 
-/** Undefined: it is no gzip, or more than so many bytes. */
+/** Undefined if it is not gzip, or exceeds the limit. */
 function unzipped(base64: string, most: number): Buffer | undefined {
   try {
     return gunzipSync(Buffer.from(base64, 'base64'), { maxOutputLength: most });
@@ -201,7 +201,7 @@ function withDump(process: ProcessStacks, json: Buffer | undefined): ProcessStac
   }
 }
 
-/** Of `py-spy dump --json`: the main thread first, then as they were said. @throws TypeError if it is something else */
+/** Reads `py-spy dump --json`: the main thread first, then the others in order. @throws TypeError if it is something else */
 function threadsOf(json: unknown, pid: number): readonly ThreadStack[] {
   if (!Array.isArray(json)) throw new TypeError('no list of threads');
   const threads = json.filter(isRecord).map((thread) => ({

@@ -1,6 +1,6 @@
 import type { GoogleError } from '../../google-refusal.js';
 
-/** google.rpc.Code, as far as it decides something. */
+/** The values of google.rpc.Code that matter for a decision. */
 export const Code = {
   Cancelled: 1,
   Unknown: 2,
@@ -19,13 +19,13 @@ export const Code = {
   Unauthenticated: 16,
 } as const;
 
-/** `RESOURCE_EXHAUSTED`, as gRPC writes it. */
+/** The name that gRPC writes, such as `RESOURCE_EXHAUSTED`. */
 export function codeName(code: number | undefined): string {
   const name = Object.entries(Code).find(([, number]) => number === code)?.[0] ?? 'Unknown';
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** What is known of a failed call, whoever reported it: gRPC, an operation's `error`, or the auth library. */
+/** The facts of a failed call, whether gRPC, an operation's `error` or the auth library reports it. */
 export type ApiError = Omit<GoogleError, 'httpStatus' | 'status'>;
 
 /** Reads any thrown value. gax puts `<code> <NAME>: ` before the server's own text; `details` is that text alone. */
@@ -40,7 +40,7 @@ export function apiErrorOf(thrown: unknown): ApiError {
   };
 }
 
-/** A failed REST call as `apiErrorOf` reads it. Without an answer of Google's it is as if the API were unavailable. */
+/** Puts a failed REST call into the form that `apiErrorOf` reads. Without Google's answer it counts as an unavailable API. */
 export function restFailure({ status, message, reason, metadata }: GoogleError): object {
   const code = Object.values(Code).find((number) => codeName(number) === status);
   return { code: code ?? Code.Unavailable, message, reason, errorInfoMetadata: metadata };

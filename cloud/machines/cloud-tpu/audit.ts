@@ -7,12 +7,12 @@ import type { AuditedResource } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
 export interface AuditOptions {
-  /** Absent: Google's. Over `http:` no credentials are sent. */
+  /** Absent: Google's address. Over `http:` no credentials are sent. */
   readonly restEndpoint?: string;
   readonly googleProject: string;
   /** An access token; absent: the application default credentials. */
   readonly token?: string;
-  /** Of the token that is sent over `http:`. */
+  /** File with the token that is sent over `http:`. */
   readonly accessTokenFile?: string;
 }
 
@@ -21,9 +21,9 @@ const PAGE_SIZE = 200;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
- * Every node and queued resource of a Google project, in all zones, anybody's. The auditor's own reader: REST, its own
- * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit behind itself.
- * @throws CloudUnavailable also if a zone could not be reached: a part of the truth would pass for all of it.
+ * Lists every node and queued resource of a Google project, in all zones and of all owners. It is the auditor's own reader with
+ * its own REST calls, paging and reading of the answers, so that a fault of the adapter cannot hide from the audit.
+ * @throws CloudUnavailable also if a zone could not be reached: a part of the list must not pass for all of it
  */
 export async function listEverything(options: AuditOptions): Promise<readonly AuditedResource[]> {
   const read = reader(options);
@@ -82,14 +82,14 @@ function failure(url: string, httpStatus: number, body: string): CloudRefused | 
   return new CloudRefused(`audit: GET ${url}: ${why}`);
 }
 
-/** A token that cannot be had for another reason than the login, such as a network that is down, may be had later. */
+/** If the token is missing for another reason than the login, such as a network that is down, a later call may get it. */
 function refuseCredentials(error: unknown): never {
   const refusal = googleRefusal({ message: reasonOf(error) });
   if (refusal !== undefined) throw new CloudRefused(`audit: ${inOneLine(refusal)}`, { cause: error });
   throw new CloudUnavailable(`audit: no access token: ${reasonOf(error)}`, { cause: error });
 }
 
-/** `fetch failed` alone helps nobody: the reason is its cause. */
+/** `fetch failed` alone does not help a user: the cause holds the reason. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message;
@@ -106,7 +106,7 @@ interface RestNode {
 }
 interface RestNodeSpec {
   readonly node?: RestNode;
-  /** Until the service has made one spec of each node. */
+  /** Present until the service has made one spec for each node. */
   readonly multisliceParams?: { readonly nodeCount?: number };
 }
 interface RestQueuedResource {
@@ -145,7 +145,7 @@ function auditedQueuedResource(resource: RestQueuedResource): AuditedResource {
   };
 }
 
-/** `projects/P/locations/Z/KIND/NAME`; a name of another shape is shown whole. */
+/** `projects/P/locations/Z/KIND/NAME`; a name of another form is shown whole. */
 function placeOf(path = ''): Pick<AuditedResource, 'account' | 'zone' | 'name'> {
   const match = /^projects\/([^/]+)\/locations\/([^/]+)\/[^/]+\/(.+)$/.exec(path);
   return { account: match?.[1] ?? '', zone: match?.[2] ?? '', name: match?.[3] ?? path };

@@ -5,7 +5,7 @@ import { type ApiError, Code } from './api-error.js';
 import { isRateLimit, refusalScope } from './refusal-scope.js';
 
 /**
- * What a failed create call means. `refused` only if Google surely took nothing on: everything that can be a lost answer is
+ * Classifies a failed create call. `refused` only if Google surely started nothing: every error that may be a lost answer is
  * `unanswered`.
  */
 export function classifyCreateError(error: ApiError): Exclude<CreateAnswer, { kind: 'accepted' }> {
@@ -13,7 +13,7 @@ export function classifyCreateError(error: ApiError): Exclude<CreateAnswer, { ki
   return isAnswer(error) ? createRefused(error) : { kind: 'unanswered', message: error.message };
 }
 
-/** What it means that the operation of a create call has ended with an error: Google's last word of it, whatever its code. */
+/** Classifies a create operation that ended with an error: Google's final answer, whatever its code. */
 export function failedCreate(error: ApiError): Exclude<CreateAnswer, { kind: 'accepted' | 'unanswered' }> {
   return error.code === Code.AlreadyExists ? { kind: 'exists' } : createRefused(error);
 }
@@ -24,7 +24,7 @@ export const createRefused = (error: ApiError): CreateRefused => ({
   message: refusalText(error),
 });
 
-/** Whether a failed call surely had no effect, because Google, or the auth library before it, said no. */
+/** Returns whether a failed call surely had no effect, because Google or the auth library refused it. */
 function isAnswer(error: ApiError): boolean {
   return isCredentialProblem(error) || isRateLimit(error) || (ANSWERS.has(error.code ?? 0) && !isFlowControl(error));
 }
@@ -39,11 +39,11 @@ const ANSWERS: ReadonlySet<number> = new Set([
   Code.Unimplemented,
 ]);
 
-/** Code 8 of gRPC's own flow control, which says nothing of the call. */
+/** gRPC's own flow control also has code 8, which says nothing about the call. */
 const isFlowControl = ({ code, message }: ApiError): boolean =>
   code === Code.ResourceExhausted && /RST_STREAM/.test(message);
 
-/** What a failed delete call means. A delete may be repeated, so that a lost answer costs nothing. */
+/** Classifies a failed delete call. A delete may be repeated, so a lost answer costs nothing. */
 export function classifyDeleteError(
   error: ApiError,
 ): Exclude<RemoveAnswer, { kind: 'accepted' }> | { kind: 'deleting' } {
@@ -56,8 +56,8 @@ export function classifyDeleteError(
 }
 
 /**
- * What a failed read means. Only an answer about the resource itself is `not-found`: a project, zone or API that is not
- * there is `refused`, so that a wrong setting is never read as "the slice is gone".
+ * Classifies a failed read. Only an answer about the resource itself is `not-found`: a missing project, zone or API is `refused`,
+ * so that a wrong setting is never read as "the slice is gone".
  */
 export function classifyReadError(error: ApiError): 'not-found' | 'unavailable' | 'refused' {
   if (isCredentialProblem(error)) return 'refused';
@@ -75,10 +75,10 @@ export function classifyReadError(error: ApiError): 'not-found' | 'unavailable' 
   }
 }
 
-/** As words of their own: not in a path (`projects/..`), nor in a name (`tpu-project`). */
+/** Matches separate words, not parts of a path (`projects/..`) or of a name (`tpu-project`). */
 const OUTSIDE_THE_RESOURCE = /(?<![\w/-])(project|location|zone|region|api|method|service)(?![\w/-])/i;
 
-/** Also where the auth library failed inside a call: gRPC then gives code 2 or 14 and the library's text. */
+/** Includes failures of the auth library inside a call: gRPC then gives code 2 or 14 and the library's text. */
 export function isCredentialProblem(error: ApiError): boolean {
   const kind = googleRefusal(error)?.kind;
   return kind === 'no-credentials' || kind === 'expired-credentials';

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../../domain/units.js';
 import { TELL_AFTER_MS } from '../port.js';
 import { refusalScope } from './refusal-scope.js';
 
-/** Google's words (Cloud TPU v2 protos). A state that this version does not know arrives as it is. */
+/** Google's names (Cloud TPU v2 protos). A state that this version does not know is passed on unchanged. */
 type QueuedResourceState =
   | 'CREATING'
   | 'ACCEPTED'
@@ -40,8 +40,8 @@ interface ApiFailure {
 }
 
 /**
- * What the API said about one node, and the queued resource that it belongs to, at one time. A failed call is no observation: the
- * adapter throws instead, so that "unknown" can never be read as "gone".
+ * The API's answers about one node and its queued resource at one time. A failed call is no observation: the adapter throws
+ * instead, so that "unknown" can never be read as "gone".
  */
 export interface Observation {
   readonly at: EpochMs;
@@ -53,9 +53,9 @@ export interface Observation {
         readonly state: QueuedResourceState;
         readonly error?: ApiFailure;
         readonly ownership?: Ownership;
-        /** From then on Google does not grant it any more; absent if it was asked for without a deadline. */
+        /** Google grants the resource only until then; absent if the request had no deadline. */
         readonly validUntil?: EpochMs;
-        /** Of flex-start, unless a user had the last word: after so many seconds Google deletes the nodes. */
+        /** Flex-start only, and absent if a user initiated the state: Google deletes the nodes after this many seconds. */
         readonly runSeconds?: number;
       };
   readonly node:
@@ -64,27 +64,27 @@ export interface Observation {
         readonly state: NodeState;
         readonly health: string;
         readonly healthDescription?: string;
-        /** The node's own int64 id, as a string: it tells a recreated node of the same name apart. */
+        /** The node's own int64 id, as a string. A recreated node of the same name has another id. */
         readonly nodeId: string;
         readonly hosts: readonly SliceHost[];
-        /** How many its type has. Absent: a type that is not in our table. */
+        /** The number of hosts of its type. Absent: the type is not in our table. */
         readonly hostCount?: number;
         readonly ownership?: Ownership;
       };
   /**
-   * The create operation, if it was asked about and its resource does not exist: why a create that was accepted failed.
-   * Absent also if Google has forgotten the operation, which says nothing about the resource.
+   * The create operation, if it was asked about and its resource does not exist: tells why an accepted create failed. Also absent
+   * if Google has forgotten the operation, which says nothing about the resource.
    */
   readonly operation?: { readonly isDone: boolean; readonly error?: ApiFailure };
 }
 
-/** The nodes of one request, in their order: one, or the slices of an atomic job. All say the same of the queued resource. */
+/** The nodes of one request, in their order: one, or the slices of an atomic job. All contain the same queued resource. */
 export type Observations = readonly [Observation, ...Observation[]];
 
 /**
- * Reads what was seen of a request as evidence. Several nodes are one gang: all of them are `ready`, or none is; one that is lost is
- * the loss of all. Whatever is there beside a node that is missing, being deleted or somebody else's is still to be removed, so that
- * is `missing` with `isRequestLeft`, and never `missing`, `deleting` or `foreign` alone.
+ * Reads the observation of a request as evidence. Several nodes are one gang: the request is `ready` only if all of them are, and
+ * `lost` if one is lost. If one node is missing, being deleted or foreign, the others must still be deleted. Then the condition
+ * is `missing` with `isRequestLeft`, and never plain `missing`, `deleting` or `foreign`.
  */
 export function conditionOfAll([first, ...rest]: Observations, ownership: Owner | Ownership): Condition {
   if (rest.length === 0) return conditionOf(first, ownership);
@@ -110,10 +110,10 @@ function readyOf([first, ...rest]: readonly ReadyCondition[]): Condition {
 }
 
 /**
- * Reads an observation as evidence (DESIGN.md 2, "Unknown is not dead": only these states cost a slice). States of
- * facts/cloud-tpu.md 1.4. An unknown state is `waiting`, never `lost`.
- * @param ownership whose the slice must be. A resource whose labels differ in one of its fields is `foreign`.
- * @param which of several nodes
+ * Reads an observation as evidence (docs/design.md, "Unknown is not dead": only these states cost a slice). The states are in
+ * docs/facts.md, "Cloud TPU". An unknown state is `waiting`, never `lost`.
+ * @param ownership the owner that the slice must have. A resource whose labels differ in one of its fields is `foreign`.
+ * @param which names the node if there are several
  */
 export function conditionOf(observation: Observation, ownership: Owner | Ownership, which = 'node'): Condition {
   return foreign(observation, ownership) ?? lost(observation, which) ?? present(observation, which);
@@ -132,7 +132,7 @@ function foreign({ queuedResource, node }: Observation, wanted: Owner | Ownershi
   return undefined;
 }
 
-/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+/** Returns whether all fields of `wanted` match. An `Owner` has no generation and no spec. */
 const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
   Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
 
@@ -173,7 +173,7 @@ function failed(message: string, error: ApiFailure | undefined): Condition {
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
 }
 
-/** Nobody wrote down Google's words for it: a reason that is known counts, none or an unknown one is that nothing was granted in time. */
+/** Google has not documented its words for this. A known reason counts; otherwise the deadline passed. */
 function expired(message: string, error: ApiFailure | undefined): Condition {
   const read = failed(message, error);
   if (read.kind === 'lost' && read.cause === 'refused' && read.scope !== 'unknown') return read;
@@ -192,7 +192,7 @@ const IN_WORDS: Readonly<Record<string, string>> = {
   PROVISIONING: 'Google has chosen chips for it, and makes its nodes',
 };
 
-/** @param state as Google calls it */
+/** @param state the state by Google's name */
 function waitingFor(state: string): Condition {
   const words = IN_WORDS[state];
   const detail = words === undefined ? state : `${words} (${state})`;
@@ -217,7 +217,7 @@ function present({ queuedResource, node }: Observation, which: string): Conditio
   if (node.state !== 'READY' || !isGranted || node.hosts.length === 0) {
     return waitingFor(isQueued && !isGranted ? queuedResource.state : `${which} ${node.state}`);
   }
-  // A shorter list would give hosts the indices of others, and a command fewer hosts than it was written for.
+  // With a shorter list, hosts would get the indices of others, and a command fewer hosts than it was written for.
   if (node.hostCount !== undefined && node.hosts.length < node.hostCount) {
     const detail = `${which} READY, with addresses of ${node.hosts.length} of its ${node.hostCount} hosts`;
     return { kind: 'waiting', detail, isIncomplete: true };

@@ -11,14 +11,14 @@ type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
 export const zonePath = (googleProject: string, zone: string): string => `projects/${googleProject}/locations/${zone}`;
-/** Of a ref to one node. */
+/** The path of a ref to one node. */
 export const nodePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
   `${zonePath(googleProject, zone)}/nodes/${name}`;
-/** Of the queued resource itself, or of the one that a node belongs to. */
+/** The path of the queued resource itself, or of the one that a node belongs to. */
 export const queuedResourcePath = (ref: CloudTpuRef): string =>
   `${zonePath(ref.googleProject, ref.zone)}/queuedResources/${requestNameOf(ref)}`;
 
-/** The request for a node without a queue (`tpu-vm`). @throws RangeError for ownership that fits no label. */
+/** The request for a node without a queue (`tpu-vm`). @throws RangeError if the ownership does not fit into labels */
 export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
   const { googleProject, zone, name } = plan.ref;
   const node = { ...nodeOf(plan), schedulingConfig: schedulingOf(plan.pricing) };
@@ -26,10 +26,10 @@ export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
 }
 
 /**
- * The request for a queued resource with one node of the same name, or with several that are called by it and their number. Google's
- * other name for those is a multislice; it is granted whole or not at all. `preemptible` has no tier in v2
- * and stays a property of the node, as for `tpu-vm`.
- * @throws RangeError for ownership that fits no label.
+ * The request for a queued resource with one node of the same name, or with several that are named by it and a number. Google
+ * also calls those a multislice; it is granted whole or not at all. `preemptible` has no tier in v2 and stays a property of the
+ * node, as for `tpu-vm`.
+ * @throws RangeError if the ownership does not fit into labels
  */
 export function createQueuedResourceRequest(plan: CloudTpuPlan): CreateQueuedResourceRequest {
   const { googleProject, zone, name } = plan.ref;
@@ -55,7 +55,7 @@ export interface AlphaRequest {
   readonly queuedResource: object;
 }
 
-/** The same as a body of v2alpha1; undefined for a plan that v2 can ask for. @throws RangeError as above */
+/** The same as a body of v2alpha1; undefined if v2 can express the plan. @throws RangeError for the same reason */
 export function createAlphaRequest(plan: CloudTpuPlan): AlphaRequest | undefined {
   const { ref, runSeconds, validUntilSeconds } = plan;
   const model = modelOf(plan);
@@ -77,18 +77,18 @@ export function createAlphaRequest(plan: CloudTpuPlan): AlphaRequest | undefined
   };
 }
 
-/** A provisioning model that no field of v2 says. */
+/** A provisioning model for which v2 has no field. */
 function modelOf({ pricing, reservationBound }: CloudTpuPlan): 'FLEX_START' | 'RESERVATION_BOUND' | undefined {
   if (pricing === 'flex-start') return 'FLEX_START';
   return pricing === 'reserved' && reservationBound ? 'RESERVATION_BOUND' : undefined;
 }
 
-/** `nodeRefs` of the ref are the same names. */
+/** The same names as `nodeRefs` makes of the ref. */
 function nodeIdsOf({ name, slices }: CloudTpuRef): protos.google.cloud.tpu.v2.QueuedResource.Tpu.INodeSpec {
   return slices === undefined ? { nodeId: name } : { multisliceParams: { nodeCount: slices, nodeIdPrefix: name } };
 }
 
-/** As gcloud asks: on demand is no tier. A reservation that is not named is `-`: any of the project's (its `--reserved`). */
+/** Like gcloud's requests: on demand has no tier. An unnamed reservation is `-`, any of the project's (gcloud's `--reserved`). */
 function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.IQueuedResource {
   switch (plan.pricing) {
     case 'spot':
@@ -102,7 +102,7 @@ function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.
   }
 }
 
-/** A name is of the slice's own project; `projects/OWNER/reservations/NAME` is another's in the slice's zone, `-` any of it. */
+/** A bare name is in the slice's project. `projects/OWNER/reservations/NAME` is another's in the slice's zone; `-` is any. */
 function reservationPath(reservation: string, parent: string): string {
   const [holders, holder, reservations, name] = reservation.split('/');
   if (holder === undefined) return `${parent}/reservations/${reservation}`;
@@ -125,12 +125,12 @@ function nodeOf(plan: CloudTpuPlan): Node {
     ...(plan.dataDisks && { dataDisks: plan.dataDisks.map((disk) => attachedDisk(disk, plan.ref)) }),
     ...(tags.length > 0 && { tags: [...tags] }),
     metadata: { ...metadata },
-    // Ours last: no label of the user's may change whose the slice is.
+    // Our labels come last, so that no label of the user can change the owner of the slice.
     labels: { ...labels, ...(plan.runSeconds && runLabel(plan.runSeconds)), ...labelsOf(plan.ownership) },
   };
 }
 
-/** Compute Engine's default service account is the one that is not named. */
+/** Without a name Google takes Compute Engine's default service account. */
 function serviceAccountOf({ serviceAccount, scopes }: CloudTpuPlan): Node {
   const email = serviceAccount === 'default' ? undefined : serviceAccount;
   if (email === undefined && scopes === undefined) return {};
@@ -148,7 +148,7 @@ function acceleratorOf({ accelerator, topology }: CloudTpuPlan): Node {
   const known = findAccelerator(accelerator);
   if (topology === undefined || known === undefined || topology === known.topology)
     return { acceleratorType: accelerator };
-  // Type is an enum in the generated code and its name on the wire; the client accepts either.
+  // Type is an enum in the generated code and a name on the wire; the client accepts both.
   const type = GENERATION_FACTS[known.generation]
     .apiEnum as keyof typeof protos.google.cloud.tpu.v2.AcceleratorConfig.Type;
   return { acceleratorConfig: { type, topology } };

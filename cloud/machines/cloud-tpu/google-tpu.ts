@@ -54,7 +54,7 @@ class GoogleTpu implements CloudTpuMachines {
   readonly #connection: TpuConnection;
   readonly #api: TpuApi;
   readonly #periods: ListingPeriods;
-  /** By `projects/P/locations/ZONE`. */
+  /** Keyed by `projects/P/locations/ZONE`. */
   readonly #listers = new Map<string, ZoneLister>();
   #isClosed = false;
 
@@ -70,7 +70,7 @@ class GoogleTpu implements CloudTpuMachines {
       if (error) return failedCreate(error);
       return { kind: 'accepted', ...(name !== undefined && { operation: name }) };
     } catch (error) {
-      // Ownership or labels that do not fit a request: nothing was sent.
+      // The ownership or the labels do not fit into a request: nothing was sent.
       if (error instanceof RangeError) return { kind: 'refused', scope: 'request', message: error.message };
       return classifyCreateError(failureOf(error));
     }
@@ -88,7 +88,9 @@ class GoogleTpu implements CloudTpuMachines {
     return conditionOfAll(await this.#look(ref, operation), ownership);
   }
 
-  /** One call for the queued resource, and one for each node; of several nodes none while the queued resource says it all. */
+  /**
+   * Makes a call for the queued resource and one for each node. Reads several nodes only if the queued resource says too little.
+   */
   async #look(ref: CloudTpuRef, operation?: string): Promise<Observations> {
     const at = Date.now();
     const request = this.#lookAtRequest(ref);
@@ -128,14 +130,14 @@ class GoogleTpu implements CloudTpuMachines {
     return conditionOfAll(seen, ownership);
   }
 
-  /** One observation for each node. Adds the end of the create operation if its resource does not exist; no call otherwise. */
+  /** Makes one observation per node. Reads the create operation only if its resource does not exist. */
   async #explain(operation: string | undefined, ref: CloudTpuRef, looked: Looked): Promise<Observations> {
     const { at, queuedResource, nodes } = looked;
     const seen = nodes.map((node): Observation => ({ at, queuedResource, node })) as unknown as Observations;
     const made = ref.mode === 'queued-resources' ? queuedResource : seen[0].node;
     if (operation === undefined || made !== 'not-found') return seen;
     const found = await this.#api.getOperation(operation).catch((error: unknown) => {
-      // Who may not read operations still sees the resources: only the reason is missing.
+      // An account that may not read operations still sees the resources: only the reason is missing.
       if (error instanceof CloudRefused) return undefined;
       throw error;
     });
@@ -171,9 +173,9 @@ class GoogleTpu implements CloudTpuMachines {
   }
 
   /**
-   * Deletes only what one look has just shown to be the owner's, each part by itself. The API has no etag and no precondition
-   * on a delete, so what is made under the name between look and delete is not told apart (docs/adr/0044). What is being deleted
-   * is not deleted again.
+   * Deletes only parts that the same call's reading has shown to be the owner's, each part separately. The API has no etag or
+   * precondition on deletes, so a resource made under the name between reading and delete cannot be told apart (docs/adr/0044). A
+   * resource that is being deleted is not deleted again.
    */
   async remove(ref: CloudTpuRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     let seen: Observations;
@@ -190,8 +192,8 @@ class GoogleTpu implements CloudTpuMachines {
       const answer = await answerOfDelete(() => this.#api.deleteQueuedResource(queuedResourcePath(ref)));
       if (answer.kind !== 'gone') return answer;
     }
-    // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted alone. So it is
-    // where another node of the request is somebody else's, because nobody says whose nodes a forced delete takes.
+    // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted separately.
+    // The same is done if another node of the request is foreign, because it is undocumented which nodes a forced delete takes.
     const left = nodeRefs(ref).flatMap((node, index) => {
       const found = seen[index]?.node;
       return typeof found === 'object' && isOwn(found, { owner, job, run }) ? [this.#removeNode(node, found)] : [];
@@ -257,30 +259,30 @@ async function answerOfDelete(call: () => Promise<StartedOperation>): Promise<Re
   return answer.kind === 'deleting' ? { kind: 'accepted' } : answer;
 }
 
-/** By an earlier call, or somebody else's. */
+/** Deleted by an earlier call or by another party. */
 const IN_DELETION: RemoveAnswer = { kind: 'accepted' };
 
-/** Of several deletions: what is not done counts. With more than one no operation says of all that they are. */
+/** Joins several deletions: any that failed counts. If more than one was accepted, no operation covers them all. */
 function answerOfAll(answers: readonly RemoveAnswer[]): RemoveAnswer {
   const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
   const accepted = answers.filter(({ kind }) => kind === 'accepted');
   return undone ?? (accepted.length > 1 ? { kind: 'accepted' } : accepted[0]) ?? { kind: 'gone' };
 }
 
-/** It has no node yet, or its nodes go with it. */
+/** The queued resource has no node yet, or its nodes are deleted with it. */
 const saysAll = (seen?: Observation['queuedResource']): boolean =>
   typeof seen === 'object' && ['CREATING', 'ACCEPTED', 'WAITING_FOR_RESOURCES', 'DELETING'].includes(seen.state);
 
 type Part = Observation['node'] | Observation['queuedResource'];
 
-/** Whether it exists and is of this owner, job and run. Generation and spec do not count: the name does. */
+/** Returns whether the part exists and is of this owner, job and run. Generation and spec do not count, because the name does. */
 function isOwn(part: Part, wanted: Owner): boolean {
   if (typeof part === 'string') return false;
   const found = part.ownership;
   return found?.owner === wanted.owner && found.job === wanted.job && found.run === wanted.run;
 }
 
-/** The part that exists and is somebody else's. */
+/** The part that exists and belongs to another owner. */
 function foreignPart(seen: Observations, wanted: Owner): 'queued resource' | 'node' | undefined {
   const isForeign = (part: Part): boolean => typeof part === 'object' && !isOwn(part, wanted);
   if (isForeign(seen[0].queuedResource)) return 'queued resource';

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { protobuf as Protobuf, serializer as Serializer } from 'google-gax';
 import type { OnExchange } from '../../exchange.js';
 
-/** What grpc-js hands to a function that may change a call, as far as it is read or changed here. */
+/** The parts that are read or changed here of the object that grpc-js gives to a function that may change a call. */
 export interface GrpcCall {
   readonly metadata: { set(name: string, value: string): void };
   readonly methodDefinition: {
@@ -21,7 +21,7 @@ interface GrpcFailure {
 
 type Codec = Pick<MessageReader, 'read' | 'unknownFields' | 'typesOf'>;
 
-/** Tells of each call: its bytes are read by the published protos, beside the client, which reads them as it always does. */
+/** Reports each call. Its bytes are decoded by the published protos, independently of the client, which reads them as always. */
 export async function hearCalls(onExchange: OnExchange): Promise<(call: GrpcCall) => GrpcCall> {
   const { protobuf, serializer } = await import('google-gax');
   const codec = new MessageReader(protobuf, serializer);
@@ -55,7 +55,7 @@ function heard(call: GrpcCall, codec: Codec, onExchange: OnExchange): GrpcCall {
   return { ...call, methodDefinition, callback: told };
 }
 
-/** google.rpc.Status with its details where the server sent them. */
+/** google.rpc.Status, with its details if the server sent them. */
 function statusIn({ code, details, metadata }: GrpcFailure, codec: Codec): unknown {
   const [bytes] = metadata?.get('grpc-status-details-bin') ?? [];
   return Buffer.isBuffer(bytes) ? codec.read('google.rpc.Status', bytes) : { code, message: details };
@@ -73,7 +73,7 @@ class MessageReader {
     this.#protobuf = protobuf;
     this.#serializer = serializer;
     this.#root = new protobuf.Root();
-    // Status first: the client's own protos have it without the types of its details, and what is there stays.
+    // Status first: the client's own protos contain it without the types of its details, and an existing type is not replaced.
     for (const file of ['google-gax/build/protos/status.json', '@google-cloud/tpu/build/protos/protos.json'])
       addMissing(this.#root, require(file) as Protobuf.INamespace, this.#protobuf);
     this.#root.resolveAll();
@@ -94,14 +94,14 @@ class MessageReader {
     try {
       return this.#serializer.toProto3JSON(this.#root.lookupType(typeName).decode(bytes));
     } catch (error) {
-      // Never the bytes themselves: nobody could see what is in them.
+      // Without the bytes themselves, whose content would be unknown.
       return {
         undecoded: `${typeName}, ${bytes.length} bytes: ${error instanceof Error ? error.message : String(error)}`,
       };
     }
   }
 
-  /** Paths of fields that the protos do not have, by their numbers. */
+  /** Paths of fields that the protos do not have, with their numbers. */
   unknownFields(typeName: string, bytes: Uint8Array): readonly string[] {
     const type = this.#root.lookupType(typeName);
     return [...new Set(this.#unknownIn(type, this.#protobuf.Reader.create(bytes), ''))];
@@ -123,7 +123,7 @@ class MessageReader {
 
 const LENGTH_DELIMITED = 2;
 
-/** Adds what `json` has in the package `path` to the root; what the root has by that name stays. */
+/** Adds the types of `json` in the package `path` to the root; existing types of the root stay. */
 function addMissing(
   root: Protobuf.Root,
   json: Protobuf.INamespace,

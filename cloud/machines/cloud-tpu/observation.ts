@@ -10,7 +10,7 @@ export type ApiQueuedResource = protos.google.cloud.tpu.v2.IQueuedResource;
 export type ObservedNode = Exclude<Observation['node'], string>;
 export type ObservedQueuedResource = Exclude<Observation['queuedResource'], string>;
 
-/** `projects/p/locations/z/nodes/n` is project p, zone z, name n. @throws TypeError for a name of another shape. */
+/** `projects/p/locations/z/nodes/n` is project p, zone z, name n. @throws TypeError for a name of another form */
 export function pathParts(path: string | null | undefined): { googleProject: string; zone: string; name: string } {
   const [projects, googleProject, locations, zone, , name] = (path ?? '').split('/');
   if (projects !== 'projects' || locations !== 'locations' || !googleProject || !zone || !name) {
@@ -19,7 +19,7 @@ export function pathParts(path: string | null | undefined): { googleProject: str
   return { googleProject, zone, name };
 }
 
-/** The client gives enum names in unary answers, numbers in operations and for values that it does not know. */
+/** The client gives enum names in unary answers, but numbers in operations and for values that it does not know. */
 function enumName(value: string | number | null | undefined, names: Readonly<Record<number, string>>): string {
   if (typeof value === 'number') return names[value] ?? String(value);
   return value ?? 'STATE_UNSPECIFIED';
@@ -40,7 +40,7 @@ export function observedNode(node: ApiNode): ObservedNode {
   };
 }
 
-/** A host keeps its index when another one has no address yet. */
+/** A host keeps its index even if another host has no address yet. */
 function hostsOf(node: ApiNode): readonly SliceHost[] {
   return (node.networkEndpoints ?? []).flatMap((endpoint, index) => {
     const externalIp = endpoint.accessConfig?.externalIp;
@@ -49,7 +49,7 @@ function hostsOf(node: ApiNode): readonly SliceHost[] {
   });
 }
 
-/** A queued resource has no labels: its first node's say whose it is. */
+/** A queued resource has no labels; those of its first node name the owner. */
 export function observedQueuedResource(resource: ApiQueuedResource): ObservedQueuedResource {
   const failure = resource.state?.failedData?.error;
   const labels = resource.tpu?.nodeSpec?.[0]?.node?.labels;
@@ -66,7 +66,7 @@ export function observedQueuedResource(resource: ApiQueuedResource): ObservedQue
   };
 }
 
-/** The service may answer with the duration that was asked for, or with the time that it made of it. */
+/** The service may answer with the requested duration or with the time that it computed from it. */
 function deadlineOf({ createTime, queueingPolicy }: ApiQueuedResource): EpochMs | undefined {
   const { validUntilTime, validUntilDuration } = queueingPolicy ?? {};
   const seconds = validUntilTime
@@ -75,7 +75,7 @@ function deadlineOf({ createTime, queueingPolicy }: ApiQueuedResource): EpochMs 
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-// Numbers of the v2 protos (facts/cloud-tpu.md 1.3).
+// Numbers of the v2 protos (docs/facts.md, "Cloud TPU").
 const NODE_STATE = {
   1: 'CREATING',
   2: 'READY',

@@ -4,8 +4,8 @@ import type { OwnedResource } from '../port.js';
 import { type ApiNode, type ApiQueuedResource, observedQueuedResource, pathParts } from './observation.js';
 
 /**
- * Everything in a listing that carries labels of ours, each by the ref of its request, through which it is deleted. A queued resource
- * of several nodes and each of its nodes give the same ref, also if only some of them are left.
+ * Returns everything in a listing that carries our labels, each by the ref of the request through which it is deleted. A queued
+ * resource of several nodes and each of its nodes give the same ref, even if only some of them are left.
  */
 export function ownedIn(
   queuedResources: readonly ApiQueuedResource[],
@@ -30,7 +30,7 @@ function ownedQueuedResource(resource: ApiQueuedResource): OwnedResource<CloudTp
   return ownership === undefined ? [] : [{ ref: slices > 1 ? { ...ref, slices } : ref, ownership }];
 }
 
-/** The service makes one node spec of each node of a multislice; until then the spec says how many there will be. */
+/** The service makes one node spec for each node of a multislice; until then the single spec gives their number. */
 function nodeCount({ tpu }: ApiQueuedResource): number {
   const specs = tpu?.nodeSpec ?? [];
   return specs.reduce((sum, { multisliceParams }) => sum + (multisliceParams?.nodeCount || 1), 0);
@@ -48,7 +48,7 @@ function ownedNode(node: ApiNode): OwnedResource<CloudTpuRef>[] {
   return [{ ref: number === undefined ? queued : { ...queued, name: request, slices: number + 1 }, ownership }];
 }
 
-/** Of node `<request>-<number>`; undefined for a node of another name, such as the request's own. */
+/** The number of a node `<request>-<number>`; undefined if the node has another name, such as the request's. */
 function numberIn(node: string, request: string): number | undefined {
   const end = node.startsWith(`${request}-`) ? node.slice(request.length + 1) : '';
   return /^\d{1,3}$/.test(end) ? Number(end) : undefined;

@@ -3,9 +3,9 @@ import type { RefusalScope } from '../../../domain/slice.js';
 import { type ApiError, Code } from './api-error.js';
 
 /**
- * How far a refusal of Cloud TPU's reaches (docs/adr/0042), whether a call was refused, its operation failed, or its queued
- * resource is FAILED. First what is wrong with the login or the project, then Google's texts (facts/cloud-tpu.md 1.5; field
- * reports, 2024 to 2026), then the code. What is not known is `unknown`, never `request`, because only `request` may be final.
+ * The scope of a refusal of Cloud TPU (docs/adr/0042), whether a call was refused, its operation failed, or its queued resource
+ * is FAILED. It checks problems of the login or the project first, then Google's texts (docs/facts.md, "Cloud TPU"; field
+ * reports, 2024 to 2026), then the code. An unknown refusal is `unknown`, never `request`, because only `request` may be final.
  */
 export function refusalScope(error: ApiError): RefusalScope {
   const refusal = googleRefusal(error);
@@ -14,22 +14,22 @@ export function refusalScope(error: ApiError): RefusalScope {
   return TEXTS.find(({ text }) => text.test(readable(error.message)))?.scope ?? scopeOfCode(error.code);
 }
 
-/** The API's own limit of calls, which Google's front end applies before the call reaches Cloud TPU. */
+/** The API's own limit of calls, which Google's front end applies before a call reaches Cloud TPU. */
 export function isRateLimit({ code, message, reason }: ApiError): boolean {
   if (reason === 'RATE_LIMIT_EXCEEDED') return true;
   return code === Code.ResourceExhausted && /quota metric|requests per (minute|second)/i.test(message);
 }
 
-/** In this order. */
+/** The order matters. */
 const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] = [
   { text: /no more capacity|stock ?out|insufficient .*capacity|resource_pool_exhausted/i, scope: 'zone' },
-  // Google counts quota by region, and addresses too. Machines of others that are being deleted still count (marin#87).
+  // Google counts quota and addresses by region. Other machines that are being deleted still count (marin#87).
   { text: /(?<![\w/-])quota(?![\w/-])|IN_USE_ADDRESSES|\blimit:? \d/i, scope: 'zone' },
   {
     text: /zonal accelerator configurations|zone "[^"]*" is not supported|not supported .*in location/i,
     scope: 'zone-lasting',
   },
-  // A create or an update that met a preemption, a deletion or another call.
+  // A create or an update that collided with a preemption, a deletion or another call.
   { text: /not supported while in state|not supported when state is|unable to queue the operation/i, scope: 'moment' },
   { text: /was not fulfilled before its deadline/i, scope: 'moment' },
   { text: /The field "[^"]*" cannot be|^Invalid (value|JSON)|\blabels?\b.* (invalid|must)/i, scope: 'request' },
@@ -39,8 +39,8 @@ function scopeOfCode(code: number | undefined): RefusalScope {
   switch (code) {
     case Code.ResourceExhausted:
       return 'zone';
-    // Such as `User does not have permission to submit requests for accelerator type "v5litepod-8" in location "us-central1-a"`, which
-    // was so of one type in one zone while other zones gave it (field reports of 2026).
+    // Such as `User does not have permission to submit requests for accelerator type "v5litepod-8" in location "us-central1-a"`,
+    // which was said of one type in one zone while other zones granted it (field reports of 2026).
     case Code.PermissionDenied:
       return 'permission';
     case Code.Unauthenticated:

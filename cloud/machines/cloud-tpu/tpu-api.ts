@@ -9,20 +9,20 @@ import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable, notReached, type OnMissing } from '../port.js';
 import type { TpuConnection } from './tpu-connection.js';
 
-/** An LRO as it was answered: `error` where it had failed already. */
+/** A long-running operation as first answered: `error` is set if it had already failed. */
 export interface StartedOperation {
   readonly name?: string;
   readonly error?: ApiError;
 }
 
 export interface ApiSettings {
-  /** Over all calls to one Google project. */
+  /** Limit over all calls to one Google project. */
   readonly budget: CallRate;
-  /** Of each call, the wait for a connection included; milliseconds. */
+  /** Limit of each call, including the wait for a connection; milliseconds. */
   readonly callTimeoutMs: number;
   /** Resources per page of a listing, 1 to 1000. */
   readonly pageSize: number;
-  /** Told of each call's end, with the name of its gRPC code. */
+  /** Called at the end of each call, with the name of its gRPC code. */
   readonly onCall?: (method: string, code: string) => void;
 }
 
@@ -31,10 +31,10 @@ type RawOperation = protos.google.longrunning.IOperation;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
-/** More pages than any zone has: a server that repeats its page tokens must not hold a lister for ever. */
+/** More pages than any zone has. The limit ends a listing if a server repeats its page tokens for ever. */
 const MAX_PAGES = 1000;
 
-/** A failed call with what the server said; only `tpu-api` throws it and only `google-tpu` catches it. */
+/** A failed call with the server's error. Only `tpu-api` throws it and only `google-tpu` catches it. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly error: ApiError;
@@ -49,8 +49,8 @@ export class CallFailed extends Error {
 }
 
 /**
- * The calls that jobctl makes, one method each: a deadline and the Google project's budget on every call, no retries
- * (TPU methods have none by default), no waiting for operations. Resources are named by full path.
+ * The calls that jobctl makes, one method each. Every call has a deadline and counts against the Google project's budget. No
+ * retries (TPU methods have none by default) and no waiting for operations. Resources are named by full path.
  */
 export class TpuApi {
   readonly #connection: TpuConnection;
@@ -80,7 +80,7 @@ export class TpuApi {
     );
   }
 
-  /** By v2alpha1 over REST. @throws RangeError if nobody said where that is */
+  /** Uses v2alpha1 over REST. @throws RangeError if its address is not configured */
   createAlphaQueuedResource({ parent, queuedResourceId, queuedResource }: AlphaRequest): Promise<StartedOperation> {
     const [, googleProject = ''] = parent.split('/');
     const path = `/v2alpha1/${parent}/queuedResources?queuedResourceId=${encodeURIComponent(queuedResourceId)}`;
@@ -99,7 +99,7 @@ export class TpuApi {
     );
   }
 
-  /** With force the node goes too, and states from which an unforced delete is refused are no obstacle. */
+  /** With force the node is deleted too, and states that refuse an unforced delete are no obstacle. */
   deleteQueuedResource(name: string, force = true): Promise<StartedOperation> {
     return this.#call('DeleteQueuedResource', name, async (client) =>
       startedOperation(await client.deleteQueuedResource({ name, force }, this.#callOptions)),
@@ -110,7 +110,7 @@ export class TpuApi {
     return this.#read('GetNode', name, async (client) => (await client.getNode({ name }, this.#callOptions))[0]);
   }
 
-  /** Of all workers of the node, in their order. */
+  /** For all VMs of the node, in their order. */
   getGuestAttributes(name: string): Promise<readonly ApiGuestAttributes[] | undefined> {
     return this.#read(
       'GetGuestAttributes',
@@ -128,7 +128,7 @@ export class TpuApi {
   }
 
   getOperation(name: string): Promise<RawOperation | undefined> {
-    // The client's types want an instance of the message class; a plain object is what it sends.
+    // The client's types want an instance of the message class, but it also sends a plain object.
     const request = { name } as protos.google.longrunning.GetOperationRequest;
     return this.#read(
       'GetOperation',
@@ -137,7 +137,7 @@ export class TpuApi {
     );
   }
 
-  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. @param onMissing as of `Machines.listOwned` */
+  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. @param onMissing the same as for `Machines.listOwned` */
   listNodes(parent: string, onMissing?: OnMissing): Promise<readonly ApiNode[]> {
     return this.#list('ListNodes', parent, onMissing, async (client, request) => {
       const [items, , page] = await client.listNodes(request, { ...this.#callOptions, autoPaginate: false });
@@ -145,7 +145,7 @@ export class TpuApi {
     });
   }
 
-  /** As `listNodes`. */
+  /** Like `listNodes`. */
   listQueuedResources(parent: string, onMissing?: OnMissing): Promise<readonly ApiQueuedResource[]> {
     return this.#list('ListQueuedResources', parent, onMissing, async (client, request) => {
       const [items, , page] = await client.listQueuedResources(request, { ...this.#callOptions, autoPaginate: false });
@@ -153,7 +153,7 @@ export class TpuApi {
     });
   }
 
-  /** Joins the pages. A list that could not reach every zone is no list: what is missing in it is not gone. */
+  /** Joins the pages. If a zone could not be reached, the list is incomplete, and a resource missing in it is not gone. */
   async #list<T>(
     method: string,
     parent: string,
@@ -173,7 +173,7 @@ export class TpuApi {
     throw new CloudUnavailable(`${method} ${parent}: no end after ${MAX_PAGES} pages`);
   }
 
-  /** @returns undefined if the API says that there is no such resource. */
+  /** @returns undefined if the API says that the resource does not exist */
   async #read<T>(method: string, name: string, run: (client: v2.TpuClient) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.#call(method, name, run);
@@ -231,7 +231,7 @@ function startedOperation([operation, raw]: readonly [
   return { ...(name ? { name } : {}), ...(raw?.error ? { error: apiErrorOf(raw.error) } : {}) };
 }
 
-/** Turns a failed call into the port's errors; `not-found` of a list's parent is a wrong project or zone. */
+/** Turns a failed call into the port's errors. For a list, `not-found` means a wrong project or zone. */
 export function throwCloudError(error: unknown): never {
   if (!(error instanceof CallFailed)) throw error;
   const meaning = classifyReadError(error.error);

@@ -7,32 +7,32 @@ import { NO_CREDENTIALS } from '../../google-refusal.js';
 import { Code, type ApiError } from './api-error.js';
 import { type GrpcCall, hearCalls } from './heard-calls.js';
 
-/** Where the Cloud TPU API is, if not at Google's own address. */
+/** The address of the Cloud TPU API if it is not Google's own. */
 export interface TpuEndpoint {
   readonly host: string;
   readonly port: number;
-  /** No TLS, and no credentials but the token in `accessTokenFile`. */
+  /** No TLS, and no credentials except the token in `accessTokenFile`. */
   readonly insecure: boolean;
   readonly accessTokenFile?: string;
-  /** The same API over REST, for what the client's protos do not have. */
+  /** The REST address of the same API, for fields that the client's protos do not have. */
   readonly rest?: string;
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** After an outage of the API a worker must not stay blind for gRPC's default of two minutes. */
+/** gRPC's default of up to two minutes between attempts would leave a worker blind too long after an outage of the API. */
 const CHANNEL_OPTIONS = { 'grpc.initial_reconnect_backoff_ms': 500, 'grpc.max_reconnect_backoff_ms': 10_000 };
 
 /**
- * The official v2 client, made at the first call and kept. (The package's root export is v1.) Making it fails as an
- * `ApiError` where there are no credentials, and is tried again at the next call: somebody may have logged in.
+ * The official v2 client, created at the first call and kept. (The package's root export is v1.) Without credentials the creation
+ * fails with an `ApiError` and is tried again at the next call, because a person may have logged in.
  */
 export class TpuConnection {
   readonly #endpoint: TpuEndpoint | undefined;
   readonly #onExchange: OnExchange | undefined;
   #client: Promise<v2.TpuClient> | undefined;
 
-  /** @param onExchange is told of each call over gRPC, as it crossed the wire */
+  /** @param onExchange receives each call over gRPC as it crossed the wire */
   constructor(endpoint: TpuEndpoint | undefined, onExchange?: OnExchange) {
     this.#endpoint = endpoint;
     this.#onExchange = onExchange;
@@ -47,17 +47,17 @@ export class TpuConnection {
   }
 
   /**
-   * The credentials of that client were refused: the next call reads them anew, since a person may have logged in again.
-   * The library itself reads a login once.
+   * Drops a client whose credentials were refused. The next call reads the login anew, since a person may have logged in again
+   * and the library reads a login only once.
    */
   forget(refused: Promise<v2.TpuClient>): void {
     if (this.#client !== refused) return;
     this.#client = undefined;
-    // Calls on it that are under way come to their end: gRPC closes a channel so.
+    // Calls in progress on it finish: gRPC closes a channel in this way.
     void refused.then((client) => client.close()).catch(() => undefined);
   }
 
-  /** @throws RangeError if the API is not at Google's own address and its REST address is not known: no request must go to Google then */
+  /** @throws RangeError if the API is not Google's and its REST address is unknown, because then no request may go to Google */
   rest(googleProject: string): GoogleRest {
     const { rest: apiEndpoint, accessTokenFile } = this.#endpoint ?? {};
     if (this.#endpoint !== undefined && apiEndpoint === undefined)
@@ -84,21 +84,21 @@ async function connect(endpoint: TpuEndpoint | undefined, onExchange: OnExchange
     ...transformerOption(endpoint, onExchange && (await hearCalls(onExchange))),
     ...(await credentialsFor(endpoint)),
   });
-  // Without this a client that cannot start throws from a callback at its first call and ends the process.
+  // Without this call, a client that cannot start throws from a callback at its first call and ends the process.
   await client.initialize();
   return client;
 }
 
 type Transformer = (call: GrpcCall) => GrpcCall;
 
-/** grpc-js takes one function that may change each call. */
+/** grpc-js takes a single function that may change each call, so this joins the steps. */
 function transformerOption(endpoint: TpuEndpoint | undefined, hear: Transformer | undefined): object {
   const steps = [...withToken(endpoint), ...(hear === undefined ? [] : [hear])];
   const transformer: Transformer = (call) => steps.reduce((changed, step) => step(changed), call);
   return steps.length === 0 ? {} : { 'grpc.callInvocationTransformer': transformer };
 }
 
-/** gRPC attaches no credentials to a channel in the clear: the header is written into each call. */
+/** gRPC sends no credentials over a plain-text channel, so the header is written into each call. */
 function withToken({ insecure = false, accessTokenFile }: Partial<TpuEndpoint> = {}): readonly Transformer[] {
   if (!insecure || accessTokenFile === undefined) return [];
   return [
@@ -114,11 +114,11 @@ async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<Client
   const { GoogleAuth, PassThroughClient } = await import('google-auth-library');
   if (endpoint?.insecure) {
     const { grpc } = await import('google-gax');
-    // Any AuthClient will do; gax's types name only those that read key files.
+    // Any AuthClient works; gax's types only name those that read key files.
     const authClient = new PassThroughClient() as unknown as NonNullable<ClientOptions['authClient']>;
     return { sslCreds: grpc.credentials.createInsecure(), authClient };
   }
-  // The client's constructor starts to authenticate unseen; asked here first, missing credentials are an ordinary error.
+  // The client's constructor starts to authenticate in the background. Asking here first makes missing credentials a plain error.
   const auth = new GoogleAuth({ scopes: [SCOPE] });
   await auth.getClient().catch((error: unknown) => {
     throw credentialError(error);

@@ -1,12 +1,12 @@
 import { type ListingPeriods, SharedLister } from '../shared-lister.js';
 import type { ObservedNode, ObservedQueuedResource } from './observation.js';
 
-/** What a zone held; keys are names without their path. */
+/** The resources of a zone; keys are names without their path. */
 export interface ZoneListing {
-  /** When the listing began. */
+  /** The time at which the listing began. */
   readonly at: number;
   readonly nodes: ReadonlyMap<string, ObservedNode>;
-  /** Empty where no watcher needed it. */
+  /** Empty if no watcher needs them. */
   readonly queuedResources: ReadonlyMap<string, ObservedQueuedResource>;
 }
 
@@ -16,7 +16,7 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Lists one zone for all who watch slices in it. */
+/** Lists one zone for all watchers of slices in it. */
 export class ZoneLister extends SharedLister<WatchOptions, ZoneListing> {
   constructor(list: (withQueuedResources: boolean) => Promise<ZoneListing>, periods: ListingPeriods) {
     super((watchers) => list(watchers.some(({ needsQueuedResources }) => needsQueuedResources)), periods);

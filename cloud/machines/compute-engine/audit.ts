@@ -6,9 +6,9 @@ import type { AuditedResource } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
 export interface AuditOptions {
-  /** Absent: Google's. Over `http:` no credentials are sent. */
+  /** Absent: Google's address. Over `http:` no credentials are sent. */
   readonly restEndpoint?: string;
-  /** Of the token that is sent over `http:`. */
+  /** File with the token that is sent over `http:`. */
   readonly accessTokenFile?: string;
   readonly googleProject: string;
 }
@@ -31,9 +31,9 @@ interface Page {
 }
 
 /**
- * Every VM of a Google project, in all zones, anybody's. The auditor's own reader: no filter, its own paging and its own reading of
- * the answers, so that a fault of the adapter cannot hide from the audit behind itself.
- * @throws CloudUnavailable also if a zone could not be reached: a part of the truth would pass for all of it.
+ * Lists every VM of a Google project, in all zones and of all owners. It is the auditor's own reader with no filter, its own
+ * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit.
+ * @throws CloudUnavailable also if a zone could not be reached: a part of the list must not pass for all of it
  */
 export async function listEveryVm({ restEndpoint, ...options }: AuditOptions): Promise<readonly AuditedResource[]> {
   const { googleProject } = options;

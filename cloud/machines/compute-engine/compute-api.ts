@@ -7,18 +7,18 @@ import { CloudRefused, CloudUnavailable, notReached, type OnMissing } from '../p
 import { type ComputeFailure, isRateLimit } from './refusal-scope.js';
 
 export interface ComputeSettings {
-  /** Over all calls to one Google project. */
+  /** Limit over all calls to one Google project. */
   readonly budget: CallRate;
   /** Resources per page of a listing, 1 to 500. */
   readonly pageSize: number;
-  /** Told of each call's end, with `OK` or the HTTP status. */
+  /** Called at the end of each call, with `OK` or the HTTP status. */
   readonly onCall?: (method: string, code: string) => void;
 }
 
-/** Empty: Google's. */
+/** Empty: Google's address. */
 export type ComputeServer = Pick<GoogleRestOptions, 'apiEndpoint' | 'accessTokenFile'>;
 
-/** What is read of `compute#operation`. */
+/** The fields of `compute#operation` that are read. */
 export interface ApiOperation {
   readonly name?: string;
   readonly status?: string;
@@ -30,7 +30,7 @@ export interface ApiOperation {
   readonly error?: { readonly errors?: readonly { readonly code?: string; readonly message?: string }[] };
 }
 
-/** What is read of `compute#instance`. */
+/** The fields of `compute#instance` that are read. */
 export interface ApiInstance {
   readonly id?: string;
   readonly name?: string;
@@ -63,10 +63,10 @@ interface ScopedInstances {
   readonly warning?: { readonly code?: string };
 }
 
-/** More pages than any project has: a server that repeats its page tokens must not hold a lister for ever. */
+/** More pages than any project has. The limit ends a listing if a server repeats its page tokens for ever. */
 const MAX_PAGES = 1000;
 
-/** A failed call with what the server said; only `compute-api` throws it and only the adapter catches it. */
+/** A failed call with the server's error. Only `compute-api` throws it and only the adapter catches it. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly error: ComputeFailure;
@@ -85,13 +85,13 @@ export interface ZonePlace {
 export const zonePath = ({ googleProject, zone }: ZonePlace): string => `projects/${googleProject}/zones/${zone}`;
 
 /**
- * The calls of Compute Engine's v1 REST API that jobctl makes, one method each: a deadline and the Google project's budget on every
- * call, no retries, no waiting for operations. docs/adr/0071 says why not by Google's client.
+ * The calls of Compute Engine's v1 REST API that jobctl makes, one method each. Every call has a deadline and counts against the
+ * Google project's budget. No retries and no waiting for operations. docs/adr/0071 says why it does not use Google's client.
  */
 export class ComputeApi {
   readonly #server: ComputeServer;
   readonly #settings: ComputeSettings;
-  /** By Google project. */
+  /** Keyed by Google project. */
   readonly #projects = new Map<string, { readonly budget: CallBudget; rest: GoogleRest }>();
 
   constructor(server: ComputeServer, settings: ComputeSettings) {
@@ -99,7 +99,7 @@ export class ComputeApi {
     this.#settings = settings;
   }
 
-  /** @param requestId a UUID: a request that is made again with it has no second effect, and the first one's operation is the answer. */
+  /** @param requestId a UUID. A repeated request with it has no second effect; the answer is the first one's operation. */
   insert(place: ZonePlace, body: object, requestId: string): Promise<ApiOperation> {
     return this.#call('instances.insert', place, (rest) =>
       rest.post('compute', `${pathOf(place)}/instances?requestId=${requestId}`, body),
@@ -120,12 +120,12 @@ export class ComputeApi {
     return this.#read('zoneOperations.get', place, `/operations/${encodeURIComponent(name)}`);
   }
 
-  /** What the provider did to VMs of the zone that it took back: its own operations. */
+  /** The provider's own operations that took back VMs of the zone. */
   preemptions(place: ZonePlace): Promise<readonly ApiOperation[]> {
     return this.#list('zoneOperations.list', place, '/operations', 'operationType="compute.instances.preempted"');
   }
 
-  /** Of create calls for a VM of that name, the latest one; undefined if Google has forgotten it. */
+  /** The latest create operation for a VM of that name; undefined if Google has forgotten it. */
   async insertOf(place: ZonePlace, name: string): Promise<ApiOperation | undefined> {
     const target = `https://www.googleapis.com/compute/v1/${zonePath(place)}/instances/${name}`;
     const filter = `(operationType="insert") AND (targetLink="${target}")`;
@@ -138,7 +138,7 @@ export class ComputeApi {
     return this.#list('instances.list', place, '/instances', `labels.jobctl-owner="${owner}"`);
   }
 
-  /** The same in all zones. Without `onMissing` a part that could not be read makes it no list: what is missing in it is not gone. */
+  /** The same in all zones. Throws if a part could not be read, unless `onMissing` is given: a VM missing then is not gone. */
   async listEverywhere(googleProject: string, owner: string, onMissing?: OnMissing): Promise<readonly ApiInstance[]> {
     const all: ApiInstance[] = [];
     const query = {
@@ -165,7 +165,7 @@ export class ComputeApi {
     return all;
   }
 
-  /** What the VM's agent wrote about itself; undefined if it wrote nothing, or guest attributes are off for it. */
+  /** The guest attributes that the VM's agent wrote; undefined if it wrote none, or they are off for the VM. */
   guestAttributes(place: ZonePlace, name: string): Promise<ApiGuestAttributes | undefined> {
     const path = `/instances/${encodeURIComponent(name)}/getGuestAttributes?queryPath=hostkeys%2F`;
     return this.#read('instances.getGuestAttributes', place, path, () => true);
@@ -203,7 +203,7 @@ export class ComputeApi {
     throw new CloudUnavailable(`${method} ${path}: no end after ${MAX_PAGES} pages`);
   }
 
-  /** @returns undefined if the API says that there is no such resource. */
+  /** @returns undefined if the API says that the resource does not exist */
   async #read<T>(
     method: string,
     place: ZonePlace,
@@ -232,7 +232,7 @@ export class ComputeApi {
       if (!(thrown instanceof GoogleCallFailed)) throw thrown;
       const { error, refusal } = thrown;
       onCall(method, String(error.httpStatus ?? 'UNAVAILABLE'));
-      // The next call reads the login anew: a person may have logged in again.
+      // A person may have logged in again, so the next call reads the login anew.
       const isLogin = refusal?.kind === 'no-credentials' || refusal?.kind === 'expired-credentials';
       if (isLogin && project.rest === rest) project.rest = this.#restOf(place.googleProject);
       throw new CallFailed(error, `${method} ${zonePath(place)}`);
@@ -252,12 +252,12 @@ export class ComputeApi {
   }
 }
 
-/** Of `zones/Z` or a URL that ends so. */
+/** The zone in `zones/Z` or in a URL that ends so. */
 const zoneOf = (scope: string): string => scope.split('/').at(-1) ?? scope;
 const pathOf = ({ googleProject, zone }: ZonePlace): string =>
   `/compute/v1/projects/${encodeURIComponent(googleProject)}/zones/${encodeURIComponent(zone)}`;
 
-/** Only an answer about the resource itself says that it is gone: not one about its project or zone, nor a proxy's. */
+/** Only an answer about the resource itself shows that it is gone: not one about its project or zone, nor a proxy's answer. */
 const isAboutIt = (path: string) => {
   const [, collection = '', name = ''] = path.split('/');
   return ({ message }: ComputeFailure): boolean => message.includes(`/${collection}/${decodeURIComponent(name)}'`);

@@ -24,7 +24,10 @@ import { SLICE_LABEL, type VmRequest, vmRequests, VMS_LABEL } from './instance-r
 import { type ComputeFailure, isRateLimit, refusalScope } from './refusal-scope.js';
 
 export interface ComputeEngineOptions extends Partial<ComputeSettings> {
-  /** Absent: Google's own address, with the application default credentials. Over `http:` no credentials are sent, but the token in `accessTokenFile`. */
+  /**
+   * Absent: Google's own address, with the application default credentials. Over `http:` no credentials are sent, except the
+   * token in `accessTokenFile`.
+   */
   readonly endpoint?: string;
   readonly accessTokenFile?: string;
   readonly periods?: ListingPeriods;
@@ -39,13 +42,13 @@ export function createComputeEngine(options: ComputeEngineOptions = {}): Compute
 
 export type ComputeEngineMachines = Machines<'compute-engine'> & GuestAttributesPort;
 
-/** What a zone held of one owner, by the VMs' names. */
+/** The VMs of one owner in a zone, keyed by name. */
 type ZoneListing = ReadonlyMap<string, ApiInstance>;
 
 class ComputeEngine implements ComputeEngineMachines {
   readonly #api: ComputeApi;
   readonly #periods: ListingPeriods;
-  /** By zone and owner. */
+  /** Keyed by zone and owner. */
   readonly #listers = new Map<string, SharedLister<WatchOptions, ZoneListing>>();
   #isClosed = false;
 
@@ -58,7 +61,7 @@ class ComputeEngine implements ComputeEngineMachines {
     this.#periods = periods ?? DEFAULT_LISTING_PERIODS;
   }
 
-  /** One request for each VM. Whatever was made of a gang that is refused is still there, and removed with its slice. */
+  /** Makes one request for each VM. If a gang is refused, its VMs that were made stay, and are removed with their slice. */
   async create(plan: ComputeEnginePlan): Promise<CreateAnswer> {
     try {
       const requests = vmRequests(plan);
@@ -66,15 +69,15 @@ class ComputeEngine implements ComputeEngineMachines {
         await Promise.all(requests.map((request) => this.#insert(plan.ref, request).then(started, refused))),
       );
     } catch (error) {
-      // Ownership or labels that do not fit a request: nothing was sent.
+      // The ownership or the labels do not fit into a request: nothing was sent.
       if (error instanceof RangeError) return { kind: 'refused', scope: 'request', message: error.message };
       throw error;
     }
   }
 
   /**
-   * An operation that is over when it is answered is that of an earlier request under the same id: its VM is there, so that the name
-   * is taken, or it is gone, or it failed. So the request is made again as a new one.
+   * Creates one VM. An operation that is already done belongs to an earlier request with the same id: its VM exists (then the
+   * name is taken), is gone, or failed. So the request is repeated under a new id.
    */
   async #insert(ref: ComputeEngineRef, { body, requestId }: VmRequest): Promise<ApiOperation> {
     const operation = await this.#api.insert(ref, body, requestId);
@@ -92,7 +95,7 @@ class ComputeEngine implements ComputeEngineMachines {
     return this.#conditionOf(ref, ownership, found, operation);
   }
 
-  /** Asks why VMs are missing, if any are and if whoever asks wants to know: who deletes does not. */
+  /** Finds out why VMs are missing, unless the caller only deletes. */
   async #conditionOf(
     ref: ComputeEngineRef,
     ownership: Claim<ComputeEngineRef>['ownership'],
@@ -111,7 +114,7 @@ class ComputeEngine implements ComputeEngineMachines {
       seen.map(async (vm, index): Promise<SeenVm> => {
         const create = creates[index];
         if (vm.kind === 'present') return vm;
-        // Without a word of the create call: its answer was lost, or this was adopted.
+        // The create call's operation is unknown: its answer was lost, or the slice was adopted.
         const ended = await this.#ask(() =>
           create === undefined ? this.#api.insertOf(ref, vm.name) : this.#api.operation(ref, create),
         );
@@ -132,7 +135,7 @@ class ComputeEngine implements ComputeEngineMachines {
     return conditionOf(final, ownership);
   }
 
-  /** Who may not read operations still sees the VMs: only the reason is missing. */
+  /** An account that may not read operations still sees the VMs: only the reason is missing. */
   async #ask<T>(call: () => Promise<T>): Promise<T | undefined> {
     return call().catch((error: unknown) => {
       if (error instanceof CloudRefused) return undefined;
@@ -155,8 +158,9 @@ class ComputeEngine implements ComputeEngineMachines {
   }
 
   /**
-   * Deletes only VMs that one look has just shown to be the owner's. The API has no precondition on a delete, so a VM that is made
-   * under the name between look and delete is not told apart (docs/adr/0044). One that stops is looked at again when it has.
+   * Deletes only VMs that the same call's reading has shown to be the owner's. The API has no precondition on deletes, so a VM
+   * made under the name between reading and delete cannot be told apart (docs/adr/0044). A VM that is stopping is checked again
+   * once it has stopped.
    */
   async remove(ref: ComputeEngineRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     const names = vmNames(ref);
@@ -185,7 +189,7 @@ class ComputeEngine implements ComputeEngineMachines {
     if (undone) return undone;
     const operations = answers.flatMap((answer) => (answer.kind === 'accepted' ? [answer.operation] : []));
     if (operations.length === 0) return { kind: 'gone' };
-    // With a VM whose deletion has no operation of ours nothing proves that all are gone.
+    // If the deletion of one VM has no operation of ours, nothing can prove that all are gone.
     const isProvable = operations.length === answers.length && operations.every((name) => name !== undefined);
     if (!isProvable) return { kind: 'accepted' };
     const { googleProject, zone } = ref;
@@ -201,7 +205,7 @@ class ComputeEngine implements ComputeEngineMachines {
     } catch (thrown) {
       const error = errorOf(thrown);
       if (error.httpStatus === 404 && error.message.includes(`/instances/${name}'`)) return { kind: 'gone' };
-      // It is being deleted, or stops: the next look says what is left.
+      // The VM is stopping or being deleted: the next look shows what is left.
       const isPassing = !isAnswer(error) || refusalScope(error) === 'moment';
       return isPassing
         ? { kind: 'unanswered', message: error.message }
@@ -233,7 +237,7 @@ class ComputeEngine implements ComputeEngineMachines {
     });
   }
 
-  /** One call for each VM. One whose guest attributes are off reads as one that has written nothing. */
+  /** Makes one call for each VM. A VM with guest attributes off reads like one that has written none. */
   async readGuestAttributes(ref: MachineRef): Promise<GuestAttributes> {
     if (ref.kind !== 'compute-engine') return { kind: 'read', hosts: [] };
     try {
@@ -251,7 +255,7 @@ class ComputeEngine implements ComputeEngineMachines {
     }
   }
 
-  /** Of its first VM: all have the same. */
+  /** Reads those of the first VM: all have the same. */
   async readNodeMetadata(ref: MachineRef): Promise<Readonly<Record<string, string>>> {
     const [first] = ref.kind === 'compute-engine' ? vmNames(ref) : [];
     if (ref.kind !== 'compute-engine' || first === undefined) return {};
@@ -265,7 +269,7 @@ class ComputeEngine implements ComputeEngineMachines {
   }
 }
 
-/** By a deletion or a preemption. */
+/** States of a VM that a deletion or a preemption ends. */
 const GOING: readonly string[] = ['STOPPING', 'DEPROVISIONING'];
 
 interface Removal {
@@ -284,7 +288,7 @@ function started(operation: ApiOperation): VmAnswer {
   return { kind: 'accepted', operation: operation.name ?? '' };
 }
 
-/** `refused` only if Google surely took nothing on: everything that can be a lost answer is `unanswered`. */
+/** `refused` only if Google surely started nothing: every error that may be a lost answer is `unanswered`. */
 function refused(thrown: unknown): VmAnswer {
   const error = errorOf(thrown);
   if (error.httpStatus === 409 && /already exists/i.test(error.message)) return { kind: 'exists' };
@@ -298,8 +302,8 @@ const refusedBy = (failure: ComputeFailure): VmAnswer => ({
 });
 
 /**
- * The answer of all VMs of a gang. One whose outcome is unknown may still come into being, so it counts before a refusal: the same
- * requests are made again until all are answered.
+ * Joins the answers of all VMs of a gang. A VM with an unknown result may still be created, so `unanswered` counts before a
+ * refusal: the same requests are repeated until all are answered.
  */
 function answerOfAll(answers: readonly VmAnswer[]): CreateAnswer {
   for (const kind of ['unanswered', 'refused', 'exists'] as const) {
@@ -312,14 +316,14 @@ function answerOfAll(answers: readonly VmAnswer[]): CreateAnswer {
   return { kind: 'accepted', operation: JSON.stringify(operations) };
 }
 
-/** Whether a failed call surely had no effect, because Google, or the login before it, said no. */
+/** Returns whether a failed call surely had no effect, because Google or the login refused it. */
 function isAnswer(error: ComputeFailure): boolean {
   const { httpStatus, reason } = error;
   if (httpStatus === undefined) return reason !== undefined;
   return isRateLimit(error) || (httpStatus >= 400 && httpStatus < 500 && httpStatus !== 408);
 }
 
-/** @throws what is no failed call */
+/** @throws an error that is not a failed call */
 function errorOf(thrown: unknown): ComputeFailure {
   if (thrown instanceof CallFailed) return thrown.error;
   return throwCloudError(thrown);

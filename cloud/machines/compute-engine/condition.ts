@@ -5,10 +5,10 @@ import { TELL_AFTER_MS } from '../port.js';
 import { type ApiInstance, type ApiOperation } from './compute-api.js';
 import { type ComputeFailure, refusalScope } from './refusal-scope.js';
 
-/** One VM of a slice as it was seen. A failed call is no observation: the adapter throws instead. */
+/** One VM of a slice as observed. A failed call is no observation: the adapter throws instead. */
 export type SeenVm = { readonly name: string } & (
   | { readonly kind: 'present'; readonly instance: ApiInstance }
-  /** `preempted`: the provider's own operation says that it took it. `failure`: so ended its create. */
+  /** `isPreempted`: the provider's own operation says that it took the VM. `failure`: its create ended with this. */
   | {
       readonly kind: 'absent';
       readonly isBeingMade?: true;
@@ -18,10 +18,10 @@ export type SeenVm = { readonly name: string } & (
 );
 
 /**
- * Reads what was seen of a slice's VMs, in the order of its hosts, as evidence (DESIGN.md 2, "Unknown is not dead"; states of
- * docs/compute-engine.md). The VMs are one gang: all of them are `ready`, or none is; one that is lost is the loss of all. Whatever
- * is there beside a VM that is missing, being deleted or somebody else's is still to be removed, so that is `missing` with
- * `isRequestLeft` to who deletes. To everybody else a name that somebody else has is the end of the gang, which will never be whole.
+ * Reads the observed VMs of a slice, in the order of its hosts, as evidence (docs/design.md, "Unknown is not dead"; states of
+ * docs/compute-engine.md). The VMs are one gang: the slice is `ready` only if all of them are, and lost if one is lost. If one VM
+ * is missing, being deleted or foreign, the others must still be deleted: for a deleter the condition is then `missing` with
+ * `isRequestLeft`. For other callers a foreign VM ends the gang, which can never be whole.
  */
 export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership): Condition {
   const seen = vms.map((vm) => vmCondition(vm, ownership));
@@ -29,7 +29,7 @@ export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership
   const has = (kind: VmCondition['kind']): boolean => first(kind) !== undefined;
   const all = (...kinds: readonly VmCondition['kind'][]): boolean => seen.every(({ kind }) => kinds.includes(kind));
   if (has('foreign') && all('foreign', 'missing')) return first('foreign') as Condition;
-  // Why it failed says more than that another one was taken back with it.
+  // A failed create explains more than the preemption of another VM beside it.
   const lost = seen.find((condition) => condition.kind === 'lost' && condition.cause === 'refused') ?? first('lost');
   if (lost !== undefined) return lost as Condition;
   if (has('foreign') && !isDeleter(ownership)) return first('foreign') as Condition;
@@ -40,7 +40,7 @@ export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership
   return readyOf(seen as readonly RunningVm[]);
 }
 
-/** Who deletes names no generation and no spec. */
+/** A deleter names no generation and no spec. */
 const isDeleter = (ownership: Owner | Ownership): boolean => !('spec' in ownership);
 
 /** A VM that runs, before its index is known. */
@@ -59,7 +59,7 @@ function readyOf(vms: readonly RunningVm[]): Condition {
   });
   const warning = vms.find((vm) => vm.warning !== undefined)?.warning;
   const [first] = vms;
-  // Any VM that is made anew makes another slice of it.
+  // If any VM is recreated, it is another slice.
   const uid = vms.length === 1 ? (first?.id ?? '') : contentHash(vms.map(({ id }) => id)).slice(0, 16);
   return { kind: 'ready', uid, hosts, ...(warning !== undefined && { warning }) };
 }
@@ -72,11 +72,11 @@ function vmCondition(vm: SeenVm, wanted: Owner | Ownership): VmCondition {
     const whose = found === undefined ? 'somebody else' : `job ${found.job}, run ${found.run}`;
     return { kind: 'foreign', message: `the VM ${name} belongs to ${whose}` };
   }
-  // To who deletes, a VM that stops is on its way out.
+  // For a deleter, a VM that is stopping counts as being deleted.
   return stateCondition(name, instance, isDeleter(wanted));
 }
 
-/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+/** Returns whether all fields of `wanted` match. An `Owner` has no generation and no spec. */
 export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
   Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
 
@@ -99,7 +99,7 @@ function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): V
   switch (status) {
     case 'RUNNING':
       return runningCondition(name, id, instance);
-    // Its system shuts down, within 30 s if it is preempted: what runs there may still save. Evidence comes with TERMINATED.
+    // The system shuts down, within 30 s after a preemption, and processes may still save. The loss is proved only by TERMINATED.
     case 'STOPPING':
     case 'PENDING_STOP':
       return isToGo ? { kind: 'deleting' } : runningCondition(name, id, instance, `VM ${name} is ${status}`);
@@ -110,7 +110,7 @@ function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): V
       return { kind: 'lost', cause: 'failed', message: `the VM ${name} is SUSPENDED` };
     case 'DEPROVISIONING':
       return { kind: 'deleting' };
-    // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may come back; what this version does not know.
+    // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may return; states unknown to this version.
     default:
       return { kind: 'waiting', detail: `VM ${name} ${status}`, tellAfterMs: TELL_AFTER_MS };
   }
@@ -126,15 +126,15 @@ function runningCondition(name: string, id: string, instance: ApiInstance, stopp
   return { kind: 'running', id, internalIp, ...(externalIp && { externalIp }), ...(warning && { warning }) };
 }
 
-/** A VM that its owner bought as one that may be taken: that it ended is taken for that. */
+/** A VM bought as preemptible. If it has ended, that counts as a preemption. */
 const isSpot = ({ scheduling }: ApiInstance): boolean =>
   scheduling?.provisioningModel === 'SPOT' || scheduling?.preemptible === true;
 
-/** How an operation ended: undefined while it runs, or if it went well. */
+/** The failure of an operation; undefined while it runs, or if it succeeded. */
 export function failureOf({ error }: ApiOperation): ComputeFailure | undefined {
   const errors = error?.errors ?? [];
   if (errors.length === 0) return undefined;
-  // A summary comes first, such as VM_MIN_COUNT_NOT_REACHED: the cause is what has a scope.
+  // The first error may be a summary, such as VM_MIN_COUNT_NOT_REACHED. The cause is the error with a known scope.
   const known = errors.map(({ code, message }): ComputeFailure => ({
     message: message || code || 'no reason given',
     ...(code !== undefined && { errorCode: code }),

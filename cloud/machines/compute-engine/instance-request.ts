@@ -5,25 +5,25 @@ import { gpusOf } from '../../../domain/machine-kinds/compute-engine/size.js';
 import type { ComputeEnginePlan } from '../../../domain/machine-kinds/compute-engine/words.js';
 import { zonePath } from './compute-api.js';
 
-/** The labels by which a VM says which slice it is of, beside those of its ownership. */
+/** Labels that name a VM's slice, beside those of its ownership. */
 export const SLICE_LABEL = 'jobctl-slice';
 export const VMS_LABEL = 'jobctl-vms';
 
-/** One VM to be made. */
+/** One VM to create. */
 export interface VmRequest {
   readonly name: string;
-  /** A UUID that follows from the plan: the same request, however often it is made. */
+  /** A UUID derived from the plan: it is the same however often the request is made. */
   readonly requestId: string;
   readonly body: object;
 }
 
-/** The requests for all VMs of a slice, by host. @throws RangeError for ownership that fits no label. */
+/** The requests for all VMs of a slice, by host. @throws RangeError if the ownership does not fit into labels */
 export function vmRequests(plan: ComputeEnginePlan): readonly VmRequest[] {
   const { ref, ownership } = plan;
   const names = vmNames(ref);
   const labels = {
     ...plan.labels,
-    // Ours last: no label of the user's may change whose the VM is.
+    // Our labels come last, so that no label of the user can change the owner of the VM.
     ...labelsOf(ownership),
     [SLICE_LABEL]: ref.name,
     [VMS_LABEL]: String(ref.vms),
@@ -35,7 +35,7 @@ export function vmRequests(plan: ComputeEnginePlan): readonly VmRequest[] {
   }));
 }
 
-/** Of version 8, whose bits are the maker's own (RFC 9562). */
+/** A UUID of version 8, which leaves the bits to its maker (RFC 9562). */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -63,7 +63,7 @@ function instanceOf(plan: ComputeEnginePlan): object {
     scheduling: schedulingOf(plan),
     ...(plan.pricing === 'reserved' && { reservationAffinity: reservationAffinity(plan) }),
     tags: { items: tags },
-    // The agent then writes the VM's host keys, by which it is known when it is first reached.
+    // The agent then writes the VM's host keys, by which the first connection recognizes the VM.
     metadata: { items: itemsOf({ 'enable-guest-attributes': 'TRUE', ...metadata }) },
   };
 }
@@ -73,7 +73,7 @@ const ALL_OF_GOOGLE_CLOUD = 'https://www.googleapis.com/auth/cloud-platform';
 const itemsOf = (metadata: Readonly<Record<string, string>>) =>
   Object.entries(metadata).map(([key, value]) => ({ key, value }));
 
-/** Goes with its VM. */
+/** Deleted with its VM. */
 const bootDisk = ({ image, diskGb, diskType, ref }: ComputeEnginePlan) => ({
   boot: true,
   autoDelete: true,
@@ -84,7 +84,7 @@ const bootDisk = ({ image, diskGb, diskType, ref }: ComputeEnginePlan) => ({
   },
 });
 
-/** One that exists already, and outlives the VM. */
+/** An existing disk, which outlives the VM. */
 const attachedDisk = (
   { source, mode }: NonNullable<ComputeEnginePlan['dataDisks']>[number],
   { ref }: ComputeEnginePlan,
@@ -110,12 +110,12 @@ function networkInterface({ ref, network, subnetwork, externalIps }: ComputeEngi
 }
 
 /**
- * Never started again by itself: a VM that was, has lost its processes and looks as before. Spot VMs and those with GPUs cannot be
- * moved to another machine while they run; Google refuses a request that does not say so.
+ * A VM is never restarted automatically: it would look as before but have lost its processes. Spot VMs and those with GPUs cannot
+ * move to another machine while they run; Google refuses a request that does not say so.
  */
 function schedulingOf(plan: ComputeEnginePlan): object {
   const { pricing } = plan;
-  // A tier may be bought so. Nothing that jobctl asks Compute Engine for waits in a queue.
+  // A tier may have this pricing, but no request of jobctl's to Compute Engine waits in a queue.
   if (pricing === 'flex-start') throw new RangeError('pricing: flex-start is for Cloud TPU, and these are VMs');
   const isPreemptible = pricing === 'spot' || pricing === 'preemptible';
   const onHostMaintenance = isPreemptible || gpusOf(plan) !== undefined ? 'TERMINATE' : 'MIGRATE';

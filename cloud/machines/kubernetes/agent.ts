@@ -1,14 +1,15 @@
 /**
  * The first process of a job's pod (docs/adr/0066): POSIX sh with `cat`, `rm` and `sleep`, in the image's own shell (dash, busybox, bash).
  *
- * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends, with code 143, when it
- * is told to (SIGTERM, as the kubelet does at the deletion or eviction of a pod), or when no run is under way and nobody has
- * spoken to it for JOBCTL_AGENT_HOURS. A pod that ends with code 0 counts as succeeded, and podFailurePolicy does not see its disruption
- * (seen on Kubernetes 1.34). What it is told it passes on: to runs by the runner's verb `terminating`, which has notice and hook
- * `preemption` before the signal, then to all other processes. As the first process it also reaps those whose parents have ended: the
- * `wait` of each of these shells does so.
+ * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends with code 143 on
+ * SIGTERM, which the kubelet sends when a pod is deleted or evicted, or if no run is in progress and it had no request for
+ * JOBCTL_AGENT_HOURS. It does not end with code 0, because such a pod counts as succeeded, and podFailurePolicy then misses its
+ * disruption (seen on Kubernetes 1.34). It passes signals on: first to runs, by the runner's verb `terminating`, which runs
+ * notice and hook `preemption` before the signal, then to all other processes. As the first process it also reaps processes whose
+ * parents have ended: the `wait` of each of these shells does so.
  *
- * It prints the output of runs, so that `kubectl logs` shows it, read at one descriptor: its offset counts what was printed.
+ * It prints the output of runs, so that `kubectl logs` shows it. The output is read at one descriptor, whose offset counts the
+ * printed bytes.
  */
 export const AGENT = `#!/bin/sh
 # jobctl's agent in a pod: the first process, which the command's runs are not children of. See docs/runner.md of jobctl.

@@ -12,20 +12,20 @@ export function apiFailureOf(error: unknown): ApiFailure {
   if (error instanceof CloudRefused) return { status: 401, message: error.message };
   if (!(error instanceof Error)) return { message: String(error) };
   if (error.name === 'AbortError') return { message: 'the API server did not answer in time' };
-  // The HTTP client's own words are `fetch failed`; the connection's are in the cause.
+  // The HTTP client only says `fetch failed`; the cause has the connection's error.
   return { message: error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message };
 }
 
-/** The library takes the body off these. */
+/** The library removes the body of these answers. */
 const WITHOUT_BODY: Readonly<Record<number, string>> = {
   401: 'Unauthorized: the API server does not accept the credentials of the kubeconfig',
 };
 
-/** The library's `ApiException`, by its form: the command line has no Kubernetes client to import it from. */
+/** Recognizes the library's `ApiException` by its form, because the command line has no Kubernetes client to import it from. */
 const isApiException = (error: unknown): error is Error & { readonly code: number; readonly body: unknown } =>
   error instanceof Error && 'body' in error && 'code' in error && typeof error.code === 'number';
 
-/** What is used of it. */
+/** The fields of a Status that are used. */
 export interface Status {
   readonly status?: string;
   readonly reason?: string;
@@ -44,14 +44,14 @@ export function statusOf(body: unknown): Status | undefined {
   }
 }
 
-/** Of an API server; a proxy's 404 says nothing of the object. */
+/** Only an API server's NotFound counts; a proxy's 404 says nothing about the object. */
 export const isNotFound = ({ status, reason }: ApiFailure): boolean => status === 404 && reason === 'NotFound';
 const isConflict = ({ status, reason }: ApiFailure): boolean => status === 409 && reason === 'AlreadyExists';
 
-/** Whether the API server has surely done nothing. A server error, a timeout and a broken connection leave it open. */
+/** Returns whether the API server has surely done nothing. A server error, a timeout or a broken connection leaves it open. */
 const isAnswer = ({ status }: ApiFailure): boolean => status !== undefined && status < 500;
 
-/** What a failed create call means. */
+/** Classifies a failed create call. */
 export function createAnswerOf(error: unknown): Exclude<CreateAnswer, { kind: 'accepted' }> {
   const failure = apiFailureOf(error);
   if (isConflict(failure)) return { kind: 'exists' };
@@ -64,7 +64,7 @@ const refusedBy = (failure: ApiFailure): CreateRefused => ({
   message: failure.message,
 });
 
-/** What a failed delete call means. It may be repeated. `conflict`: the object was made anew since it was looked at. */
+/** Classifies a failed delete call. It may be repeated. `conflict`: the object was recreated since it was read. */
 export function removeAnswerOf(error: unknown): Exclude<RemoveAnswer, { kind: 'accepted' }> {
   const failure = apiFailureOf(error);
   if (isNotFound(failure)) return { kind: 'gone' };
@@ -73,7 +73,7 @@ export function removeAnswerOf(error: unknown): Exclude<RemoveAnswer, { kind: 'a
 }
 
 /**
- * The object that a read gives, or undefined if it does not exist: only an API server's own NotFound says so.
+ * Returns the object of a read, or undefined if it does not exist, which only an API server's own NotFound shows.
  * @throws CloudUnavailable if the call may be repeated
  * @throws CloudRefused if it was refused: credentials, rights, another server
  */
@@ -87,7 +87,7 @@ export async function read<T>(call: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** As `read`, for calls that have no object to miss. */
+/** Like `read`, for calls that concern no single object. */
 export async function listed<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -16,7 +16,7 @@ const PARTS = [
   { kind: 'ConfigMap', path: 'api/v1', plural: 'configmaps' },
   { kind: 'Service', path: 'api/v1', plural: 'services' },
 ] as const;
-/** The owner of pods of each kind of machines, and the label of its pods that has its name. */
+/** The owner of the pods of each kind of machines, and the pods' label that contains the owner's name. */
 const OWNERS = {
   kubernetes: {
     owner: { kind: 'Job', path: 'apis/batch/v1', plural: 'jobs' },
@@ -32,9 +32,9 @@ const MOST_PAGES = 1000;
 const TIMEOUT_MS = 30_000;
 
 /**
- * Every Job or RayCluster, pod, ConfigMap and Service of a namespace, anybody's. What jobctl labels as of the other kind of
- * machines is left out, since its account is another one. The auditor's own reader: its own requests, paging and reading
- * of the answers; with the adapter it shares the library that reads a kubeconfig.
+ * Lists every Job or RayCluster, pod, ConfigMap and Service of a namespace, of all owners. Objects that jobctl labels with the
+ * other kind of machines are left out, since they belong to another account. It is the auditor's own reader with its own
+ * requests, paging and reading of the answers; with the adapter it shares only the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @param kubeconfig absent: this computer's
  * @throws CloudUnavailable also if only a part could be read
@@ -163,7 +163,7 @@ function stateOf({ metadata, status }: Item): string {
 }
 const END: ReadonlySet<string> = new Set(['Failed', 'Complete', 'Suspended']);
 
-/** Devices that its pods may take. */
+/** Devices that its pods may use. */
 function chipsOf({ spec }: Item): { readonly accelerator: string; readonly count: number } {
   const pods = spec?.template === undefined ? 1 : (spec.completions ?? 1);
   const limits = (spec?.template?.spec ?? spec)?.containers?.map(({ resources }) => resources?.limits ?? {}) ?? [];

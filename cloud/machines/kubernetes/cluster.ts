@@ -16,19 +16,19 @@ import type * as Library from './library.js';
 
 export type KubernetesLibrary = typeof Library;
 
-/** Where a cluster is found. */
+/** The address and credentials of a cluster. */
 export interface ClusterConfig {
   /** A kubeconfig file. Absent: those of `KUBECONFIG`, else `~/.kube/config`, else the pod's own service account. */
   readonly kubeconfig?: string;
-  /** A context of it. Absent: its current one. */
+  /** A context of that file. Absent: its current context. */
   readonly context?: string;
-  /** After this time a call has failed. */
+  /** A call fails after this time. */
   readonly callTimeoutMs?: number;
-  /** Told the end of each call. */
+  /** Called at the end of each call. */
   readonly onCall?: (method: string, code: string) => void;
 }
 
-/** The API server of one cluster, with the credentials of one context. No call has been made. */
+/** The API server of one cluster, with the credentials of one context. Opening it makes no call. */
 export interface Cluster {
   /** The context's name; `inClusterContext` in a pod. */
   readonly context: string;
@@ -53,7 +53,7 @@ export interface OwnAccount {
 
 const CALL_TIMEOUT_MS = 30_000;
 
-/** @throws CloudRefused if there is no such file or context, or nothing says where a cluster is */
+/** @throws CloudRefused if there is no such file or context, or no cluster is configured */
 export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = {}): Cluster {
   const config = kubeConfigOf(library, wanted);
   const context = config.getContextObject(config.getCurrentContext());
@@ -80,7 +80,7 @@ export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = 
   };
 }
 
-/** As its token says, which the API server has signed: nobody but its holder is asked. */
+/** Read from its token without a check: the API server has signed it, and the token's holder is this process. */
 function ownAccountOf(config: KubeConfig): OwnAccount | undefined {
   const user: { readonly token?: string; readonly authProvider?: { config?: { readonly tokenFile?: string } } } | null =
     config.getCurrentUser();
@@ -92,12 +92,12 @@ function ownAccountOf(config: KubeConfig): OwnAccount | undefined {
     const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? [];
     return namespace === undefined || name === undefined ? undefined : { namespace, name };
   } catch {
-    // A certificate, a plugin, or a token that says nothing.
+    // A certificate, a plugin, or a token that names no service account.
     return undefined;
   }
 }
 
-/** A call without an answer ends; the client has no bound of its own. */
+/** Limits every call and reports its end; the client itself has no time limit. */
 const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig) => ({
   pre: async (request: RequestContext): Promise<RequestContext> => {
     request.setSignal(AbortSignal.timeout(callTimeoutMs));
@@ -120,7 +120,7 @@ function kubeConfigOf(library: KubernetesLibrary, { kubeconfig, context }: Clust
 }
 
 const HOME_FILE = join('.kube', 'config');
-/** Where the kubelet puts the credentials of a pod's service account. */
+/** The kubelet's path for the credentials of a pod's service account. */
 const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 function loaded({ KubeConfig: Config }: KubernetesLibrary, kubeconfig: string | undefined): KubeConfig {

@@ -4,10 +4,10 @@ import type { Observation, SeenJob, SeenPod } from './observation.js';
 import { startRefusal, waitingWords } from './pod-start.js';
 
 /**
- * Reads what a cluster held of a slice as evidence (DESIGN.md 2, "Unknown is not dead"). A pod on a node that does not answer is
- * `ready` with a warning: only its end, its disruption or its deletion is a loss.
- * @param ownership whose the objects must be. A Job whose labels differ in one of its fields is `foreign`.
- * @param namespace of the slice, for its hosts
+ * Reads the observed objects of a slice as evidence (docs/design.md, "Unknown is not dead"). A pod on a node that does not answer
+ * is `ready` with a warning: only its end, its disruption or its deletion is a loss.
+ * @param ownership the owner that the objects must have. A Job whose labels differ in one of its fields is `foreign`.
+ * @param namespace the slice's, for its hosts
  */
 export function conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
   const { job, pods } = seen;
@@ -19,14 +19,14 @@ export function conditionOf(seen: Observation, ownership: Owner | Ownership, nam
   return lossOf(job, own) ?? readyOf(job, own, namespace) ?? pendingOf({ ...seen, pods: own }, job);
 }
 
-/** What is left of a slice whose Job, or other owner of its pods, does not exist. */
+/** The condition of a slice whose Job, or other owner of its pods, does not exist. */
 export function withoutOwner({ pods, parts }: Observation): Condition {
   if (pods.some(({ isDeleting }) => !isDeleting)) return { kind: 'missing', isRequestLeft: true };
   if (pods.length > 0) return { kind: 'deleting' };
   return parts.length > 0 ? { kind: 'missing', isRequestLeft: true } : { kind: 'missing' };
 }
 
-/** @param owner what `job` of the observation is */
+/** @param owner the kind of the observation's `job` */
 export function foreignPart(
   { job, parts }: Observation,
   wanted: Owner | Ownership,
@@ -46,7 +46,7 @@ function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
   if (job.isSuspended || job.kueue.length > 0) return { kind: 'lost', ...held(job, 'Job') };
   const disrupted = pods.find(({ disruption }) => disruption);
   if (disrupted?.disruption) return lost('preempted', wordsOf(disrupted, disrupted.disruption));
-  // This rule names the pod and its condition, also when the pod is gone.
+  // This rule names the pod and its condition, even if the pod is gone.
   if (job.failure?.reason === 'PodFailurePolicy') return lost('preempted', job.failure.message);
   const ended = pods.find((pod) => pod.ended);
   if (ended?.ended) return endOf(ended, ended.ended);
@@ -65,7 +65,7 @@ function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
 export const lost = (cause: 'preempted' | 'failed', message: string): Condition => ({ kind: 'lost', cause, message });
 export const refused = (message: string): Condition => ({ kind: 'lost', cause: 'refused', scope: 'request', message });
 
-/** jobctl's quota is the only authority over what it starts. */
+/** Only jobctl's quota may hold back pods that jobctl starts. */
 export const held = ({ kueue }: SeenJob, owner: 'Job' | 'RayCluster') => {
   const by =
     kueue.length > 0 ? `Kueue manages the ${owner} (${kueue.join(', ')})` : `something has suspended the ${owner}`;
@@ -78,12 +78,12 @@ export const wordsOf = (
   { reason, message }: { readonly reason: string; readonly message: string },
 ) => `pod ${name}: ${[reason, message].filter((text) => text !== '').join(': ')}`;
 
-/** The agent's own word for an image that lacks a tool (EX_CONFIG of sysexits.h); it says which in its message. */
+/** The agent's exit code for an image that lacks a tool (EX_CONFIG of sysexits.h); its message names the tool. */
 const NO_TOOL = 78;
-/** The container runtime could not start PID 1: no /bin/sh. */
+/** Reasons of a container runtime that could not start PID 1: no /bin/sh. */
 const NOT_STARTED: ReadonlySet<string> = new Set(['StartError', 'ContainerCannotRun']);
 
-/** @param memoryKey of the job file, for a pod that was killed for memory */
+/** @param memoryKey the job file's key for memory, for the message about a pod that was killed for it */
 export function endOf(
   pod: SeenPod,
   { reason, message, exitCode }: NonNullable<SeenPod['ended']>,
@@ -98,7 +98,7 @@ export function endOf(
 
 // There ----------------------------------------------------------------------------------------------------------------
 
-/** Whole: every index has a pod that was started and has an address. */
+/** Ready if every index has a pod that has started and has an address. */
 function readyOf({ uid, workers }: SeenJob, pods: readonly SeenPod[], namespace: string): Condition | undefined {
   const hosts = pods.flatMap((pod) => hostOf(pod, namespace)).toSorted((a, b) => a.index - b.index);
   if (hosts.length !== workers || hosts.some(({ index }, place) => index !== place)) return undefined;
@@ -107,7 +107,7 @@ function readyOf({ uid, workers }: SeenJob, pods: readonly SeenPod[], namespace:
   return { kind: 'ready', uid, hosts, ...(warning !== undefined && { warning }) };
 }
 
-/** `Unknown` is what a pod's phase was called when its node did not answer. */
+/** `Unknown` is an old phase of pods whose node did not answer. */
 const STARTED: ReadonlySet<string> = new Set(['Running', 'Unknown']);
 
 export function hostOf({ name, uid, index, phase, ip }: SeenPod, namespace: string): readonly PodHost[] {

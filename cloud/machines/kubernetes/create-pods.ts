@@ -8,23 +8,23 @@ import { manifestOf } from './manifest.js';
 import { deleteOnly } from './namespace-api.js';
 import { kueueKeys, seenPart, type SeenPart } from './observation.js';
 
-/** OpenShift's build of Kueue, beside Kueue's own `kueue.x-k8s.io/..`. */
+/** OpenShift's build of Kueue has this label beside Kueue's own `kueue.x-k8s.io/..`. */
 const KUEUE_LABELS = ['kueue.openshift.io/managed'];
 
-/** An object that is made before the one that costs, and that a lost answer may leave behind. */
+/** An object that is created before the one that costs money. A lost answer may leave it behind. */
 export interface Part {
   readonly what: SeenPart['what'];
   readonly create: () => Promise<{ readonly metadata?: V1ObjectMeta }>;
 }
 
-/** What a slice is made of. */
+/** The objects of a slice. */
 export interface SliceObjects {
   readonly parts: readonly Part[];
   /** The owner of the pods. */
   readonly owner: { readonly name: string; readonly create: () => Promise<unknown> };
 }
 
-/** Pods that run as jobctl itself could exec into the pods of every job (docs/kubernetes.md, "Rights"). */
+/** Pods that ran under jobctl's own account could exec into the pods of every job (docs/kubernetes.md, "Rights"). */
 function ownAccountProblem({ ownAccount }: Cluster, { ref, pods }: PodsPlan): string | undefined {
   const { serviceAccount } = pods;
   if (serviceAccount === undefined || ownAccount?.namespace !== ref.namespace || ownAccount.name !== serviceAccount)
@@ -32,7 +32,7 @@ function ownAccountProblem({ ownAccount }: Cluster, { ref, pods }: PodsPlan): st
   return `service account ${serviceAccount} of namespace ${ref.namespace} is jobctl's own, and no job's: name another one`;
 }
 
-/** The ConfigMap and the Service, and then the Job. */
+/** Creates the ConfigMap and the Service, and then the Job. */
 export const createPods = (cluster: Cluster, plan: KubernetesPlan): Promise<CreateAnswer> =>
   createObjects(cluster, plan, () => {
     const { core, batch } = cluster;
@@ -51,9 +51,9 @@ export const createPods = (cluster: Cluster, plan: KubernetesPlan): Promise<Crea
   });
 
 /**
- * Makes the parts, which cost nothing, and then the owner of the pods. After a lost answer what is there is kept by the next
- * call, if it is of the same ownership; after a refusal nothing is left.
- * @param objects may throw a RangeError for a plan that has no manifest
+ * Creates the parts, which cost nothing, and then the owner of the pods. After a lost answer the next call keeps existing parts
+ * if they have the same ownership. After a refusal nothing is left.
+ * @param objects throws a RangeError if the plan has no manifest
  */
 export async function createObjects(
   cluster: Cluster,
@@ -100,9 +100,9 @@ interface ObjectPlace {
   readonly name: string;
 }
 
-/** A namespace that does not exist, or whose Jobs somebody else would hold back. */
+/** Refuses a namespace that does not exist, or in which Kueue would hold back Jobs. */
 export async function whatBars({ core }: Cluster, name: string): Promise<CreateAnswer | undefined> {
-  // Who may not read namespaces learns it from the next calls.
+  // An account that may not read namespaces gets its refusal from the next calls.
   const namespace = await read(() => core.readNamespace({ name })).catch(() => 'unknown' as const);
   if (namespace === 'unknown') return undefined;
   if (namespace === undefined) {
@@ -116,7 +116,7 @@ export async function whatBars({ core }: Cluster, name: string): Promise<CreateA
   return { kind: 'refused', scope: 'request', message };
 }
 
-/** Of an earlier call for the same plan, whose answer was lost. */
+/** Returns whether the part is from an earlier call for the same plan, whose answer was lost. */
 async function isOwnPart(
   { core }: Cluster,
   what: SeenPart['what'],
@@ -132,7 +132,7 @@ async function isOwnPart(
   return part?.ownership !== undefined && !part.isDeleting && isOf(part.ownership, ownership);
 }
 
-/** Takes back what this call has made. What cannot be taken back is removed with the slice, by its owner. */
+/** Deletes the parts that this call has made. A part that cannot be deleted is removed later with the slice. */
 async function undo(
   cluster: Cluster,
   place: ObjectPlace,

@@ -2,22 +2,22 @@ import type { EpochMs } from '../../../domain/units.js';
 import type { Observation, SeenJob } from './observation.js';
 import { smallest } from '../../../domain/extremes.js';
 
-/** A job of jobctl with all of its slices in one namespace. */
+/** A job of jobctl with all its slices in one namespace. */
 interface Gang {
   readonly key: string;
-  /** For people. */
+  /** For messages. */
   readonly name: string;
   readonly since: EpochMs;
   readonly isWhole: boolean;
-  /** One of its slices that are not whole has waited for half of its timeout. */
+  /** Whether one of its incomplete slices has waited for half of its timeout. */
   readonly isLate: boolean;
 }
 
 /**
- * Why a slice whose pods do not all run gives back those that do, if it has to, so that two gangs that each hold a part of what both need
- * do not wait for each other. Its timeout alone is not enough: two that began together would give back together, and again. So of
- * the gangs in a namespace that are not whole and take the same device, the oldest one has the second half of its timeout for
- * itself: the younger ones give back as soon as its first half is over (docs/adr/0065).
+ * Tells why a slice must give back its running pods while others wait, so that two gangs that each hold a part of what both need
+ * do not block each other. The timeout alone is not enough: two gangs that began together would give back together, again and
+ * again. So among the incomplete gangs of a namespace that need the same device, the oldest has the second half of its timeout
+ * for itself: younger gangs give back as soon as its first half is over (docs/adr/0065).
  */
 export function whyGivenBack(
   job: SeenJob,
@@ -37,7 +37,7 @@ export function whyGivenBack(
 const isOver = ({ createdAt, gangSeconds }: SeenJob, at: EpochMs, share: number): boolean =>
   at - createdAt >= gangSeconds * 1000 * share;
 
-/** Creation times have whole seconds. */
+/** Creation times are whole seconds, so the key decides ties. */
 const isOlder = (a: Gang, b: Gang): boolean => a.since < b.since || (a.since === b.since && a.key < b.key);
 
 const keyOf = ({ uid, ownership }: SeenJob): string =>

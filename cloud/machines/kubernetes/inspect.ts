@@ -4,28 +4,28 @@ import { RAY_CLUSTERS } from './namespace-api.js';
 import { kueueKeys } from './observation.js';
 import { NEEDED_RIGHTS, type NeededRight } from './rights.js';
 
-/** What `jobctl doctor --kubernetes` looks at. Nothing is made or changed. */
+/** Facts about a cluster for `jobctl doctor --kubernetes`. It only reads. */
 
-/** A question and its answer, or why there is none. */
+/** The answer to a question, or the reason why there is none. */
 export type Asked<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
 
 export interface ClusterFacts {
   readonly context: string;
   readonly server: string;
   readonly namespace: string;
-  /** Of the API server, such as `v1.34.4`. */
+  /** Version of the API server, such as `v1.34.4`. */
   readonly version: Asked<string>;
-  /** Absent if there is no answer to the first question. */
+  /** Absent if the first question has no answer. */
   readonly rest?: {
-    /** Undefined: it does not exist. */
+    /** Undefined: the namespace does not exist. */
     readonly labels: Asked<{ readonly kueue: readonly string[] } | undefined>;
-    /** Of each right the verbs that are not granted. */
+    /** For each right the verbs that are not granted. */
     readonly missing: Asked<readonly { readonly right: NeededRight; readonly verbs: readonly string[] }[]>;
     readonly quotas: Asked<readonly QuotaFact[]>;
     readonly nodes: Asked<readonly NodeFact[]>;
-    /** What was asked about by name. */
+    /** The objects that were asked about by name. */
     readonly objects: readonly ObjectFact[];
-    /** Whether it knows RayClusters (`ray.io/v1`). Absent: nobody wants one. */
+    /** Whether the cluster knows RayClusters (`ray.io/v1`). Absent: no job wants one. */
     readonly knowsRay?: Asked<boolean>;
   };
 }
@@ -38,13 +38,13 @@ export interface QuotaFact {
   readonly used: string;
 }
 
-/** What one node offers to pods. */
+/** The devices that one node offers to pods. */
 export interface NodeFact {
   readonly name: string;
   readonly isReady: boolean;
   readonly gpus: number;
   readonly tpus: number;
-  /** GKE's labels. */
+  /** From GKE's labels. */
   readonly tpu?: string;
 }
 
@@ -55,7 +55,7 @@ export interface ObjectFact {
 }
 
 export interface WantedObjects {
-  /** The job is on a RayCluster of KubeRay. */
+  /** The job runs on a RayCluster of KubeRay. */
   readonly isForRay?: boolean;
   readonly serviceAccount?: string;
   readonly priorityClass?: string;
@@ -112,7 +112,7 @@ async function knowsRayClusters({ custom }: Cluster): Promise<boolean> {
     const { resources } = await custom.getAPIResources({ group, version });
     return resources.some(({ name }) => name === plural);
   } catch (error) {
-    // Of a group that it does not have, the API server's 404 is no Status.
+    // For an unknown API group, the API server's 404 has no Status.
     if (apiFailureOf(error).status === 404) return false;
     throw error;
   }
@@ -161,7 +161,7 @@ async function nodesOf({ core }: Cluster): Promise<readonly NodeFact[]> {
   });
 }
 
-/** Each by a look of its own: who may not read secrets may still see a PriorityClass. */
+/** One separate read for each: an account that may not read secrets may still see a PriorityClass. */
 async function objectsOf(cluster: Cluster, namespace: string, wanted: WantedObjects): Promise<readonly ObjectFact[]> {
   const { core, custom } = cluster;
   const { serviceAccount, priorityClass, secrets, claims } = wanted;

@@ -11,7 +11,7 @@ import type { PodOwner } from './pod-owner.js';
 import { MACHINES_LABEL } from './pod-template.js';
 import { type KubernetesOptions, SlicesOfPods } from './slices-of-pods.js';
 
-/** Pods as machines: one Indexed Job a slice (docs/adr/0065). Connects at the first call. */
+/** Pods as machines: one Indexed Job per slice (docs/adr/0065). Connects at the first call. */
 export const createKubernetes = (options: KubernetesOptions = {}): Machines<'kubernetes'> =>
   new SlicesOfPods(INDEXED_JOB, options);
 

@@ -1,6 +1,7 @@
 /**
- * The Kubernetes client, 58 MB, as jobctl uses it. Whoever needs it loads this module and hands it on: a worker from beside it, the
- * command line from the package @jobctl/worker (docs/adr/0061), so that the package jobctl does without.
+ * The parts of the Kubernetes client (58 MB) that jobctl uses. Code that needs the client loads this module and passes it on: a
+ * worker from its own files, the command line from the package @jobctl/worker (docs/adr/0061), so that the package jobctl does
+ * not depend on it.
  */
 export {
   AuthorizationV1Api,

@@ -23,7 +23,7 @@ export interface Manifest {
   readonly job: V1Job;
 }
 
-/** The objects of one slice. @throws RangeError for ownership that labels cannot hold */
+/** The objects of one slice. @throws RangeError if the ownership does not fit into labels */
 export function manifestOf(plan: KubernetesPlan): Manifest {
   const { ref, ownership, pods, agentHours } = plan;
   const name = objectName(ref.name);
@@ -35,7 +35,7 @@ export function manifestOf(plan: KubernetesPlan): Manifest {
       apiVersion: 'v1',
       kind: 'Service',
       metadata,
-      // Names of pods (`NAME-0.NAME`) are known as soon as they have addresses.
+      // Names of pods (`NAME-0.NAME`) resolve as soon as the pods have addresses.
       spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector: { [JOB_NAME_LABEL]: name } },
     },
     job: {
@@ -50,10 +50,10 @@ export function manifestOf(plan: KubernetesPlan): Manifest {
         completionMode: 'Indexed',
         completions: pods.workers,
         parallelism: pods.workers,
-        // A pod is never replaced: a new slice is.
+        // A pod is never replaced; a new slice is made instead.
         backoffLimit: 0,
         podReplacementPolicy: 'Failed',
-        // The pod that tells why is soon gone; with this rule the Job itself says that it was disrupted.
+        // The pod that shows the reason is soon gone; with this rule the Job itself says that it was disrupted.
         podFailurePolicy: {
           rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
         },

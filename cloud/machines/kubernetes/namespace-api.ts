@@ -7,11 +7,11 @@ import { OURS } from './pod-template.js';
 import { type Observation, type SeenEvent, seenEvent, type SeenJob, seenPart, type SeenPart } from './observation.js';
 import type { PodOwner } from './pod-owner.js';
 
-/** What jobctl asks the API server about one namespace. Reads reject as the port's `Machines` does. */
+/** Questions to the API server about one namespace. Reads reject like those of the port `Machines`. */
 
-/** Objects of a page; a namespace of 5,000 pods is ten pages. */
+/** Objects per page; a namespace of 5,000 pods is ten pages. */
 const PAGE = 500;
-/** A server that repeats its continuations must not hold us for ever. */
+/** The limit ends a listing if a server repeats its continuations for ever. */
 const MOST_PAGES = 1000;
 
 interface Page<Item> {
@@ -19,13 +19,13 @@ interface Page<Item> {
   readonly metadata?: { readonly _continue?: string };
 }
 
-/** Which page of a listing: its size, and where the one before ended. */
+/** Selects a page of a listing: its size, and the end of the previous page. */
 interface PageOf {
   readonly limit: number;
   readonly _continue?: string;
 }
 
-/** All pages. A continuation that has expired (410) is an unavailable listing: it begins anew at the next period. */
+/** Reads all pages. An expired continuation (410) makes the listing unavailable; it begins anew at the next period. */
 export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): Promise<readonly Item[]> {
   const all: Item[] = [];
   let page: PageOf = { limit: PAGE };
@@ -39,7 +39,7 @@ export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): 
   throw new CloudUnavailable(`Kubernetes: a listing has no end after ${MOST_PAGES} pages`);
 }
 
-/** Everything of one slice, each by its name; pods by their label. */
+/** Reads all objects of one slice by name, and its pods by their label. */
 export async function lookAt(
   cluster: Cluster,
   owner: Pick<PodOwner, 'nameOf' | 'podLabel' | 'read' | 'seenPod'>,
@@ -50,7 +50,7 @@ export async function lookAt(
   const { namespace } = ref;
   const name = owner.nameOf(ref);
   const labelSelector = `${OURS},${owner.podLabel}=${name}`;
-  // The owner last, as in a listing: it says why the pods of an evicted gang are being deleted, so its answer must be the newer one.
+  // The owner comes last, as in a listing: it says why pods of an evicted gang are being deleted, so it must be read after them.
   const [configMap, service, pods] = await Promise.all([
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),
@@ -70,7 +70,7 @@ export async function lookAt(
   };
 }
 
-/** All owners of one sort in a namespace that jobctl has made. */
+/** All owners of one kind in a namespace that jobctl has made. */
 export async function ownersOf(
   cluster: Cluster,
   owner: Pick<PodOwner, 'list'>,
@@ -89,7 +89,7 @@ export async function warningsOf({ core }: Cluster, namespace: string): Promise<
 
 export type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
 
-/** Deletes this very object: another of its name is left alone. A Job and a RayCluster go when their pods are gone. */
+/** Deletes only the object with this uid, and no other of the same name. A Job or RayCluster goes after its pods are gone. */
 export async function deleteOnly(
   { core, batch, custom }: Cluster,
   what: Deletable,

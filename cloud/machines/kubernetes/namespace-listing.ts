@@ -4,15 +4,15 @@ import { allOf } from './namespace-api.js';
 import type { Observation, SeenEvent, SeenJob, SeenPod } from './observation.js';
 import type { PodOwner } from './pod-owner.js';
 
-/** The owners of one sort and the pods of jobctl in one namespace, for all who watch slices there. */
+/** The owners of one kind and their pods in one namespace that jobctl made, for all watchers of slices there. */
 export interface NamespaceListing {
-  /** When the listing began. */
+  /** The time at which the listing began. */
   readonly at: number;
-  /** By name. */
+  /** Owners, keyed by name. */
   readonly byName: ReadonlyMap<string, SeenJob>;
-  /** By the name of their owner. */
+  /** Pods, keyed by their owner's name. */
   readonly pods: ReadonlyMap<string, readonly SeenPod[]>;
-  /** Asked once for a listing, by the first slice that does not start. */
+  /** Read once per listing, for the first slice that does not start. */
   readonly warnings: () => Promise<readonly SeenEvent[]>;
   readonly jobs: () => Promise<readonly SeenJob[]>;
 }
@@ -26,7 +26,7 @@ export async function listNamespace(
   const at = Date.now();
   const { core } = cluster;
   const ours = { namespace, labelSelector: `${OURS},${owner.podLabel}` };
-  // Pods first: an owner without its pods is one that waits, and pods without their owner would look left behind.
+  // Pods first: an owner without its pods counts as waiting, but pods without their owner would look left behind.
   const pods = await allOf((page) => core.listNamespacedPod({ ...ours, ...page }));
   const owners = await owner.list(cluster, { namespace, labelSelector: OURS });
   const byName = new Map(owners.map(({ metadata, seen }) => [metadata?.name ?? '', seen]));
@@ -45,7 +45,9 @@ export async function listNamespace(
   };
 }
 
-/** One slice of a listing, by its owner's name. Its ConfigMap and Service are not listed: who acts on `missing` looks directly before. */
+/**
+ * Returns one slice of a listing, by its owner's name. ConfigMap and Service are not listed, so `missing` needs a direct look.
+ */
 export function sliceIn({ at, byName, pods }: NamespaceListing, name: string): Observation {
   return {
     at,

@@ -6,38 +6,38 @@ import type { EpochMs } from '../../../domain/units.js';
 import { INDEX_LABEL } from './manifest.js';
 import { GANG_ANNOTATION } from './pod-template.js';
 
-/** A word of Kubernetes' and its own sentence. */
+/** A reason of Kubernetes with its message. */
 export interface Said {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What owns the pods of a slice: an Indexed Job, or another object (pod-owner.ts) as far as it has the same. */
+/** The owner of a slice's pods: an Indexed Job, or the matching fields of another object (pod-owner.ts). */
 export interface SeenJob {
   readonly uid: string;
   readonly ownership?: Ownership;
   readonly createdAt: EpochMs;
   readonly workers: number;
   readonly gangSeconds: number;
-  /** What its pods take beside CPU and memory, such as `nvidia.com/gpu`. */
+  /** The resource that its pods use beside CPU and memory, such as `nvidia.com/gpu`. */
   readonly device?: string;
   readonly isDeleting: boolean;
-  /** Somebody else than jobctl holds its pods back. */
+  /** Set if another party than jobctl holds its pods back. */
   readonly isSuspended: boolean;
-  /** Labels and annotations of Kueue, by their keys. */
+  /** Keys of Kueue's labels and annotations. */
   readonly kueue: readonly string[];
-  /** All of its pods have been ready. */
+  /** Whether all of its pods have been ready. */
   readonly isWhole: boolean;
-  /** The condition Failed, or FailureTarget, which comes before its pods are gone. */
+  /** The condition Failed, or FailureTarget, which is set before its pods are gone. */
   readonly failure?: Said;
   readonly isComplete: boolean;
-  /** Of an owner that makes its pods anew: when all that it began with were ready for the first time. */
+  /** For an owner that recreates its pods: the time at which all initial pods were ready for the first time. */
   readonly provisionedAt?: EpochMs;
-  /** How many pods the lease counts, where its owner makes them with a gate. */
+  /** The number of pods that the lease counts, if the owner creates them with a gate. */
   readonly mostWorkers?: number;
-  /** Why it could make more pods than the lease counts. */
+  /** The reason why it could make more pods than the lease counts. */
   readonly excess?: string;
-  /** Pods whose first process has ended with code 0. They are not made again, and may be gone. */
+  /** Number of pods whose first process has ended with code 0. They are not made again, and may be gone. */
   readonly succeeded: number;
 }
 
@@ -45,26 +45,26 @@ export interface SeenPod {
   readonly name: string;
   readonly uid: string;
   readonly jobUid?: string;
-  /** Absent: no host of the slice. */
+  /** Absent: the pod is not a host of the slice. */
   readonly index?: number;
   readonly createdAt?: EpochMs;
   readonly phase: string;
   readonly ip?: string;
   readonly node?: string;
   readonly isDeleting: boolean;
-  /** Which of its scheduling gates is jobctl's: no node is looked for until it is taken off. */
+  /** The index of jobctl's scheduling gate. The scheduler ignores the pod until the gate is removed. */
   readonly gate?: number;
-  /** Running, and its node still says so. */
+  /** The pod runs, and its node still confirms it. */
   readonly isReady: boolean;
-  /** The condition DisruptionTarget: an eviction, a preemption, or the end of its node takes it. */
+  /** The condition DisruptionTarget: an eviction, a preemption, or the end of its node removes the pod. */
   readonly disruption?: Said;
-  /** The scheduler's words. */
+  /** The scheduler's reason and message. */
   readonly unscheduled?: Said;
-  /** Why the container has not started. */
+  /** The reason why the container has not started. */
   readonly waiting?: Said;
-  /** How PID 1, or the pod as a whole, has ended. */
+  /** The end of PID 1, or of the pod as a whole. */
   readonly ended?: Said & { readonly exitCode?: number };
-  /** How another container has ended. */
+  /** The end of another container. */
   readonly sidecarEnded?: Said;
 }
 
@@ -73,7 +73,7 @@ export interface SeenEvent extends Said {
   readonly uid: string;
 }
 
-/** A ConfigMap or a Service of the slice's name. */
+/** A ConfigMap or a Service with the slice's name. */
 export interface SeenPart {
   readonly what: 'ConfigMap' | 'Service';
   readonly uid: string;
@@ -81,19 +81,19 @@ export interface SeenPart {
   readonly isDeleting: boolean;
 }
 
-/** What a cluster held of one slice. A failed call is no observation: the adapter throws instead. */
+/** The objects of one slice in a cluster. A failed call is no observation: the adapter throws instead. */
 export interface Observation {
   readonly at: EpochMs;
   readonly job: 'not-found' | SeenJob;
-  /** Those that exist. */
+  /** The parts that exist. */
   readonly parts: readonly SeenPart[];
-  /** Those that carry its labels. */
+  /** The pods with its labels. */
   readonly pods: readonly SeenPod[];
-  /** Warnings about the Job and its pods; asked for only while something does not start. */
+  /** Warnings about the Job and its pods; read only while something does not start. */
   readonly events: readonly SeenEvent[];
-  /** All Jobs of jobctl in the namespace; asked for only while something does not start. */
+  /** All Jobs of jobctl in the namespace; read only while something does not start. */
   readonly neighbours: readonly SeenJob[];
-  /** Why a pod that has a place in the lease could not be let in. */
+  /** The reason why a pod with a place in the lease could not be let in. */
   readonly notLetIn?: string;
 }
 
@@ -125,7 +125,7 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
   };
 }
 
-/** @param spec of the pods */
+/** @param spec the pods' spec */
 export function deviceOf(spec: V1PodSpec | undefined): Pick<SeenJob, 'device'> {
   const limits = spec?.containers[0]?.resources?.limits ?? {};
   const device = Object.keys(limits).find((resource) => resource !== 'cpu' && resource !== 'memory');

@@ -9,32 +9,32 @@ import type { Observation, SeenJob, SeenPod } from './observation.js';
 /** The kinds of machines that are pods. */
 export type PodKind = 'kubernetes' | 'ray-cluster';
 
-/** An owner as it was listed. */
+/** An owner in a listing. */
 export interface ListedOwner {
   readonly metadata?: V1ObjectMeta;
   readonly seen: SeenJob;
 }
 
-/** What a slice's pods belong to, and what differs with it: an Indexed Job, or a RayCluster. */
+/** The owner of a slice's pods and the operations that depend on its type: an Indexed Job, or a RayCluster. */
 export interface PodOwner<K extends PodKind = PodKind> {
-  /** Of Kubernetes. */
+  /** The name of its resource in Kubernetes. */
   readonly resource: 'Job' | 'RayCluster';
-  /** The label of its pods that has its name. */
+  /** The label of its pods that contains its name. */
   readonly podLabel: string;
-  /** What its objects have beside the labels of all that jobctl makes, as a label selector. */
+  /** A label selector for its objects, beside the labels of all objects that jobctl makes. */
   readonly selector: string;
-  /** What its objects are called. */
+  /** Returns the name of its objects. */
   nameOf(ref: Pick<PodsRef, 'name'>): string;
   refIn(place: KubernetesPlace, name: string): RefOf<K>;
   create(cluster: Cluster, plan: PlanOf<K>): Promise<CreateAnswer>;
-  /** Rejects as `read` of api-failure.ts does. */
+  /** Rejects like `read` of api-failure.ts. */
   read(cluster: Cluster, place: { readonly namespace: string; readonly name: string }): Promise<SeenJob | undefined>;
   list(
     cluster: Cluster,
     place: { readonly namespace: string; readonly labelSelector: string },
   ): Promise<readonly ListedOwner[]>;
   seenPod(pod: V1Pod): SeenPod;
-  /** Lets pods in that were made with a gate, as far as the lease goes. Resolves with why one could not be. */
+  /** Opens the gates of pods, up to the lease. Resolves with the reason if one could not be let in. */
   letIn?(cluster: Cluster, namespace: string, seen: Observation): Promise<string | undefined>;
   conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition;
 }

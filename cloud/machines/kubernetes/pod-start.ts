@@ -2,15 +2,15 @@ import type { RefusalScope } from '../../../domain/slice.js';
 import type { Observation, Said, SeenJob, SeenPod } from './observation.js';
 import { scopeOfText } from './refusal-scope.js';
 
-/** Why pods that were asked for do not run. */
+/** The reasons why requested pods do not run. */
 
 export interface StartRefusal {
   readonly scope: RefusalScope;
-  /** With Kubernetes' own words. */
+  /** Contains Kubernetes' own words. */
   readonly message: string;
 }
 
-/** What no waiting ends: an image that does not exist, an object that is missing, a quota that is used up. */
+/** The refusal that no waiting ends: an image that does not exist, a missing object, an exhausted quota. */
 export function startRefusal({ pods, events }: Observation, { workers }: SeenJob): StartRefusal | undefined {
   for (const pod of pods) {
     const scope = pod.waiting && imageScope(pod.waiting);
@@ -19,7 +19,7 @@ export function startRefusal({ pods, events }: Observation, { workers }: SeenJob
     if (missing) return { scope: missing, message: said(pod, pod.unscheduled) };
   }
   for (const event of events) {
-    // An event outlives what it tells of: one about pods that could not be made counts only while pods are missing.
+    // An event outlives its cause: one about pods that could not be created counts only while pods are missing.
     if (event.of === 'job' && pods.length >= workers) continue;
     const pod = pods.find(({ uid }) => uid === event.uid);
     if (event.of === 'pod' && pod?.phase !== 'Pending') continue;
@@ -30,8 +30,8 @@ export function startRefusal({ pods, events }: Observation, { workers }: SeenJob
 }
 
 /**
- * Whether a registry's answer is final. Other failures of a pull (a timeout, a registry that is down) the kubelet repeats, and
- * the gang timeout bounds them. Texts: containerd 1.6 to 2.1, Docker Hub, GHCR, Artifact Registry.
+ * The scope of a registry's answer if it is final. The kubelet repeats a pull after other failures (a timeout, a registry that is
+ * down), and the gang timeout limits them. Texts: containerd 1.6 to 2.1, Docker Hub, GHCR, Artifact Registry.
  */
 function imageScope({ reason, message }: Said): RefusalScope | undefined {
   if (reason === 'InvalidImageName' || reason === 'ErrImageNeverPull') return 'request';
@@ -69,8 +69,8 @@ function reasonOf(pods: readonly SeenPod[], event: Said | undefined, workers: nu
   return pods.find((pod) => pod.waiting)?.waiting?.reason;
 }
 
-/** A cluster without DNS for pods says so at each of them: jobctl uses addresses. */
+/** A cluster without DNS for pods warns about each pod, which does not matter: jobctl uses addresses. */
 const IDLE_WARNINGS: ReadonlySet<string> = new Set(['MissingClusterDNS']);
 
-/** What every container goes through. */
+/** Reasons that every container passes through. */
 const ORDINARY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);

@@ -5,9 +5,9 @@ import type { PodFields, PodSize, PodsRef } from '../../../domain/machine-kinds/
 import type { Ownership } from '../../../domain/slice.js';
 import { AGENT } from './agent.js';
 
-/** What the pods and objects of all kinds of machines made of pods have in common. */
+/** Parts of pods and objects that all kinds of machines made of pods share. */
 
-/** What every object of ours carries, whichever installation made it. */
+/** A label of every object that jobctl makes, in any installation. */
 export const MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const JOBCTL = 'jobctl';
 export const OURS = `${MANAGED_BY}=${JOBCTL}`;
@@ -15,13 +15,13 @@ export const OURS = `${MANAGED_BY}=${JOBCTL}`;
 export const NAME_LABEL = 'jobctl-name';
 /** The kind of machines that an object belongs to, if it is not an Indexed Job. */
 export const MACHINES_LABEL = 'jobctl-machines';
-/** `gangSeconds` of the request, for whoever looks at the owner of the pods. */
+/** `gangSeconds` of the request, readable on the owner of the pods. */
 export const GANG_ANNOTATION = 'jobctl/gang-seconds';
 
-/** The kubelet's time between TERM and KILL: the command's usual grace, and time to store what is left. */
+/** The kubelet's time between TERM and KILL: the command's usual grace, and time to store the rest of its output. */
 export const GRACE_SECONDS = 60;
 
-/** @throws RangeError for ownership that labels cannot hold */
+/** @throws RangeError if the ownership does not fit into labels */
 export const ownLabels = (ref: Pick<PodsRef, 'name'>, ownership: Ownership): Record<string, string> => ({
   [MANAGED_BY]: JOBCTL,
   ...labelsOf(ownership),
@@ -37,8 +37,8 @@ export const agentConfigMap = (metadata: V1ObjectMeta, more: Readonly<Record<str
 const AGENT_VOLUME = 'jobctl-agent';
 
 /**
- * Without these, Kubernetes deletes the pods of a node that does not answer for 5 min. Unknown is not dead: such a node may come
- * back with its command running; when its object is deleted, its pods are too.
+ * Without these tolerations, Kubernetes deletes the pods of a node that does not answer for 5 min. Unknown is not dead: such a
+ * node may return with its command running. If the node's object is deleted, its pods are too.
  */
 export const UNREACHABLE = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
   key,
@@ -48,7 +48,7 @@ export const UNREACHABLE = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/
 
 type Fields = Omit<PodFields, 'context' | 'namespace'>;
 
-/** @param configMap where the agent is */
+/** @param configMap that contains the agent */
 export function podSpecOf(
   configMap: string,
   { nodeSelector, tolerations, serviceAccount, priorityClass, secrets, volumes }: Fields,
@@ -58,7 +58,7 @@ export function podSpecOf(
     enableServiceLinks: false,
     nodeSelector: { ...nodeSelector },
     tolerations: [...tolerations],
-    // A job that names no account has no business with the API: the namespace's default one may have rights of somebody else.
+    // A job without an account does not need the API, and the namespace's default account may have rights for others.
     ...(serviceAccount === undefined
       ? { automountServiceAccountToken: false }
       : { serviceAccountName: serviceAccount }),
@@ -89,7 +89,7 @@ export const agentEnv = (agentHours: number): NonNullable<V1Container['env']> =>
   { name: 'JOBCTL_AGENT_HOURS', value: String(agentHours) },
 ];
 
-/** Request and limit alike. @param more devices beside GPUs */
+/** The same values as request and limit. @param more devices beside GPUs */
 export function resourcesOf({ cpus, memory, gpus }: PodSize, more: Readonly<Record<string, string>> = {}) {
   const all: Record<string, string> = {
     ...(cpus !== undefined && { cpu: cpus }),

@@ -1,17 +1,17 @@
 import type { RefusalScope } from '../../../domain/slice.js';
 
-/** What a failed call said. */
+/** The error of a failed call. */
 export interface ApiFailure {
-  /** Of HTTP; absent: there was no answer. */
+  /** The HTTP status; absent if there was no answer. */
   readonly status?: number;
-  /** Kubernetes' word, such as `AlreadyExists`. Absent: the answer is not of an API server. */
+  /** Kubernetes' reason, such as `AlreadyExists`. Absent: the answer is not from an API server. */
   readonly reason?: string;
   readonly message: string;
 }
 
 /**
- * How far a refusal of Kubernetes' reaches (docs/adr/0042). First its texts, which say more than the code: 403 is what RBAC, a
- * ResourceQuota, admission and a namespace that is being deleted all say.
+ * The scope of a refusal of Kubernetes (docs/adr/0042). Texts count first, because they say more than the code: RBAC, a
+ * ResourceQuota, admission and a namespace that is being deleted all answer 403.
  */
 export function refusalScope({ status, message }: ApiFailure): RefusalScope {
   return scopeOfText(message) ?? scopeOfStatus(status);
@@ -25,7 +25,7 @@ const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] 
   { text: /service ?account "?[^"\s]*"? not found|no PriorityClass with name/i, scope: 'request' },
   { text: /(secret|configmap|persistentvolumeclaim) "[^"]*" not found/i, scope: 'request' },
   { text: /violates PodSecurity|admission webhook "[^"]*" denied/i, scope: 'request' },
-  // KubeRay's events.
+  // Texts of KubeRay's events.
   { text: /The RayCluster (spec|metadata|status) is invalid|: Pod "[^"]*" is invalid/, scope: 'request' },
   { text: /User "[^"]*" cannot /i, scope: 'permission' },
 ];

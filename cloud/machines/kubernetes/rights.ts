@@ -1,15 +1,15 @@
-/** What a worker's account may do in each namespace of jobs: deploy/kubernetes/rbac.yaml grants it, `jobctl doctor` looks. */
+/** A right of a worker's account in each namespace of jobs. deploy/kubernetes/rbac.yaml grants it, `jobctl doctor` checks it. */
 export interface NeededRight {
   /** '' is the core group. */
   readonly group: '' | 'batch' | 'ray.io';
   readonly resource: string;
   readonly subresource?: string;
   readonly verbs: readonly string[];
-  /** What it is for, as a verb: `create and remove slices`. */
+  /** The purpose, as a verb: `create and remove slices`. */
   readonly use: string;
-  /** Only jobs with the section `ray_cluster` need it. */
+  /** Needed only for jobs with the section `ray_cluster`. */
   readonly isForRay?: true;
-  /** jobctl works without it, and says less. */
+  /** jobctl works without it, but reports less. */
   readonly isOptional?: true;
 }
 

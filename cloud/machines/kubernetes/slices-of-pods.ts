@@ -22,18 +22,18 @@ import type { Observation, SeenEvent, SeenJob } from './observation.js';
 import type { PodKind, PodOwner } from './pod-owner.js';
 
 export interface KubernetesOptions {
-  /** The default cluster; other contexts are of the same kubeconfig. */
+  /** The default cluster; other contexts are in the same kubeconfig. */
   readonly cluster?: ClusterConfig;
   readonly periods?: ListingPeriods;
 }
 
-/** Slices made of pods, which one object of Kubernetes owns. Connects at the first call. */
+/** Slices made of pods that one Kubernetes object owns. Connects at the first call. */
 export class SlicesOfPods<K extends PodKind> implements Machines<K> {
   readonly #owner: PodOwner<K>;
   readonly #options: KubernetesOptions;
-  /** By context; '' is the default one. */
+  /** Keyed by context; '' is the default context. */
   readonly #clusters = new Map<string, Cluster>();
-  /** By context and namespace. */
+  /** Keyed by context and namespace. */
   readonly #listers = new Map<string, SharedLister<WatchOptions, NamespaceListing>>();
   #isClosed = false;
 
@@ -68,7 +68,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     return this.#explained(await this.#withLetIn(seen, { ref, ownership }), { ref, ownership }, listing);
   }
 
-  /** Who looks at a slice of its own lets its pods in. */
+  /** A look by the slice's owner also opens the gates of its pods. */
   async #withLetIn(seen: Observation, { ref, ownership }: Claim<RefOf<K>>): Promise<Observation> {
     const isOwn = seen.job !== 'not-found' && seen.job.ownership !== undefined && isOf(seen.job.ownership, ownership);
     const notLetIn = isOwn ? await this.#owner.letIn?.(this.#clusterOf(ref), ref.namespace, seen) : undefined;
@@ -98,7 +98,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     return lister;
   }
 
-  /** Each object by its uid, so that one made anew under the name since the look stays. */
+  /** Deletes each object by its uid, so that one recreated under the name since the look stays. */
   async remove(ref: RefOf<K>, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     const wanted: Owner = { owner, job, run };
     try {
@@ -123,7 +123,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
         ? [deleteOnly(cluster, this.#owner.resource, { namespace, name, uid: job.uid })]
         : []),
       ...parts.map(({ what, uid }) => deleteOnly(cluster, what, { namespace, name, uid })),
-      // An owner that was deleted without its pods (`kubectl delete --cascade=orphan`) leaves them behind.
+      // The pods of an owner that was deleted without them (`kubectl delete --cascade=orphan`).
       ...(job === 'not-found' ? pods.filter(({ isDeleting }) => !isDeleting) : []).map((pod) =>
         deleteOnly(cluster, 'Pod', { namespace, name: pod.name, uid: pod.uid }),
       ),
@@ -134,7 +134,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     return isThere ? { kind: 'accepted', operation: removalOf(ref, job) } : { kind: 'gone' };
   }
 
-  /** A read by name is of the latest state, so one look without the Job and its pods proves that they are gone. */
+  /** A read by name shows the latest state, so one look without the Job and its pods proves that they are gone. */
   async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
     const { ref, uid } = JSON.parse(operation) as Removal<RefOf<K>>;
     const { job, pods, parts } = await lookAt(this.#clusterOf(ref), this.#owner, ref);
@@ -175,7 +175,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     };
   }
 
-  /** While pods are missing, the condition with what the namespace says of it: warnings, and who else waits there. */
+  /** While pods are missing, adds what the namespace tells: warnings, and other jobs that wait there. */
   async #explained(
     seen: Observation,
     { ref, ownership }: Claim<RefOf<K>>,
@@ -187,7 +187,7 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
     if (!isPending || job === 'not-found' || !('owner' in ownership)) return condition;
     const uids = new Set([job.uid, ...pods.map(({ uid }) => uid)]);
     const [events, neighbours] = await Promise.all([
-      // Who may not read events still sees the pods: only the reason is missing.
+      // An account that may not read events still sees the pods: only the reason is missing.
       warnings().catch((error: unknown) => {
         if (error instanceof CloudRefused) return [];
         throw error;
@@ -208,7 +208,7 @@ const removalOf = <Ref extends PodsRef>(ref: Ref, job: Observation['job']): stri
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What is asked only of slices that do not start. */
+/** Questions that are asked only for slices that do not start. */
 interface Asked {
   readonly warnings: () => Promise<readonly SeenEvent[]>;
   readonly jobs: () => Promise<readonly SeenJob[]>;

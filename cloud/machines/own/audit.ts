@@ -4,7 +4,7 @@ import { objectPlace, type StoreReader } from '../../store/port.js';
 import type { AuditedResource } from '../audited-resource.js';
 import { CloudUnavailable } from '../port.js';
 
-/** What this reader needs of a pool's record. */
+/** The fields of a pool's record that this reader needs. */
 interface RawRecord {
   readonly slices?: Readonly<Record<string, RawSlice>>;
 }
@@ -15,8 +15,8 @@ interface RawSlice {
 }
 
 /**
- * What slices of anybody hold of a pool's own machines, by the pool's record. The auditor's own reader: it shares no code with the
- * adapter that it judges. A claim on a machine that no record names is found by `jobctl machines check`.
+ * Lists the pool's own machines that slices of any owner hold, by the pool's record. It is the auditor's own reader and shares no
+ * code with the adapter that it judges. `jobctl machines check` finds claims on machines that no record names.
  * @throws CloudUnavailable if the record cannot be read
  */
 export async function listMachinesForAudit(store: StoreReader, pool: string): Promise<readonly AuditedResource[]> {

@@ -12,22 +12,22 @@ import { claimText, isOurs, readClaim } from './claim-text.js';
 import type { MachineVisits } from './machine-visits.js';
 import { type ChosenMachine, LIKE_NEW, type PoolRecord, type PoolRecords, type SliceRecord } from './pool-record.js';
 
-/** A create call of the slice workflow lasts 60 s at most: after this no machine is claimed any more. */
+/** A create call of the slice workflow lasts 60 s at most, so no machine is claimed after this time. */
 const CLAIM_FOR_MS = 40_000;
 const VISIT_MS = 15_000;
-/** Failures in a row after which a machine is put aside. */
+/** A machine is put aside after this many failures in a row. */
 const MOST_FAILURES = 2;
 
-/** Why a machine was not taken. `isHere`: a claim of this slice may be on it. */
+/** The reason why a machine was not taken. `isHere`: a claim of this slice may be on it. */
 interface Refusal {
   readonly machine: OwnMachine;
   readonly problem: string;
-  /** It is the machine's own fault, so that it counts; that somebody else uses it is not. */
+  /** Set if the machine itself is at fault, which is counted; its use by others is not. */
   readonly isSick: boolean;
   readonly isHere: boolean;
 }
 
-/** One create call: machines are chosen in the pool's record, then claimed and inspected on themselves. */
+/** One create call. It chooses machines in the pool's record, then claims and inspects each machine. */
 export class Claiming {
   readonly #plan: MachinesPlan;
   readonly #inventory: readonly OwnMachine[];
@@ -35,7 +35,7 @@ export class Claiming {
   readonly #visits: MachineVisits;
   readonly #uid = randomUUID();
   readonly #until = performance.now() + CLAIM_FOR_MS;
-  /** By machine. */
+  /** Keyed by the machine's name. */
   readonly #inspected = new Map<string, Inspection>();
   #hasChosen = false;
 
@@ -71,7 +71,7 @@ export class Claiming {
     return this.#giveUp(`not all machines could be claimed within ${CLAIM_FOR_MS / 1000} s: ${sentences(refusals)}`);
   }
 
-  /** In one step with the choices of all others, so that two slices that want the same machines do not get parts of them. */
+  /** Chooses in a single update of the record, so that two slices that want the same machines do not each get a part of them. */
   async #choose(
     fitting: readonly OwnMachine[],
     refusals: ReadonlyMap<string, string>,
@@ -132,7 +132,7 @@ export class Claiming {
     return { machine, problem, isSick: inspected.problems.length > 0, isHere: false };
   }
 
-  /** A claim of ours that no record knows: of a machine that was silent when its slice was given up. */
+  /** Removes a claim of ours that no record knows: its machine was silent when its slice was given up. */
   async #vacateStale(text: string, verbs: MachineVerbs): Promise<boolean> {
     const { ref, ownership } = this.#plan;
     const claim = readClaim(text);
@@ -143,7 +143,7 @@ export class Claiming {
     return true;
   }
 
-  /** The machines that failed leave the slice, and what their inspection found is kept; the failures of sick ones are counted. */
+  /** Removes failed machines from the slice and keeps the results of their inspection. Failures of sick machines are counted. */
   async #note(failed: readonly Refusal[]): Promise<void> {
     const { ref } = this.#plan;
     const at = Date.now();
@@ -187,7 +187,7 @@ export class Claiming {
     return { kind: 'unanswered', message: GIVEN_BACK };
   }
 
-  /** What is claimed is given back by whoever removes the slice: the record says where to look. */
+  /** Gives up the slice. The record says where claims remain, and the later removal of the slice gives those back. */
   async #giveUp(message: string): Promise<CreateAnswer> {
     const { ref } = this.#plan;
     const record = await this.#records.read(ref.pool);
@@ -224,7 +224,7 @@ export class Claiming {
 const STALE_GRACE_MS = 5_000;
 const GIVEN_BACK = 'the slice was given back while its machines were claimed';
 
-/** Why a machine cannot be chosen; undefined: it can. */
+/** The reason why a machine cannot be chosen, or undefined if it can. */
 export function whyNot({ name }: Pick<OwnMachine, 'name'>, { slices, machines }: PoolRecord): string | undefined {
   const { drained, aside } = machines[name] ?? LIKE_NEW;
   if (drained !== undefined) return `is drained by ${drained.by}${drained.reason ? `: ${drained.reason}` : ''}`;
@@ -237,12 +237,12 @@ export function whyNot({ name }: Pick<OwnMachine, 'name'>, { slices, machines }:
 export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
   const failures = before.failures + 1;
   const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
-  // Since when it is aside, and the newest reason.
+  // Keeps the time since when it is aside, with the newest reason.
   const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
   return { ...before, failures, lastProblem: { at, text }, ...aside };
 }
 
-/** It is as it should be; that somebody else uses it now is no failure of its own. */
+/** The machine is fine. Its use by others now is not a failure of the machine. */
 export function inspectedWell(
   { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
   { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
@@ -256,13 +256,13 @@ export function inspectedWell(
   };
 }
 
-/** Why an inspected machine cannot be used now; undefined: it can. */
+/** The reason why an inspected machine cannot be used now, or undefined if it can. */
 export function problemOf({ problems, busy }: Inspection): string | undefined {
   const all = [...problems, ...(busy === undefined ? [] : [busy])];
   return all.length === 0 ? undefined : all.join('; ');
 }
 
-/** Undefined: another slice has the name now, or none. */
+/** Undefined if another slice has the name now, or none does. */
 export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
   if (record.slices[name]?.uid !== uid) return undefined;
   const { [name]: _, ...slices } = record.slices;

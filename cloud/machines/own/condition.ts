@@ -2,21 +2,21 @@ import type { MachinesRef } from '../../../domain/machine-kinds/machines/words.j
 import { type Condition, isOf, type Owner, type Ownership, type SshHost } from '../../../domain/slice.js';
 import type { ChosenMachine, PoolRecord, SliceRecord } from './pool-record.js';
 
-/** What was seen of the claim on one machine of a slice. */
+/** The observed claim on one machine of a slice. */
 export type Look =
   | { readonly kind: 'held' }
-  /** Nobody's, or given back. */
+  /** Unclaimed, or given back. */
   | { readonly kind: 'free' }
   | { readonly kind: 'other'; readonly message: string }
-  /** It did not answer, which says nothing of its claim. */
+  /** The machine did not answer, which says nothing about its claim. */
   | { readonly kind: 'silent'; readonly message: string };
 
-/** A create call ends within a minute; then what it has claimed is all that there will be. */
+/** A create call ends within a minute; after this time no further machines are claimed. */
 export const CREATE_MS = 120_000;
 
 /**
- * What the claims of a slice amount to.
- * @param looks of its machines, by the number of the host
+ * Reads the claims of a slice as its condition.
+ * @param looks at its machines, by the number of the host
  */
 export function conditionOf(
   ref: MachinesRef,
@@ -42,7 +42,7 @@ export function conditionOf(
   };
 }
 
-/** A machine that is silent is still held: its claim goes only when it answers, or a person says that it is off. */
+/** A silent machine is still held: its claim ends only when it answers, or when a person says that it is off. */
 function lossOf({ name }: ChosenMachine, look: Look | undefined): readonly string[] {
   switch (look?.kind) {
     case 'free':
@@ -60,7 +60,7 @@ function hostOf({ pool }: MachinesRef, claim: string, machine: ChosenMachine, in
   return { reach: 'ssh', index, internalIp: address, own };
 }
 
-/** Of machines that a person has given up, what they held is not waited for. */
+/** Returns whether a person has given the machine up, so that the claims on it are not waited for. */
 export function isForgotten({ machines }: PoolRecord, { name }: ChosenMachine, slice: SliceRecord): boolean {
   const at = machines[name]?.forgotten?.at;
   return at !== undefined && at > slice.at;

@@ -6,17 +6,17 @@ import type { ChosenMachine } from './pool-record.js';
 
 export interface VisitOptions {
   readonly fleet: Pick<Fleet<SshTarget>, 'connect'>;
-  /** The installation's own; the fleet reads another one if a machine names it. */
+  /** The installation's key; the fleet uses another one if the machine names it. */
   readonly key: SshKey;
 }
 
-/** What came of a visit to a machine. */
+/** The result of a visit to a machine. */
 export type Visited<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** `mayHaveBegun`: it was reached, and its answer did not come. */
+  /** `mayHaveBegun`: the machine was reached, but its answer is missing. */
   | { readonly kind: 'silent'; readonly mayHaveBegun: boolean; readonly message: string };
 
-/** Goes to machines over SSH, for whoever looks after their claims. One kept connection to each. */
+/** Visits machines over SSH, for code that looks after their claims. Keeps one connection to each machine. */
 export class MachineVisits {
   readonly #options: VisitOptions;
 
@@ -24,7 +24,7 @@ export class MachineVisits {
     this.#options = options;
   }
 
-  /** Never rejects: a machine that cannot be reached is an answer too. */
+  /** Never rejects: an unreachable machine is a result too. */
   async visit<T>(
     pool: string,
     machine: ChosenMachine,

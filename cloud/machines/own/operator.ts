@@ -13,7 +13,7 @@ const GRACE_MS = 5_000;
 export class OwnMachinesOperator implements MachinesOperator {
   readonly #records: PoolRecords;
   readonly #visits: MachineVisits;
-  /** Of this installation. */
+  /** The owner id of this installation. */
   readonly #owner: string;
 
   constructor(parts: { readonly records: PoolRecords; readonly visits: MachineVisits; readonly owner: string }) {

@@ -18,7 +18,7 @@ import type { StorePort } from '../../store/port.js';
 import { readClaim } from './claim-text.js';
 
 export interface OwnMachinesOptions {
-  /** The machines of a pool, by its pool file as it is now. @throws Error that says why it cannot be read */
+  /** The machines in a pool's present pool file. @throws Error that says why it cannot be read */
   readonly inventory: (pool: string) => Promise<readonly OwnMachine[]>;
   readonly records: PoolRecords;
   readonly visits: MachineVisits;
@@ -26,13 +26,13 @@ export interface OwnMachinesOptions {
 }
 
 const LOOK_MS = 10_000;
-/** After it a removal goes on behind the answer. */
+/** After this time the answer is given and the removal continues. */
 const REMOVE_MS = 20_000;
-/** The job has ended its command before; this is for what it left. */
+/** The job has already ended its command; this is for processes that it left behind. */
 const GRACE_MS = 5_000;
 const VACATE_MS = 45_000;
 
-/** @param options of the worker: where pool files are read, and how machines are reached */
+/** @param options the worker's: the source of pool files, and the means to reach machines */
 export function createOwnMachines({
   inventory,
   store,
@@ -50,13 +50,13 @@ interface PoolListing {
 }
 
 /**
- * Machines of one's own. The claim on each machine is the truth; the pool's record in the store says where to look for it
- * (docs/adr/0070).
+ * A pool's own machines. The claim on each machine is the truth; the pool's record in the store only says on which machines to
+ * look for claims (docs/adr/0070).
  */
 export class OwnMachines implements Machines<'machines'> {
   readonly #options: OwnMachinesOptions;
   readonly #listers = new Map<string, SharedLister<WatchOptions, PoolListing>>();
-  /** By pool and uid. */
+  /** Keyed by pool and uid. */
   readonly #removals = new Map<string, Promise<readonly string[]>>();
   #isClosed = false;
 
@@ -122,7 +122,7 @@ export class OwnMachines implements Machines<'machines'> {
     return { record, looks: new Map(await Promise.all(looks)) };
   }
 
-  /** Of a slice that has been given back, nothing is known any more. */
+  /** Does nothing if the slice has been given back, because the record does not know it any more. */
   async putAside({ ref, uid, host }: { ref: MachinesRef; uid: string; host: number }, reason: string): Promise<void> {
     await this.#options.records.update(ref.pool, (before) => {
       const slice = before.slices[ref.name];
@@ -134,7 +134,7 @@ export class OwnMachines implements Machines<'machines'> {
     });
   }
 
-  /** What runs on each machine is ended before its claim goes; a machine that does not answer keeps the slice from being gone. */
+  /** Ends the processes on each machine before its claim is removed. The slice is not gone while one machine does not answer. */
   async remove(ref: MachinesRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     const record = await this.#options.records.read(ref.pool);
     const slice = record.slices[ref.name];
@@ -149,19 +149,19 @@ export class OwnMachines implements Machines<'machines'> {
     return { kind: 'accepted', operation: JSON.stringify({ pool: ref.pool, name: ref.name, uid: slice.uid }) };
   }
 
-  /** One at a time for each slice, whoever asks. */
+  /** Runs at most one removal per slice, however many callers ask. */
   #removalOf(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
     const key = `${ref.pool}/${slice.uid}`;
     const underWay = this.#removals.get(key);
     if (underWay) return underWay;
     const removal = this.#removeClaims(ref, record, slice).finally(() => this.#removals.delete(key));
-    // Whoever waited may have gone.
+    // The caller that waited may be gone.
     removal.catch(() => undefined);
     this.#removals.set(key, removal);
     return removal;
   }
 
-  /** @returns of which machines nothing is known */
+  /** @returns the machines about which nothing is known */
   async #removeClaims(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
     const { visits, records } = this.#options;
     const { uid } = slice;

@@ -8,27 +8,27 @@ import type { EpochMs } from '../../../domain/units.js';
 import { isOfStore, objectPlace, type StorePort } from '../../store/port.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 
-/** How a machine of a slice is reached: as the inventory had it when the slice was made. */
+/** Reach of a machine of a slice, as the inventory had it when the slice was made. */
 export type ChosenMachine = Omit<OwnMachine, 'labels' | 'check'>;
 
-/** Where the claims of a slice are looked for. The claim on the machine is what counts (docs/adr/0070). */
+/** Names the machines on which a slice has claims. The claim on the machine is what counts (docs/adr/0070). */
 export interface SliceRecord {
   readonly uid: string;
   readonly ownership: Ownership;
   readonly at: EpochMs;
-  /** By the number of the host. */
+  /** Ordered by the number of the host. */
   readonly machines: readonly ChosenMachine[];
-  /** Others on which a claim may have been made, whose answer did not come. */
+  /** Other machines that may have a claim because their answer is missing. */
   readonly maybe: readonly ChosenMachine[];
-  /** All machines have been claimed and inspected. */
+  /** Whether all machines have been claimed and inspected. */
   readonly isWhole: boolean;
 }
 
-/** Of a pool. */
+/** The record of one pool. */
 export interface PoolRecord {
-  /** By the slice's name. */
+  /** Keyed by the slice's name. */
   readonly slices: Readonly<Record<string, SliceRecord>>;
-  /** By the machine's name; none is like new. */
+  /** Keyed by the machine's name; a machine without an entry is like new. */
   readonly machines: Readonly<Record<string, MachineRecord>>;
 }
 
@@ -73,10 +73,10 @@ const form = (): z.ZodType<PoolRecord> =>
     ),
   });
 
-/** Tries of a change beside others', 20 to 400 ms apart. */
+/** Tries of a change beside other writers, 20 to 400 ms apart. */
 const MOST_TRIES = 60;
 
-/** The records of all pools, one object each. A change is made whole or not at all. */
+/** The records of all pools, one object each. A change is made as a whole or not at all. */
 export class PoolRecords {
   readonly #store: StorePort;
 
@@ -84,15 +84,16 @@ export class PoolRecords {
     this.#store = store;
   }
 
-  /** @throws CloudUnavailable, CloudRefused: the store's trouble says nothing about machines */
+  /** @throws CloudUnavailable, CloudRefused: an error of the store says nothing about machines */
   async read(pool: string): Promise<PoolRecord> {
     return (await this.#load(pool)).record;
   }
 
   /**
-   * @param change may be called again, with what others made of the record meanwhile; undefined: nothing is to be changed. Called on
-   * its own result it must change nothing, since the answer of a write can be lost.
-   * @returns the record as it is then
+   * Applies a change to the record.
+   * @param change may be called again, with a record that others changed meanwhile; undefined: no change. Applied to its own
+   * result it must change nothing, since the answer of a write can be lost.
+   * @returns the record after the call
    */
   async update(pool: string, change: (record: PoolRecord) => PoolRecord | undefined): Promise<PoolRecord> {
     for (let tries = 1; ; tries++) {
@@ -121,7 +122,7 @@ export class PoolRecords {
     });
     if (stat === undefined || bytes === undefined) return { record: EMPTY_RECORD };
     const read = form().safeParse(parsed(bytes.toString('utf8')));
-    // What was written between the two reads makes the next write fail, which is tried again.
+    // If another writer wrote between the two reads, the next write fails and is tried again.
     if (read.success) return { record: read.data, generation: stat.generation };
     throw new CloudRefused(
       `${objectPlace(this.#store, name)} is no record of a pool's machines: ${z.prettifyError(read.error)}`,

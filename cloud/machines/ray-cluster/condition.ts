@@ -14,8 +14,8 @@ import type { Observation, Said, SeenJob, SeenPod } from '../kubernetes/observat
 import { RAY_ENDED } from './head-scripts.js';
 
 /**
- * Reads what a cluster held of a RayCluster as evidence. Its slice is its first head: KubeRay makes another one if that is lost, which has
- * nothing of the job. A worker's end is Ray's to mend, and no loss.
+ * Reads the observed objects of a RayCluster as evidence. The slice is its first head: if that is lost, KubeRay makes another
+ * one, which has nothing of the job. Ray itself replaces a worker that ended, so that is no loss.
  */
 export function rayClusterCondition(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
   const { job, pods } = seen;
@@ -56,8 +56,8 @@ function lossOf(job: SeenJob, heads: readonly SeenPod[]): Condition | undefined 
 }
 
 /**
- * Ray, or its autoscaler, that has ended on a head that was never ready: nobody starts it again. Both give up after half a minute
- * on a node that is too slow (Ray 2.60), so that the next slice may have more luck.
+ * A loss if Ray, or its autoscaler, has ended on a head that was never ready: nothing restarts it. Both give up after half a
+ * minute on a node that is too slow (Ray 2.60), so the next slice may succeed.
  */
 function startLoss({ pods, events }: Observation): Condition | undefined {
   const ray = events.find(({ message }) => message.includes(RAY_ENDED));
@@ -71,7 +71,7 @@ function startLoss({ pods, events }: Observation): Condition | undefined {
   );
 }
 
-/** Of a shell. */
+/** Exit code of a shell that does not find the command. */
 const NO_COMMAND = 127;
 
 const autoscalerEnded = ({ reason }: Said): string => `Ray's autoscaler has ended (${reason})`;

@@ -15,7 +15,7 @@ import { openGates, workersWithPlace } from './lease-gate.js';
 import { CLUSTER_LABEL, MACHINES, type RayCluster, rayClusterManifest } from './manifest.js';
 import { seenCluster, seenRayPod } from './observation.js';
 
-/** RayClusters of KubeRay as machines: one a slice (docs/adr/0069). Connects at the first call. */
+/** RayClusters of KubeRay as machines, one per slice (docs/adr/0069). Connects at the first call. */
 export const createRayClusters = (options: KubernetesOptions = {}): Machines<'ray-cluster'> =>
   new SlicesOfPods(RAY_CLUSTER, options);
 
@@ -46,7 +46,7 @@ const RAY_CLUSTER: PodOwner<'ray-cluster'> = {
   conditionOf: rayClusterCondition,
 };
 
-/** As it is on the wire: the client has no model of it. */
+/** The list as it is on the wire: the client has no model of it. */
 interface RayClusterList {
   readonly items: readonly RayCluster[];
   readonly metadata: { readonly continue?: string };
@@ -72,5 +72,5 @@ async function create(cluster: Cluster, plan: RayClusterPlan): Promise<CreateAns
   return { kind: 'refused', scope: 'request', message };
 }
 
-/** The API server's 404 for a resource that is not defined, which is no Status. */
+/** The API server's 404 for an undefined resource, which has no Status. */
 const NO_RESOURCE = /^404 page not found/;

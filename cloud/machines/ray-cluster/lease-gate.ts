@@ -3,14 +3,15 @@ import type { Cluster } from '../kubernetes/cluster.js';
 import type { Observation, SeenPod } from '../kubernetes/observation.js';
 
 /**
- * Every worker is made with a scheduling gate, and holds nothing before jobctl takes it off ("Pod Scheduling Readiness", on since Kubernetes 1.27).
- * KubeRay counts a worker that it deletes as gone at once, and would make the next one beside it: above the lease (docs/adr/0069).
+ * The scheduling gate with which every worker is made. A worker holds no resources until jobctl removes the gate ("Pod Scheduling
+ * Readiness", on since Kubernetes 1.27). KubeRay counts a worker that it deletes as gone at once, and would make the next one
+ * beside it, which would exceed the lease (docs/adr/0069).
  */
 export const LEASE_GATE = 'jobctl/lease';
 
 /**
- * Workers for which the lease has a place, the oldest first. A worker has its place until it is seen gone, or its containers have ended.
- * The order is always the same, so a look that is late opens no gate that the one before has not opened.
+ * Workers for which the lease has a place, the oldest first. A worker keeps its place until it is seen gone or its containers
+ * have ended. The order is always the same, so a late look opens no gate that an earlier one left closed.
  */
 export function workersWithPlace({ job, pods }: Observation): readonly SeenPod[] {
   if (job === 'not-found' || job.isDeleting || job.mostWorkers === undefined) return [];
@@ -22,7 +23,7 @@ export function workersWithPlace({ job, pods }: Observation): readonly SeenPod[]
   return waiting.slice(0, Math.max(0, job.mostWorkers - placed.length));
 }
 
-/** Lets these pods be scheduled. @returns why one of them could not be let in; it is tried again at the next look */
+/** Lets these pods be scheduled. @returns the reason why one could not be let in; the next look tries again */
 export async function openGates(
   { core }: Cluster,
   namespace: string,
@@ -49,5 +50,5 @@ export async function openGates(
   return failures.find((failure) => failure !== undefined);
 }
 
-/** Unprocessable: the test of the patch failed. */
+/** Unprocessable: the patch's test failed. */
 const GATE_IS_OPEN = 422;

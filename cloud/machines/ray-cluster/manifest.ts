@@ -19,7 +19,7 @@ import {
 import { HEAD, HEAD_READY } from './head-scripts.js';
 import { LEASE_GATE } from './lease-gate.js';
 
-/** Of KubeRay. */
+/** Labels of KubeRay. */
 export const CLUSTER_LABEL = 'ray.io/cluster';
 export const NODE_TYPE_LABEL = 'ray.io/node-type';
 /** `maxReplicas` as the lease counts it. */
@@ -27,10 +27,10 @@ export const MAX_ANNOTATION = 'jobctl/max-workers';
 
 export const MACHINES = 'ray-cluster';
 
-/** A worker that Ray ends has nothing to do, and the next one waits for its place: less than the usual 30 s. */
+/** Less than the usual 30 s: a worker that Ray ends has no work, and the next one waits for its place. */
 const WORKER_GRACE_SECONDS = 10;
 
-/** What jobctl writes and reads of `ray.io/v1` (KubeRay v1.5). */
+/** The fields of `ray.io/v1` (KubeRay v1.5) that jobctl writes and reads. */
 export interface RayCluster {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -69,7 +69,7 @@ export interface RayClusterManifest {
   readonly cluster: RayCluster;
 }
 
-/** The objects of one slice. @throws RangeError for ownership that labels cannot hold */
+/** The objects of one slice. @throws RangeError if the ownership does not fit into labels */
 export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
   const { ref, ownership, pods } = plan;
   const { min, max, idleSeconds } = pods.workers;
@@ -100,7 +100,7 @@ export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
         workerGroupSpecs: [
           {
             ...{ groupName: 'workers', replicas: min, minReplicas: min, maxReplicas: max },
-            // Ray's autoscaler needs this or a limit of CPUs (Ray 2.60); quota counts as many.
+            // Ray's autoscaler needs this or a CPU limit (Ray 2.60); quota counts the same number.
             rayStartParams: { 'num-cpus': String(wholeCpus(pods.workers)) },
             template: workerTemplate(plan, labels),
           },
@@ -115,11 +115,11 @@ type Labels = Readonly<Record<string, string>>;
 function headTemplate({ ref, pods, agentHours }: RayClusterPlan, labels: Labels): V1PodTemplateSpec {
   const { automountServiceAccountToken: isMounted, ...spec } = podSpecOf(rayClusterName(ref.name), pods);
   return {
-    // Otherwise `ray start` becomes the first process.
+    // Without it `ray start` becomes the first process.
     metadata: { labels: { ...labels }, annotations: { 'ray.io/overwrite-container-cmd': 'true' } },
     spec: {
       ...spec,
-      // Ray's autoscaler asks the API from the head, by the account that KubeRay makes for this RayCluster alone.
+      // Ray's autoscaler calls the API from the head, with the account that KubeRay makes only for this RayCluster.
       ...(isMounted !== undefined && !isScaling(pods) && { automountServiceAccountToken: isMounted }),
       terminationGracePeriodSeconds: GRACE_SECONDS,
       tolerations: [...(spec.tolerations ?? []), ...UNREACHABLE],
@@ -136,7 +136,7 @@ function headTemplate({ ref, pods, agentHours }: RayClusterPlan, labels: Labels)
             periodSeconds: 2,
             timeoutSeconds: 5,
           },
-          // KubeRay's own would kill the container, and the command with it, as soon as Ray or its dashboard is slow.
+          // KubeRay's default probe would kill the container, and the command with it, as soon as Ray or its dashboard is slow.
           livenessProbe: { exec: { command: ['/bin/sh', '-c', ':'] }, periodSeconds: 3600, failureThreshold: 100 },
         },
       ],
@@ -144,7 +144,7 @@ function headTemplate({ ref, pods, agentHours }: RayClusterPlan, labels: Labels)
   };
 }
 
-/** All that runs in it is KubeRay's and Ray's own: command, probes, and how it finds the head. */
+/** KubeRay and Ray provide everything else in it: the command, probes, and the address of the head. */
 function workerTemplate({ ref, pods }: RayClusterPlan, labels: Labels): V1PodTemplateSpec {
   return {
     metadata: { labels: { ...labels } },

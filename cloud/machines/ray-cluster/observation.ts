@@ -7,7 +7,7 @@ import { GANG_ANNOTATION } from '../kubernetes/pod-template.js';
 import { LEASE_GATE } from './lease-gate.js';
 import { MAX_ANNOTATION, NODE_TYPE_LABEL, type RayCluster } from './manifest.js';
 
-/** A RayCluster as the owner of its pods: the gang is the head and `min` workers. */
+/** A RayCluster as the owner of its pods. The gang is the head and `min` workers. */
 export function seenCluster({ metadata = {}, spec, status }: RayCluster): SeenJob {
   const ownership = ownershipFrom(metadata.labels);
   const group = spec?.workerGroupSpecs?.[0];
@@ -33,7 +33,7 @@ export function seenCluster({ metadata = {}, spec, status }: RayCluster): SeenJo
   };
 }
 
-/** KubeRay's condition becomes true once, when all pods that it began with were ready, and stays so. */
+/** KubeRay's condition becomes true when all initial pods were ready, and stays true. */
 function provisionTime(status: RayCluster['status']): EpochMs | undefined {
   const found = status?.conditions?.find(({ type }) => type === 'RayClusterProvisioned');
   return found?.status === 'True' ? timeOf(found.lastTransitionTime) : undefined;
@@ -46,7 +46,7 @@ function excessOf(spec: RayCluster['spec'], leased: number): string | undefined 
   return `its worker groups may have ${most} workers, and the lease counts ${leased}: somebody has changed the RayCluster`;
 }
 
-/** The head is the one host of the slice. */
+/** The head is the only host of the slice. */
 export function seenRayPod(pod: V1Pod): SeenPod {
   const { index: _, unscheduled, ...seen } = seenPod(pod);
   const { metadata, spec, status } = pod;

@@ -3,7 +3,7 @@ import { OPEN, type Translation } from './translation.js';
 
 /** The machines that a task of another tool asks for. */
 export interface AskedMachines {
-  /** As its user wrote it: `tpu-v4-32`, `A100`. */
+  /** Name as its user wrote it: `tpu-v4-32`, `A100`. */
   readonly accelerator?: string | undefined;
   /** GPUs of each machine. */
   readonly count?: number | undefined;
@@ -16,10 +16,10 @@ export interface AskedMachines {
   readonly tpu?: Readonly<Record<string, unknown>>;
 }
 
-/** Whether a name is meant as a TPU's, known or not. */
+/** Whether a name is that of a TPU, known or not. */
 export const isTpu = (name: string): boolean => /^tpu/i.test(name) || acceleratorNamed(name) !== undefined;
 
-/** Puts the section of its machines: `tpu` for a TPU. Other machines become pods, of which `kubernetes` counts the GPUs. */
+/** Writes the section of the machines: `tpu` for a TPU, `kubernetes` with the GPUs of each pod for all others. */
 export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'kubernetes' {
   const { accelerator, nodes, image, count = 1 } = asked;
   if (accelerator !== undefined && isTpu(accelerator)) {
@@ -35,7 +35,7 @@ export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'k
 
 const OF_GKE = /^tpu-.*-(podslice|slice|device)$/;
 
-/** Of a node with so many chips the file does not say the topology. */
+/** Reason why a node with that many chips stays open: the file does not say the topology. */
 function putGkeTpu(into: Translation, accelerator: string, { image = OPEN, count = 1 }: AskedMachines): 'kubernetes' {
   into.set('kubernetes', { image, tpu: { accelerator, topology: OPEN } }, `${count} on a node`);
   return 'kubernetes';

@@ -6,9 +6,9 @@ import { type Directives, directivesOf, type Scheduler, SCHEDULERS } from './sch
 import { countOf } from './translation.js';
 
 /**
- * What a script for a scheduler is, and what its user types; undefined for any other text.
+ * Describes a script for a scheduler, with the line that its user types instead. Undefined for any other text.
  * @param file its name
- * @param isShell also a script that only reads the scheduler's variables is one
+ * @param isShell true: a script that only reads the scheduler's variables counts as well
  */
 export function batchScript(
   script: string,
@@ -47,7 +47,7 @@ function submitLines(asked: Directives, file: string): readonly string[] {
   ];
 }
 
-/** A slice with so many hosts, or so many slices of one host. */
+/** A slice with that many hosts, or that many slices of one host. */
 function typeOf(nodes: number): { readonly type: string; readonly slices: number } {
   const found =
     nodes === 1
@@ -56,7 +56,7 @@ function typeOf(nodes: number): { readonly type: string; readonly slices: number
   return found === undefined ? { type: USUAL, slices: nodes } : { type: found.type, slices: 1 };
 }
 
-/** `90`, `90:00`, `1:30:00`, `2-12`, `2-12:30`, `2-12:30:00`: minutes, or days in front of hours. */
+/** Reads `90` (minutes), `90:00`, `1:30:00`, `2-12` (days and hours), `2-12:30` and `2-12:30:00`. */
 function secondsOf(time: string | undefined): number | undefined {
   if (time === undefined || !/^(\d+-)?\d+(:\d+){0,3}$/.test(time)) return undefined;
   const [days, clock = ''] = time.includes('-') ? time.split('-') : [undefined, time];
@@ -72,7 +72,7 @@ function durationOf(seconds: number): string {
   return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
 }
 
-/** Options by what becomes of them; none: they are in the line, or jobctl does so anyway. */
+/** Reasons why options are not carried over. No reason: they are in the line, or jobctl does the same anyway. */
 const LOST: readonly (readonly [RegExp, string | undefined])[] = [
   [/^(job-name|time|nodes|requeue)$/, undefined],
   [/^(output|error|open-mode|j)$/, '`jobctl logs JOB` has what the command prints'],
@@ -105,7 +105,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   apptainer: 'docker: {image: ..} in a job file runs the command in an image',
   scontrol: 'JOBCTL_HOST_IPS has the hosts',
 };
-/** By the end of their names: the variables of jobctl that stand for them, without JOBCTL_. */
+/** Variables of jobctl, without JOBCTL_, by the end of the scheduler's names for the same values. */
 const OWN: Readonly<Record<string, string>> = {
   NNODES: 'NUM_HOSTS',
   JOB_NUM_NODES: 'NUM_HOSTS',
@@ -119,7 +119,7 @@ const OWN: Readonly<Record<string, string>> = {
   O_WORKDIR: 'BUNDLE_DIR',
 };
 
-/** What the script uses and a host does not have. */
+/** Lines about programs and variables that the script uses and a host does not have. */
 function bodyLines(script: string, { variables }: Scheduler): readonly string[] {
   const code = script.split('\n').filter((line) => !line.startsWith('#'));
   const programs = Object.keys(PROGRAMS).filter((program) =>

@@ -38,13 +38,13 @@ const KNOWN = [
   ...['availability_zones', 'regions', 'max_duration', 'ide'],
 ];
 
-/** dstack joins commands by `&&`: the first that fails ends them. */
+/** Joins commands, of which the first that fails ends all, as in dstack. */
 function linesOf(commands: unknown): string | undefined {
   const lines = listOf(commands).map((line) => shownOf(line).trim());
   return lines.length === 0 ? undefined : [...(lines.length > 1 ? ['set -e'] : []), ...lines].join('\n');
 }
 
-/** `NAME=value`, `NAME` with the submitter's value, or a section. */
+/** Reads `NAME=value`, `NAME` with the submitter's value, or a section. */
 function variablesOf(env: unknown): Given {
   if (!Array.isArray(env)) return Object.entries(mappingOf(env));
   return env.map(shownOf).map((line) => {
@@ -82,7 +82,7 @@ interface Gpu {
   readonly memory?: string | undefined;
 }
 
-/** `v5litepod-8`, `A100:80GB:2`, `24GB..80GB:1`, a number, a list of names, or a section of these. */
+/** Reads `v5litepod-8`, `A100:80GB:2`, `24GB..80GB:1`, a number, a list of names, or a section of these. */
 function gpuOf(gpu: unknown): Gpu {
   if (gpu === 0) return {};
   if (typeof gpu === 'number') return { count: gpu };

@@ -12,14 +12,14 @@ import { shownOf } from './translation.js';
 export interface ForeignFile {
   /** Such as `a Python program`. */
   readonly what: string;
-  /** What its user writes instead, line by line. */
+  /** Lines that its user writes instead. */
   readonly instead: readonly string[];
 }
 
 const TYPE = 'v5litepod-16';
 const INIT = '`jobctl init` writes a job file for the folder that it is run in';
 
-/** What a text is that is neither YAML nor lines of key: value. @param file its name */
+/** Recognizes a text that is neither YAML nor lines of key: value. @param file its name */
 export function foreignText(text: string, file: string): ForeignFile | undefined {
   const submit = (...words: readonly string[]): string =>
     `without a job file: jobctl submit --tpu ${TYPE} --bundle . -- ${words.join(' ')}`;
@@ -56,7 +56,7 @@ export function foreignText(text: string, file: string): ForeignFile | undefined
 
 const python = (submit: string): ForeignFile => ({ what: 'a Python program', instead: [submit, INIT] });
 
-/** What several documents of one YAML file are. @param file its name */
+/** Recognizes the documents of a YAML file that has several. @param file its name */
 export function foreignDocuments(documents: readonly unknown[], file: string): ForeignFile | undefined {
   const trees = documents.filter(isMapping);
   const manifests = trees.filter(isManifest);
@@ -83,7 +83,7 @@ const isManifest = (tree: Mapping): boolean => hasKeys(tree, 'apiVersion', 'kind
 const hasKeys = (tree: Mapping, ...keys: readonly string[]): boolean => keys.every((key) => Object.hasOwn(tree, key));
 const kindOf = (manifest: Mapping): string => `a manifest of Kubernetes (${shownOf(manifest['kind'])})`;
 
-/** What lines of key: value are that belong to another tool. @param file its name */
+/** Recognizes lines of key: value that belong to another tool. @param file its name */
 export function foreignTree(tree: unknown, file: string): ForeignFile | undefined {
   if (!isMapping(tree) || Object.hasOwn(tree, 'tpu')) return undefined;
   if (isManifest(tree)) return { what: kindOf(tree), instead: manifestLines(tree) };
@@ -121,7 +121,7 @@ interface Task {
 const isTask = (task: unknown): boolean =>
   isMapping(task) && typeof task['id'] === 'string' && typeof task['run'] === 'string';
 
-/** JobMan's third version has workers that take tasks from a list. */
+/** The third version of JobMan has workers that take tasks from a list. */
 function taskLines({ id, run }: Task, all: number): readonly string[] {
   return [
     `jobctl has no list of tasks: each of the ${all} is a job, and its pool queues them`,

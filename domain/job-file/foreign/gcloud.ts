@@ -48,7 +48,7 @@ function putUse(into: Translation, launches: readonly Launch[]): void {
   into.set('tpu', { accelerator: OPEN, zone, ...(project !== undefined && { project }) }, remark);
 }
 
-/** `--command` of each login, in their order. */
+/** Texts of `--command`, one for each login, in their order. */
 function putCommand(into: Translation, logins: readonly Launch[]): void {
   const commands = logins.flatMap((login) => login.flags.get('--command') ?? []).map((command) => command.trim());
   const known = commands.filter((command) => command !== '' && !/^\$\{?\w+\}?$/.test(command));

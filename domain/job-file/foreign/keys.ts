@@ -14,7 +14,7 @@ const retries: Hint = (value) => {
 const environment: Hint = (value) =>
   `write env: ${typeof value === 'object' ? JSON.stringify(value) : '{NAME: value}'}`;
 
-/** Keys of other tools, dotted, and what to write instead: the near words of these keys mislead. */
+/** Keys of other tools, dotted, and their equivalents. The nearest known words would mislead here. */
 const KEYS: Readonly<Record<string, Hint>> = {
   max_tries: retries,
   max_retries: (value) => `write retries: {task: ${shown(value)}}; preemptions have a budget of their own`,
@@ -45,7 +45,7 @@ const KEYS: Readonly<Record<string, Hint>> = {
   brevo_email: () => 'jobctl sends no mail; notify tells a workflow, `jobctl wait` a script',
 };
 
-/** What to write for a key of another tool; undefined for any other key. @param path of the key, from the top */
+/** Hint for a key of another tool, or undefined for any other key. @param path the key's path from the top */
 export function foreignKeyHint(path: readonly (string | number)[], value: unknown): string | undefined {
   const key = path.join('.');
   return Object.hasOwn(KEYS, key) ? KEYS[key]?.(value) : undefined;

@@ -18,7 +18,7 @@ const infront = ([first]: readonly Launch[]): readonly string[] => [
 const ofFile = (): readonly string[] => ['its own file says what to write: jobctl validate FILE'];
 const JOB = (): readonly string[] => ['a job file names the machines and the command: `jobctl init` writes one'];
 
-/** The first that a script has a command of says what it is. */
+/** Launchers by priority: the first with a command in the script describes it. */
 const LAUNCHERS: readonly Launcher[] = [
   {
     programs: ['gcloud'],
@@ -55,7 +55,7 @@ const LAUNCHERS: readonly Launcher[] = [
   },
 ];
 
-/** What a shell script launches: on a host it would ask for more machines, once for each host. Undefined: nothing. */
+/** Describes a shell script that asks for machines: each host that runs it would ask again. Undefined for any other. */
 export function launchScript(script: string): { readonly does: string; readonly lines: readonly string[] } | undefined {
   const commands = commandsOf(script);
   for (const { programs, verbs, does, lines } of LAUNCHERS) {
@@ -66,7 +66,7 @@ export function launchScript(script: string): { readonly does: string; readonly 
   return makesVms ? { does: 'makes TPU VMs by gcloud', lines: JOB() } : undefined;
 }
 
-/** Put together in variables, or in quotes. */
+/** Recognizes commands that are put together in variables, or in quotes. */
 const MAKES_VMS = /\btpus (?:tpu-vm|queued-resources) create\b/;
 
 /** Words that end a command inside a line. */

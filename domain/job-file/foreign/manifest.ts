@@ -26,7 +26,7 @@ export function manifestLines(manifest: Mapping, beside: readonly Mapping[] = []
   return into.lines();
 }
 
-/** For all that starts Ray by itself. */
+/** Advice for files that start Ray by themselves. */
 export const RAY = [
   'in a job file: ray_cluster: {image: .., ray_version: .., workers: {max: ..}}, on CPUs or GPUs of a cluster (docs/ray-cluster.md)',
   'on TPUs: tpu: {accelerator: .., zone: ..} and ray: {}, which starts Ray on the hosts of the job (docs/ray.md)',
@@ -76,7 +76,7 @@ function ofTemplate(owner: Mapping, set: { readonly name: string; readonly slice
   return isPodSpec(pod) ? [{ ...set, pod, pods }] : [];
 }
 
-/** What the Job, JobSet or other owner of the pods says beside their number. */
+/** Carries over what the Job, JobSet or other owner of the pods says beside their number. */
 function putOwner(into: Translation, manifest: Mapping): void {
   const spec = mappingOf(manifest['spec']);
   const [jobSet] = listOf(spec['replicatedJobs']).filter(isMapping);
@@ -104,7 +104,7 @@ const KNOWN_OF_OWNER = [
   ...COUNTS,
   ...['template', 'replicatedJobs', 'backoffLimit', 'activeDeadlineSeconds', 'completionMode', 'suspend', 'containers'],
   ...['failurePolicy', 'ttlSecondsAfterFinished', 'jobTemplate', 'schedule', 'selector', 'serviceName', 'network'],
-  // Of pods, which putPods reads.
+  // Keys of pods, which putPods reads.
   ...[
     'initContainers',
     'volumes',

@@ -1,7 +1,7 @@
 import type { Mapping } from '../plain-tree.js';
 import { listOf, mappingOf, shownOf, textOf, type Translation } from './translation.js';
 
-/** Puts the volumes that a container mounts: what has no counterpart is lost by the path that the program sees. */
+/** Writes the volumes that a container mounts. One without a counterpart is named by the path that the program sees. */
 export function putMounts(into: Translation, pod: Mapping, container: Mapping): void {
   const volumes: Mapping[] = [];
   const secrets: Mapping[] = [];

@@ -2,12 +2,12 @@ import { isMapping, type Mapping, valueAt } from '../plain-tree.js';
 import { listOf, mappingOf, shownOf, type Translation } from './translation.js';
 import { type Given, putVariables, secretNameOf } from './variables.js';
 
-/** docs/kubernetes.md, "PyTorch and JAX": a value in `env` would win over the right one. */
+/** Variables that jobctl sets (docs/kubernetes.md, "PyTorch and JAX"): a value in `env` would win over the right one. */
 const OF_LIBRARIES =
   /^(MASTER_(ADDR|PORT)|WORLD_SIZE|RANK|PET_\w+|JAX_(COORDINATOR_ADDRESS|NUM_PROCESSES|PROCESS_ID))$/;
 const OWN = 'jobctl sets JOBCTL_*, and what PyTorch and JAX read (docs/kubernetes.md)';
 
-/** Puts the variables of a container. @param owner the name of the manifest, which begins the names of its pods */
+/** Writes the variables of a container. @param owner the name of the manifest, which begins the names of its pods */
 export function putPodVariables(into: Translation, container: Mapping, owner: string): void {
   const given: [string, unknown][] = [];
   for (const { name, value, valueFrom } of listOf(container['env']).filter(isMapping)) {

@@ -21,7 +21,7 @@ export interface PodSet {
   readonly owner?: string;
 }
 
-/** Puts the section `kubernetes` and the command for pods of a manifest. */
+/** Writes the section `kubernetes` and the command for the pods of a manifest. */
 export function putPods(into: Translation, set: PodSet): void {
   const { pod } = set;
   const [container, ...others] = listOf(pod['containers']).map(mappingOf);
@@ -49,7 +49,7 @@ const KNOWN_OF_CONTAINER = [
   ...['name', 'image', 'command', 'args', 'env', 'envFrom', 'resources', 'volumeMounts', 'ports', 'imagePullPolicy'],
 ];
 
-/** TPUs of GKE are named by node selectors, GPUs counted by a limit. */
+/** Reads the accelerator: GKE names TPUs by node selectors, and a limit counts GPUs. */
 function putDevices(into: Translation, { pod, pods }: PodSet, container: Mapping): void {
   const asked = {
     ...mappingOf(valueAt(container, ['resources', 'requests'])),
@@ -80,11 +80,11 @@ function putDevices(into: Translation, { pod, pods }: PodSet, container: Mapping
 interface Chips {
   readonly type: ReturnType<typeof gkeSlice>;
   readonly pods: number;
-  /** Of one pod; NaN if the manifest does not say. */
+  /** Number for one pod; NaN if the manifest does not say. */
   readonly chips: number;
 }
 
-/** The topology decides; a manifest may ask for another number of chips, and then one of both is a slip. */
+/** Notes a manifest whose chips and topology differ: one of both is a slip, and the topology decides. */
 function compareChips(into: Translation, { type, pods, chips }: Chips): void {
   if (type === undefined || Number.isNaN(chips) || (pods * chips === type.chips && pods === type.hosts)) return;
   const wanted = `${type.hosts} ${type.hosts === 1 ? 'pod' : 'pods'} with ${type.chips / type.hosts} each`;

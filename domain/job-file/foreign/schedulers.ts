@@ -1,13 +1,13 @@
-/** A script for a scheduler of batch jobs, with lines that say what it asks for. */
+/** A scheduler of batch jobs. Lines of its scripts say what they ask for. */
 export interface Scheduler {
   readonly what: string;
-  /** How such a line begins. */
+  /** Beginning of such a line. */
   readonly mark: RegExp;
   /** Long options by the short ones. */
   readonly long: Readonly<Record<string, string>>;
-  /** Its variables begin so. */
+  /** Beginning of its variables. */
   readonly variables: string;
-  /** The one that says which job of an array this is. */
+  /** Variable with the number of a job in its array. */
   readonly index: string;
 }
 
@@ -54,10 +54,10 @@ function pairs(text: string): Readonly<Record<string, string>> {
   );
 }
 
-/** What a script asks for, by the long names of the options. */
+/** Options of a script, by their long names. */
 export type Directives = ReadonlyMap<string, string>;
 
-/** The scheduler reads them up to the first command. */
+/** Reads the options of a script: as the scheduler does, up to the first command. */
 export function directivesOf(lines: readonly string[], { mark, long }: Scheduler): Directives {
   const head = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('#'));
   const asked = new Map<string, string>();
@@ -79,7 +79,7 @@ export function directivesOf(lines: readonly string[], { mark, long }: Scheduler
   return resourcesOf(asked);
 }
 
-/** PBS has its resources in `-l a=1,b=2` and `-l select=1:ngpus=1`. */
+/** Takes the time out of the resources of PBS, `-l a=1,b=2` and `-l select=1:ngpus=1`. */
 function resourcesOf(asked: Directives): Directives {
   const resources = asked.get('l') ?? '';
   const walltime = /\bwalltime=([\d:]+)/.exec(resources)?.[1];

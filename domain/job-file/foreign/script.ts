@@ -2,13 +2,13 @@ import { splitShellWords } from '../../shell-quote.js';
 
 /** One command of a shell script. */
 export interface ScriptCommand {
-  /** From 1. */
+  /** Number from 1. */
   readonly line: number;
-  /** The values of variables that the script itself sets to a plain text are put in. */
+  /** Words in which variables that the script sets to plain texts have their values. */
   readonly words: readonly string[];
 }
 
-/** A quote that is never closed would take the rest of the script. */
+/** Limit of a command: a quote that is never closed would take the rest of the script. */
 const MOST_LINES = 80;
 
 /** The commands of a shell script as far as they can be read without running it. */
@@ -26,7 +26,7 @@ export function commandsOf(script: string): readonly ScriptCommand[] {
   return commands;
 }
 
-/** Lines are joined where a quote is open or a backslash ends them; a document behind `<<` is left out. */
+/** Joins lines where a quote is open or a backslash ends them, and leaves out a document behind `<<`. */
 function commandAt(
   lines: readonly string[],
   from: number,
@@ -49,7 +49,7 @@ function commandAt(
   return words === undefined ? { words: [], next: from + 1 } : { words, next: end };
 }
 
-/** `before` is what the line continues. */
+/** @param before the text that the line continues */
 function withoutComment(line: string, before: string): string {
   const at = line.indexOf(' #');
   return at !== -1 && splitShellWords(`${before}${line.slice(0, at)}`) !== undefined ? line.slice(0, at) : line;
@@ -63,7 +63,7 @@ function behindDocument(lines: readonly string[], next: number, text: string): n
 }
 
 const ASSIGNMENT = /^([A-Za-z_]\w*)=([\s\S]*)$/;
-/** `: "${NAME:=value}"` */
+/** Matches `${NAME:=value}` of `: "${NAME:=value}"`. */
 const DEFAULT = /^\$\{([A-Za-z_]\w*):=([^{}]*)\}$/;
 
 function remember(words: readonly string[], variables: Map<string, string>): void {
@@ -88,7 +88,7 @@ function remember(words: readonly string[], variables: Map<string, string>): voi
 /** Whether a word holds nothing that only a shell could work out. */
 export const isKnown = (word: string): boolean => !/[$`]/.test(word);
 
-/** `$NAME`, `${NAME}` and `${NAME:-value}`; whatever else a shell would work out stays as it is. */
+/** Fills in `$NAME`, `${NAME}` and `${NAME:-value}`. Whatever else a shell would work out stays as it is. */
 const withValues = (word: string, variables: ReadonlyMap<string, string>): string =>
   word.replace(
     /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^{}$]*))?\})/g,

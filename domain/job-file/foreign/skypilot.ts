@@ -102,7 +102,7 @@ const KNOWN_RESOURCES = [
 const keysIn = (resources: Mapping, keys: readonly string[]): readonly string[] =>
   keys.filter((key) => resources[key] !== undefined).map((key) => `resources.${key}`);
 
-/** `A100:8`, a list of such, or a section of them; a set of YAML has no values. */
+/** Reads `A100:8`, a list of such, or a section of them; a set of YAML has no values. */
 function acceleratorsOf({ accelerators }: Mapping): readonly string[] {
   if (!isMapping(accelerators)) return listOf(accelerators).flatMap((one) => textOf(one) ?? []);
   return Object.entries(accelerators).map(([name, count]) =>
@@ -116,7 +116,7 @@ interface Place {
   readonly zone?: string | undefined;
 }
 
-/** `infra: gcp/us-east5/us-east5-a`, or a key for each. */
+/** Reads `infra: gcp/us-east5/us-east5-a`, or a key for each part. */
 function placeOf({ infra, cloud, region, zone }: Mapping): Place {
   const [inCloud, inRegion, inZone] = (textOf(infra) ?? '').split('/').map((part) => textOf(part.replace('*', '')));
   const place = { cloud: textOf(cloud) ?? inCloud, region: textOf(region) ?? inRegion, zone: textOf(zone) ?? inZone };
@@ -148,7 +148,7 @@ function putRecovery(into: Translation, recovery: Mapping): void {
   into.lose('', ...keysBeside([], rest, 'resources.job_recovery.'));
 }
 
-/** A bucket is mounted, a file copied; a key is neither. */
+/** Writes the mounts: a bucket is mounted, a file copied, a private key only named. */
 function putMounts(into: Translation, mounts: Mapping, section: 'tpu' | 'kubernetes'): void {
   const [buckets, files]: [Mapping[], Mapping[]] = [[], []];
   for (const [place, source] of Object.entries(mounts)) {
@@ -174,7 +174,7 @@ function whyLost(from: string | undefined): string | undefined {
     : undefined;
 }
 
-/** Of `gs://bucket`, or of a bucket that SkyPilot makes; undefined for any other source. */
+/** Bucket of `gs://bucket`, or a bucket that SkyPilot makes; undefined for any other source. */
 function bucketOf(source: unknown): string | undefined {
   const { name, store, source: from } = mappingOf(source);
   const url = textOf(isMapping(source) ? from : source);

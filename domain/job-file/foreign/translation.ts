@@ -3,14 +3,14 @@ import { jobNameFrom } from '../../identity.js';
 import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
 import { holdsSecret } from '../secret-looks.js';
 
-/** In the place of a value that the file of the other tool does not say. */
+/** Stands for a value that the file of the other tool does not say. */
 export const OPEN = '..';
 
 /** Longer texts are not repeated: whoever pastes the lines has them. */
 const MOST_LINES = 12;
 const LINE_WIDTH = 110;
 
-/** A job file made of another tool's, for a message: its lines, and by name whatever has no place in them. */
+/** A job file made from another tool's, for a message: its lines, and the names of whatever has no place in them. */
 export class Translation {
   readonly #tree: Record<string, unknown> = {};
   readonly #remarks = new Map<string, Set<string>>();
@@ -84,19 +84,19 @@ const IN_LINE = {
   doubleQuotedAsJSON: true,
 } as const;
 
-/** `${a.b}` of another tool, or of a program, is no reference of a job file. */
+/** Escapes `${a.b}` of another tool, or of a program: it is no reference of a job file. */
 const literal = (text: string): string => text.replace(/(?<![\\$])\$\{(?=oc\.env:|[A-Za-z_][\w-]*\.)/g, () => '$${');
 
 export const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? (value as readonly unknown[]) : value === undefined || value === null ? [] : [value];
-/** Of a text or number that is not empty. */
+/** Text of a value that is a text or number and not empty. */
 export const textOf = (value: unknown): string | undefined =>
   (typeof value === 'string' && value.trim() !== '') || typeof value === 'number' ? String(value).trim() : undefined;
 /** Any value as it stands in a message. */
 export const shownOf = (value: unknown): string =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
-/** Of a whole number of 1 or more, however it is written. */
+/** Number of a value that is a whole number of 1 or more, however it is written. */
 export const countOf = (value: unknown): number | undefined =>
   /^[1-9]\d{0,5}$/.test(textOf(value) ?? '') ? Number(value) : undefined;
 /** The keys that have a value and are none of `known`. @param prefix of the section that they are in, with its dot */

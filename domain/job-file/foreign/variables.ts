@@ -6,7 +6,7 @@ export type Given = readonly (readonly [name: string, value: unknown])[];
 
 const NAME = /^[A-Za-z_]\w*$/;
 
-/** Puts them into `env`. A secret goes by its name alone: what the message holds is in logs and screenshots soon. */
+/** Writes them into `env`. Secrets go by their names alone: messages end up in logs and screenshots. */
 export function putVariables(into: Translation, given: Given): void {
   const env: Record<string, string> = {};
   const secrets: Record<string, string> = {};
@@ -25,14 +25,14 @@ export function putVariables(into: Translation, given: Given): void {
 
 export const secretNameOf = (variable: string): string => variable.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
-/** `${{ secrets.x }}` and `${X}` alone are filled in by the other tool. */
+/** Matches `${{ secrets.x }}` and `${X}` alone, which the other tool fills in. */
 const hasNoValue = (value: unknown): boolean =>
   value === null || value === undefined || /^\$\{[^}]*\}\}?$/.test(shownOf(value));
 const isReserved = (name: string): boolean => name.startsWith('JOBCTL_') || name.startsWith('MEGASCALE_');
 
 /** Variables that the other tool sets, and what jobctl has in their place. */
 export interface OwnVariables {
-  /** All of its variables begin so. */
+  /** Beginning of all its variables. */
   readonly prefix: string;
   readonly names: Readonly<Record<string, string>>;
 }

@@ -49,7 +49,7 @@ function imageOf(into: Translation, workload: Launch): string {
   return knownValue(workload, '--docker-image') ?? OPEN;
 }
 
-/** `v6e-256` is a slice; `h100-mega-80gb-8` are nodes with 8 GPUs each. */
+/** Reads `v6e-256` as a slice, and `h100-mega-80gb-8` as nodes with 8 GPUs each. */
 function devicesOf(workload: Launch): Readonly<Record<string, unknown>> {
   const type = knownValue(workload, '--tpu-type', '--device-type');
   const isGpu = type !== undefined && !isTpu(type);

@@ -5,16 +5,16 @@ import { namesIn, referenceHint, RESOURCE_NAME } from '../../job-file/cloud-path
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
 
-/** Whatever its tier buys; where its tier says nothing, spot. */
+/** The pricing of the job's tier. Spot if the tier names none. */
 export const ANY_PRICING = 'any';
 
-/** The pricing that a word means, in any case and with - or _ in it. */
+/** Returns the pricing that a word means, ignoring case, - and _. */
 export function pricingNamed(word: string): Pricing | undefined {
   const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
   return PRICINGS.find((known) => plain(known) === plain(word));
 }
 
-/** What a file says of its pricing: its word for it, or the key that belongs to one pricing alone. */
+/** The pricing that a file names: by its word, or by a key that belongs to one pricing only. */
 export function pricingWord(tpu: Pick<TpuForm, 'pricing' | 'reservation' | 'run_duration'>): string | undefined {
   if (given(tpu.pricing) !== undefined) return given(tpu.pricing);
   if (given(tpu.reservation) !== undefined) return 'reserved';
@@ -30,7 +30,7 @@ export interface Capacity {
   readonly validUntilSeconds: number | undefined;
 }
 
-/** How a slice is asked for and paid. A key that needs a pricing or a queue brings it, if the file says nothing else. */
+/** The request and payment of a slice. A key that needs a pricing or a queue selects it, unless the file says otherwise. */
 export function resolveCapacity(tpu: TpuForm, zones: readonly string[], report: Report): Capacity {
   const reservation = given(tpu.reservation);
   const pricing = resolvePricing({ pricing: pricingWord(tpu) }, 'spot', report);
@@ -52,10 +52,10 @@ export function resolveCapacity(tpu: TpuForm, zones: readonly string[], report: 
   };
 }
 
-/** Shorter ones are no use: a slice takes longer to be made and set up. */
+/** Shorter spans are useless: making a slice and setting it up takes longer. */
 const LEAST_SECONDS = 60;
 const YEAR_SECONDS = 365 * 86_400;
-/** The keys that are durations, and what to say of one that is too long. */
+/** The keys that are durations, and the message for a duration that is too long. */
 const SPANS = {
   run_duration: {
     most: MOST_RUN_SECONDS,
@@ -96,14 +96,14 @@ function checkFlexStart(tpu: TpuForm, { allocationMode, pricing }: CapacityUse, 
   }
 }
 
-/** @param own `tpu` without a pool's defaults: a pool's run duration is for its jobs of flex-start */
+/** @param own `tpu` without the pool's defaults: a pool's run duration is for its flex-start jobs */
 export function warnOfRunDuration(own: Pick<TpuForm, 'pricing' | 'run_duration'>, report: Report): void {
   if (given(own.run_duration) === undefined || given(own.pricing)?.toLowerCase() !== ANY_PRICING) return;
   const message = `holds for pricing flex-start alone, and pricing is any: in a tier of another pricing a slice has no end of its own`;
   report.warn(['tpu', 'run_duration'], message);
 }
 
-/** @returns undefined where the file leaves it to `usualRequests` */
+/** @returns undefined if the file leaves it to `usualRequests` */
 export function resolveHedge(
   { hedge }: Pick<TpuForm, 'hedge'>,
   { pricing, reservation }: Pick<Capacity, 'pricing' | 'reservation'>,
@@ -119,15 +119,15 @@ export function resolveHedge(
 }
 
 /**
- * What the file itself wants its chips bought as; undefined where it leaves that to its tier.
- * @param own `tpu` without a pool's defaults: those do not bind a job to a tier
+ * The pricing that the file itself demands for its chips, or undefined if it leaves that to its tier.
+ * @param own `tpu` without the pool's defaults, which do not bind a job to a tier
  */
 export function pricingOf(own: Parameters<typeof pricingWord>[0]): Pricing | undefined {
   const word = pricingWord(own);
   return word === undefined ? undefined : pricingNamed(word);
 }
 
-/** @param section whose key `pricing` is */
+/** @param section the section of the key `pricing` */
 export function resolvePricing(
   tpu: Pick<TpuForm, 'pricing'>,
   without: Pricing,
@@ -147,11 +147,11 @@ const RESERVATION_FORMS =
   "a reservation's name, or of another project projects/OWNER/reservations/NAME, " +
   'or projects/OWNER/locations/ZONE/reservations/NAME; NAME - is any of them, also of folders/F and organizations/O';
 
-/** gcloud 528 sends these four holders: the project itself, `--reservation-host-project`, `-folder` and `-organization`. */
+/** gcloud 528 sends these four holders: the project itself, or `--reservation-host-project`, `-folder` and `-organization`. */
 const RESERVATION_PATH =
   /^(?:projects\/[^/]+(?:\/locations\/([^/]+))?\/reservations\/[^/]+|(?:folders|organizations)\/\d+(?:\/locations\/([^/]+))?\/reservations\/-)$/;
 
-/** @returns its zone, if its path has one; undefined for what is no path of a reservation */
+/** @returns the zone in a reservation's path, if there is one; undefined if the text is not a path of a reservation */
 function reservationPlace(reservation: string): { readonly zone: string | undefined } | undefined {
   const found = RESERVATION_PATH.exec(reservation);
   const name = reservation.slice(reservation.lastIndexOf('/') + 1);
@@ -167,12 +167,12 @@ function reservationPlace(reservation: string): { readonly zone: string | undefi
 
 interface CapacityUse {
   readonly allocationMode: AllocationMode;
-  /** Undefined: wrong, and reported. */
+  /** Undefined: the pricing is wrong, and reported. */
   readonly pricing: Pricing | typeof ANY_PRICING | undefined;
   readonly zones: readonly string[];
 }
 
-/** cloud.google.com/tpu/docs/consume-reservation (2026): by name through queued resources alone; v2's node has no field for it. */
+/** cloud.google.com/tpu/docs/consume-reservation (2026): only queued resources name one; v2's node has no field for it. */
 function checkReservation(reservation: string, use: CapacityUse, report: Report): void {
   const path = ['tpu', 'reservation'];
   const { allocationMode, pricing, zones } = use;

@@ -3,10 +3,10 @@ import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import type { DataDiskForm, TpuForm } from './section-form.js';
 
-/** Undefined: no such value. */
+/** Returns undefined if there is no such value. */
 type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
 
-/** Flags by which gcloud makes TPU VMs and queued resources (gcloud reference, 2026) that have a key in `tpu`, with how they are read. */
+/** Flags of gcloud for new TPU VMs and queued resources that have a key in `tpu` (gcloud reference, 2026), and their readers. */
 const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--network': (network) => ({ network }),
   '--subnetwork': (subnetwork) => ({ subnetwork }),
@@ -66,7 +66,7 @@ export function readCreateFlag(name: string, value: string): Partial<TpuForm> | 
   return Object.hasOwn(FLAGS, name) ? FLAGS[name]?.(value) : undefined;
 }
 
-/** `a=1,b=2`; a part without `=` gets an empty value, which the check of its key then refuses or takes. */
+/** Reads `a=1,b=2`. A part without `=` gets an empty value, which the check of its key then refuses or accepts. */
 function pairsOf(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(',').map((pair) => {
@@ -76,7 +76,7 @@ function pairsOf(text: string): Record<string, string> {
   );
 }
 
-/** `source=NAME,mode=read-only`: one disk; the flag may be there several times. */
+/** Reads one disk, such as `source=NAME,mode=read-only`. The flag may be given several times. */
 function diskOf(text: string): Partial<TpuForm> | undefined {
   const { source, mode = 'read-write', ...others } = pairsOf(text);
   const known = DISK_MODES.find((word) => word === mode);
@@ -89,7 +89,7 @@ function reportValue(name: string, path: Path, flag: string, report: Report): vo
   else report.wrong(path, flag, 'no provisioning model', `known: ${Object.keys(MODELS).join(', ')}`);
 }
 
-/** `tpu` with the keys that its `flags` stand for; a key that the file gives itself wins. What has no key is a problem. */
+/** Adds to `tpu` the keys that its `flags` stand for. The file's own keys win. A flag without a key is a problem. */
 export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
   const flags = (tpu.flags ?? []).map((flag, index) => keysOf(flag, index, report));

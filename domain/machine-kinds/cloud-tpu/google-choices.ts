@@ -2,7 +2,7 @@ import { type Choice, type ChoiceKey, choiceIf, entryChoices } from '../../choic
 import { ALL_SCOPES, DEFAULT_SERVICE_ACCOUNT } from './google-resources.js';
 import type { DataDisk } from './words.js';
 
-/** Compute Engine's name of the network that it takes if none is named. */
+/** The network that Compute Engine takes if the request names none. */
 export const DEFAULT_NETWORK = 'default';
 
 interface GoogleRequest {
@@ -19,9 +19,9 @@ interface GoogleRequest {
 }
 
 /**
- * What a job chooses in Google Cloud. Where it names no service account or network, Google takes one of its own, which is a
- * choice too: Compute Engine's default account often may do everything. Every other key is judged harmless by name, in
- * test/security/f09-every-key.test.ts.
+ * The choices of a job in Google Cloud. If the job names no service account or network, Google takes a default, which is a
+ * choice too: Compute Engine's default account often may do everything. test/security/f09-every-key.test.ts lists every other
+ * key by name as harmless.
  */
 export function googleChoices(section: string, request: GoogleRequest): readonly Choice[] {
   const { project, serviceAccount, network, subnetwork, dataDisks = [], scopes = [] } = request;

@@ -1,14 +1,14 @@
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
 
-/** Where keys of Google's own resources stand in a job file. */
+/** The place of keys of Google's own resources in a job file. */
 export interface GooglePlace {
   /** `tpu`, or the section of another kind of Google's machines. */
   readonly section: string;
   readonly report: Report;
 }
 
-/** The keys of `tpu` that mean the same for every kind of Google's machines. */
+/** Keys of `tpu` with the same meaning for every kind of Google's machines. */
 export type GoogleForm = Pick<
   TpuForm,
   | 'name'

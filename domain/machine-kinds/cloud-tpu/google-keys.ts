@@ -10,8 +10,8 @@ import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js'
 import { ANY_ZONE } from './words.js';
 
 /**
- * Those of the file, in its order, each once. With a pool that is known there must be one.
- * @param zonesOf of a pool, for a file that takes any of them. Absent: this kind of machines does not
+ * The zones of the file, in its order, each once. If the pool is known, there must be at least one.
+ * @param zonesOf gives a pool's zones for a file that takes any of them. Absent: this kind of machines does not allow that
  */
 export function resolveZones(
   tpu: Pick<GoogleForm, 'zone' | 'zones'>,
@@ -73,7 +73,7 @@ export function resolveNames(
   return { name, project };
 }
 
-/** jobctl's own: it puts the login key there, and passes `startup_script` under Google's name. */
+/** Keys that jobctl sets: it puts the login key there, and passes `startup_script` under Google's name. */
 const OWN_METADATA = new Map([
   ['ssh-keys', 'jobctl puts the key of ssh.private_key there'],
   ['startup-script', 'write startup_script in its place'],
@@ -93,7 +93,7 @@ export function resolveMetadata(
   return textValues(tpu.metadata);
 }
 
-/** Google's limit of one value (cloud.google.com/compute/docs/metadata/overview, "Metadata entry limitations", 2026). */
+/** Google's limit for one value (cloud.google.com/compute/docs/metadata/overview, "Metadata entry limitations", 2026). */
 const MOST_METADATA_BYTES = 256 * 1024;
 
 function checkMetadataSize(path: Path, value: unknown, report: Report): void {
@@ -104,7 +104,7 @@ function checkMetadataSize(path: Path, value: unknown, report: Report): void {
   report.problem(path, value, message, hint);
 }
 
-/** Google's limit of labels on a resource, ours among them. */
+/** Google's limit of labels on a resource, including ours. */
 const MAX_LABELS = 64;
 
 export function resolveLabels(

@@ -13,7 +13,7 @@ const NETWORK_FORMS = "a network's name such as default, or of a Shared VPC proj
 const SUBNETWORK_FORMS =
   "a subnetwork's name, or of a Shared VPC projects/HOST_PROJECT/regions/REGION/subnetworks/NAME";
 
-/** Network, subnetwork and tags. A short name is one of the job's own Google project; a path names its project. */
+/** Network, subnetwork and tags. A short name is in the job's own Google project; a path names its project. */
 export function resolveNetwork(
   tpu: Pick<GoogleForm, 'network' | 'subnetwork' | 'tags'>,
   zones: readonly string[],
@@ -81,7 +81,7 @@ const SERVICE_ACCOUNT_HINT =
   "an email such as trainer@my-project.iam.gserviceaccount.com; default is Compute Engine's default one";
 
 const AUTH = 'https://www.googleapis.com/auth/';
-/** What the APIs give where no scope is named. */
+/** The scope that the APIs give if the request names none. */
 export const ALL_SCOPES = `${AUTH}cloud-platform`;
 const AGENT_SCOPES = ['logging.write', 'service.management.readonly', 'servicecontrol', 'trace.append'];
 
@@ -125,14 +125,14 @@ export function resolveServiceAccount(
   return email;
 }
 
-/** Of a URL itself, and of an alias; none for anything else. */
+/** The URL itself, or the URLs of an alias. Empty for anything else. */
 export function scopeUrls(scope: string): readonly string[] {
   if (/^https:\/\/\S+$/.test(scope)) return [scope];
   const known = Object.hasOwn(ALIASES, scope) ? ALIASES[scope] : undefined;
   return (known ?? []).map((name) => AUTH + name);
 }
 
-/** URLs, each once, in the file's order. An empty list stays empty, which the API reads as all scopes. */
+/** Returns URLs, each once, in the file's order. An empty list stays empty, which the API reads as all scopes. */
 export function resolveScopes(
   tpu: Pick<GoogleForm, 'scopes'>,
   { section, report }: GooglePlace,
@@ -162,22 +162,22 @@ const MOST_DISKS_OF_OTHERS = 128;
 const SOURCE_FORMS =
   "a disk's name, for the disk of that name in the slice's zone, or its path projects/P/zones/ZONE/disks/NAME";
 
-/** Of one TPU VM beside its boot disk. @param type undefined = any, as for a pool's defaults */
+/** Most data disks of one TPU VM, without its boot disk. @param type undefined: any type, as for a pool's defaults */
 export const mostTpuDisks = (type: AcceleratorType | undefined): number =>
   ((type && MOST_DISKS[type.generation]) ?? MOST_DISKS_OF_OTHERS) - 1;
 
-/** What the disks of a job must fit. */
+/** Bounds for the disks of a job. */
 export interface DiskUse {
   readonly zones: readonly string[];
-  /** On one host. */
+  /** Most disks on one host. */
   readonly most: number;
-  /** Of the whole job. */
+  /** Hosts of the whole job. */
   readonly hosts: number;
 }
 
 /**
- * Existing disks that are attached to every host. A disk must be in the slice's zone. One VM writes to it, or several read it (the
- * same page, "Access modes").
+ * Existing disks that are attached to every host. A disk must be in the slice's zone. Either one VM writes to it, or several
+ * read it (the same page, "Access modes").
  */
 export function resolveDataDisks(
   tpu: Pick<GoogleForm, 'data_disks'>,

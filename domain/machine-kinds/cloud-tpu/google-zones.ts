@@ -6,8 +6,8 @@ import type { RequestContext } from '../kind.js';
 import { ANY_ZONE } from './words.js';
 
 /**
- * Google's regions, each with the letters of its zones if they are not a, b and c (docs.cloud.google.com/compute/docs/regions-zones,
- * 2026-11). us-central2 is a region of Cloud TPU alone, whose zones Google does not list for everybody.
+ * Google's regions, with the letters of their zones if other than a, b and c (docs.cloud.google.com/compute/docs/regions-zones,
+ * 2026-11). us-central2 is a region of Cloud TPU only, whose zones Google does not list for all users.
  */
 const REGIONS: ReadonlyMap<string, string> = new Map(
   [
@@ -28,13 +28,13 @@ const REGIONS: ReadonlyMap<string, string> = new Map(
 const zonesOf = (region: string): readonly string[] =>
   (REGIONS.get(region) ?? '').split('').map((letter) => `${region}-${letter}`);
 
-/** The form of a zone: region, dash, letter; `us-central1-ai1a` is an AI zone of a region. */
+/** The form of a zone: region, dash, letter. `us-central1-ai1a` is an AI zone of a region. */
 const ZONE = /^[a-z]+-[a-z]+\d+-(?:ai\d+)?[a-z]$/;
 
-/** Whether a text has the form of a zone's name. */
+/** Returns whether a text has the form of a zone's name. */
 export const isZoneName = (text: string): boolean => text.length <= LONGEST_ZONE && ZONE.test(text);
 
-/** Reports what is no name of a zone. */
+/** Reports a text that is not a zone's name. */
 export function checkZone(path: Path, zone: string, report: Report): void {
   if (ZONE.test(zone)) return;
   const [first = `${zone}-a`] = zonesOf(zone);
@@ -46,15 +46,15 @@ export function checkZone(path: Path, zone: string, report: Report): void {
   report.wrong(path, zone, 'no zone', hint);
 }
 
-/** Whether Google has the zone, as far as this list of its regions knows. AI zones are not listed: their region counts. */
+/** Returns whether Google has the zone, according to this list of regions. AI zones are not listed: their region counts. */
 function isGoogleZone(zone: string): boolean {
   const letters = REGIONS.get(regionOf(zone));
   return letters !== undefined && (letters.includes(zone.slice(-1)) || /-ai\d+[a-z]$/.test(zone));
 }
 
 /**
- * Reports a zone that Google does not have, so that nobody waits for it (docs/adr/0099). A pool file may list a zone that Google opened
- * after this was written: while the file is not known, such a zone is only warned of, unless `isZoneStrict`.
+ * Reports a zone that Google does not have, so that no job waits for it (docs/adr/0099). A pool file may list a zone that Google
+ * opened after this list was written. While the file is not known, such a zone only causes a warning, unless `isZoneStrict`.
  */
 export function checkZoneExists(path: Path, zone: string, context: ZoneContext, report: Report): void {
   const { pool, isZoneStrict } = context;
@@ -70,5 +70,5 @@ export function checkZoneExists(path: Path, zone: string, context: ZoneContext, 
 
 export type ZoneContext = Pick<RequestContext, 'pool' | 'isZoneStrict'>;
 
-/** Characters; to compare a longer text with every zone would take long, and finds none. */
+/** In characters. Comparing a longer text with every zone would take long and find nothing. */
 const LONGEST_ZONE = 40;

@@ -51,12 +51,12 @@ const planForm: z.ZodType<CloudTpuPlan> = z.object({
   metadata: z.record(text, text),
 });
 
-/** Cloud TPU: TPU VMs, asked for as a queued resource or as a node. */
+/** Cloud TPU: TPU VMs, requested as a queued resource or as a node. */
 export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, ReturnType<typeof tpuSection>> = {
   provider: 'Cloud TPU',
   refForm: () => refForm,
   planForm: () => planForm,
-  // What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second process away.
+  // `devices`: files that libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it locks out a second process.
   reach: 'ssh',
   areTakenBack: true,
   areTakenTogether: true,
@@ -125,8 +125,8 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
 };
 
 /**
- * Variables that AXLearn's Bastion and JobMan set, and libtpu's own names for a job of several slices. MEGASCALE_* only if
- * there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
+ * Variables that AXLearn's Bastion and JobMan set, and libtpu's own names for a job of several slices. MEGASCALE_* is set only
+ * if there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
  */
 function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: AttemptSlices): Record<string, string> {
   const one = {
@@ -153,7 +153,7 @@ function zonesText({ zones, anyZone, accelerator }: CloudTpuSection['tpu']): str
   return listed === '' ? "the pool's: the file names none (--pool-file checks it)" : listed;
 }
 
-/** What a job asks for with `run_duration` and `valid_until`. A job of any pricing may get a flex-start tier. */
+/** The effects of `run_duration` and `valid_until` on a job. A job of pricing any may get a flex-start tier. */
 function endsText({ tpu }: CloudTpuSection, orPools = (_key: string): string => ''): string | undefined {
   const { pricing, runSeconds, validUntilSeconds } = tpu;
   const lives =
@@ -174,5 +174,5 @@ const runText = ({ runSeconds }: CloudTpuPlan): string =>
 const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
   slices === undefined ? accelerator : `${slices} x ${accelerator}`;
 
-/** As AXLearn's Bastion set it (facts/predecessors.md 2). */
+/** The port that AXLearn's Bastion set (docs/facts.md, "Predecessors"). */
 const MEGASCALE_PORT = 8080;

@@ -9,7 +9,7 @@ import {
   MOST_RUN_SECONDS,
 } from './words.js';
 
-/** The create request of one generation of one slice, or of all slices of an atomic job. */
+/** The create request for one generation of one slice, or of all slices of an atomic job. */
 export function slicePlan(
   spec: CloudTpuSection & { readonly slices: number; readonly atomic?: true },
   place: SlicePlace,
@@ -55,15 +55,15 @@ export function slicePlan(
   };
 }
 
-/** Google names the nodes of one request by a prefix and their number (v2, MultisliceParams); ours is the request's name. */
+/** Google names the nodes of one request by a prefix and a number (v2, MultisliceParams). Our prefix is the request's name. */
 export function nodeRefs({ slices, ...ref }: CloudTpuRef): readonly CloudTpuRef[] {
   if (slices === undefined) return [ref];
   return Array.from({ length: slices }, (_, index) => ({ ...ref, name: `${ref.name}-${index}`, request: ref.name }));
 }
 
 /**
- * The job's chips as its tier buys them. The pool has seen to it that a job which names a pricing is in a tier that has the same,
- * or none. Part of what a slice's ownership is hashed from: a slice of another tier is not adopted.
+ * The job's chips as its tier buys them. The pool makes sure that a job with a pricing of its choice is in a tier of the same
+ * pricing, or in one without a pricing. The hash of a slice's ownership includes this, so a slice of another tier is not adopted.
  */
 function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase = {}): CloudTpuRequest {
   if (pricing === undefined) return tpu;
@@ -75,12 +75,12 @@ function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase =
   return { ...rest, pricing, reservation: name, allocationMode: 'queued-resources' };
 }
 
-/** `any` is for a tier to decide; without tiers' pricing the cheapest that needs no reservation. */
+/** `any` is decided by the tier. If the tier has no pricing: spot, the cheapest that needs no reservation. */
 function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
   return pricing === 'any' ? 'spot' : pricing;
 }
 
-/** Our key joins the user's own `ssh-keys`; it is never patched in later (DESIGN.md 4). */
+/** Adds our key to the user's own `ssh-keys`. It is never patched in later (docs/design.md, "Slices"). */
 export function instanceMetadata(
   tpu: Pick<CloudTpuRequest, 'metadata' | 'startupScript'>,
   { loginUser, publicKey }: Pick<SlicePlace, 'loginUser' | 'publicKey'>,
@@ -94,5 +94,5 @@ export function instanceMetadata(
   };
 }
 
-/** For the `jobctl-spec` label: a resource of another spec is not adopted. */
+/** Value of the `jobctl-spec` label: a resource of another spec is not adopted. */
 export const specHash = (tpu: CloudTpuRequest): string => contentHash(tpu).slice(0, 16);

@@ -10,8 +10,8 @@ interface ChipHour {
 
 /**
  * Estimates for people, by region. A price that is not listed is unknown. v5litepod, v5p and v6e: skypilot-catalog v8 @006059e0
- * (2025-26), gaps filled from gpuhunt's tpu_pricing.json (2024-12-23), as v4 is. Reserved and preemptible chips have no
- * listed price. v2 and v3 differ between one host and more: `SINGLE_HOST`.
+ * (2025-26). Gaps, and v4, are filled from gpuhunt's tpu_pricing.json (2024-12-23). Reserved and preemptible chips have no
+ * listed price. v2 and v3 have other prices for a single host: `SINGLE_HOST`.
  */
 const PRICES: Partial<Record<Generation, Readonly<Record<string, ChipHour>>>> = {
   v3: { 'europe-west4': { ondemand: 2.0 } },
@@ -52,7 +52,7 @@ const SINGLE_HOST: Partial<Record<Generation, Readonly<Record<string, ChipHour>>
   v3: { 'europe-west4': { ondemand: 2.2 } },
 };
 
-/** USD for one chip for one hour, or undefined if no price is known. @param zone such as us-central1-a; its region's price */
+/** USD for one chip-hour, or undefined if no price is known. @param zone such as us-central1-a; its region's price counts */
 export function usdPerChipHour(
   { generation, hosts }: AcceleratorType,
   zone: string | undefined,
@@ -65,7 +65,7 @@ export function usdPerChipHour(
   return prices[generation]?.[region]?.[pricing];
 }
 
-/** Whether the generation is sold in a region at a known price. */
+/** Returns whether the generation has a known price in a region. */
 export const hasPrice = (generation: Generation, region: string): boolean =>
   PRICES[generation]?.[region] !== undefined || SINGLE_HOST[generation]?.[region] !== undefined;
 
@@ -73,7 +73,7 @@ function isListed(pricing: Pricing | 'any'): pricing is keyof ChipHour {
   return pricing === 'spot' || pricing === 'ondemand';
 }
 
-/** The type that a job asks for. @throws RangeError for a spec that was not resolved. */
+/** The type that a job requests. @throws RangeError for a spec that was not resolved */
 export function acceleratorOf({ accelerator }: Pick<CloudTpuRequest, 'accelerator'>): AcceleratorType {
   const type = findAccelerator(accelerator);
   if (type === undefined) throw new RangeError(`tpu.accelerator: '${accelerator}' is no Cloud TPU type`);

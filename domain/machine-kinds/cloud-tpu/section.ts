@@ -32,7 +32,7 @@ type TpuSpec = CloudTpuRequest;
 
 const inTpu = (report: Report): GooglePlace => ({ section: 'tpu', report });
 
-/** The `tpu` section with its defaults; undefined if the accelerator is not known, which is reported. */
+/** The `tpu` section with its defaults, or undefined if the accelerator is not known, which is reported. */
 export function resolveTpu(
   form: TpuForm,
   context: RequestContext,
@@ -73,11 +73,11 @@ export function resolveTpu(
   };
 }
 
-/** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */
+/** Checks those of a pool's defaults for `tpu` that do not depend on the job. */
 export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
   const { pricing, reservation, run_duration, valid_until, ...rest } = tpu;
   const zones = resolveZones(rest, { pool: undefined }, inTpu(report));
-  // A pool may have a reservation beside another pricing: it is for jobs that ask for reserved.
+  // A pool may have a reservation beside another pricing, for jobs that ask for reserved.
   resolveRest({ ...rest, reservation }, zones, report);
   resolveCapacity({ pricing, valid_until }, zones, report);
   resolveCapacity({ run_duration }, zones, report);
@@ -88,7 +88,7 @@ function isSaid(tpu: TpuForm, key: string): boolean {
   return given(key === 'zone' ? (tpu.zone ?? tpu.zones) : tpu[key as keyof TpuForm]) !== undefined;
 }
 
-/** One request for several slices is a queued resource: a node is asked for alone. */
+/** A request for several slices must be a queued resource: each node is requested alone. */
 function queued(tpu: TpuForm, report: Report): TpuForm {
   if (tpu.allocation_mode === 'tpu-vm') {
     const message = 'asks for several slices in one queued resource, and allocation_mode is tpu-vm';
@@ -100,7 +100,7 @@ function queued(tpu: TpuForm, report: Report): TpuForm {
 const isBeforeMultislice = (generation: AcceleratorType['generation']): boolean =>
   generation === 'v2' || generation === 'v3';
 
-/** Google refuses it for v2 and takes it "from v4 on" (AI-Hypercomputer/maxtext#158, 2023-09). */
+/** Google refuses multislice for v2 and supports it "from v4 on" (AI-Hypercomputer/maxtext#158, 2023-09). */
 function checkMultislice({ type, generation }: AcceleratorType, report: Report): void {
   if (!isBeforeMultislice(generation)) return;
   const message = `is for v4 and later: Google takes no request for several slices of ${type}`;
@@ -128,7 +128,7 @@ function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | und
 
 type KeysOfOneType = 'accelerator' | 'zones' | 'anyZone' | 'runtimeVersion' | 'topology' | 'dataDisks';
 
-/** All that does not depend on the type of the slice. */
+/** Resolves all keys that do not depend on the type of the slice. */
 function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {
   const place = inTpu(report);
   const { name, project } = resolveNames(tpu, place);
@@ -167,7 +167,7 @@ function resolveTopology(tpu: TpuForm, type: AcceleratorType, report: Report): s
   return topology;
 }
 
-/** Part of a runtime version's name by which it belongs to one generation, or to the first three (pytorch/xla#8295). */
+/** The part of a runtime version's name that ties it to one generation, or to the first three (pytorch/xla#8295). */
 const RUNTIME_MARKS: readonly (readonly [RegExp, readonly AcceleratorType['generation'][]])[] = [
   [/v5-?lite/, ['v5litepod']],
   [/tpuv5(?!-?lite)/, ['v5p']],

@@ -8,8 +8,8 @@ import { hasPrice } from './prices.js';
 import { ANY_ZONE } from './words.js';
 
 /**
- * Where Google offers which generation (cloud.google.com/tpu/docs/regions-zones and types-zones, 2026-11; zones of single tenants and
- * AI zones included). It changes often, and is a help: a zone that is missing here is asked if a pool lists it.
+ * Zones in which Google offers each generation (cloud.google.com/tpu/docs/regions-zones and types-zones, 2026-11; with zones of
+ * single tenants and AI zones). The list changes often and is only a help: a zone missing here is asked if a pool lists it.
  */
 const ZONES: Readonly<Record<Generation, readonly string[]>> = {
   v2: ['us-central1-a', 'us-central1-b', 'us-central1-c', 'europe-west4-a', 'asia-east1-c'],
@@ -27,7 +27,7 @@ const ZONES: Readonly<Record<Generation, readonly string[]>> = {
   ],
 };
 
-/** Undefined: the lists say nothing of this zone. A region with a price and without a zone of the list has it in any of its zones. */
+/** Undefined if the lists do not know the zone. If a region has a price but no listed zone, all its zones count. */
 function hasGeneration(zone: string, generation: Generation): boolean | undefined {
   if (ZONES[generation].includes(zone)) return true;
   const region = regionOf(zone);
@@ -36,7 +36,7 @@ function hasGeneration(zone: string, generation: Generation): boolean | undefine
   return GENERATIONS.some((each) => ZONES[each].includes(zone)) ? false : undefined;
 }
 
-/** The pool's own word on a zone counts more than the lists. */
+/** The pool file's statement about a zone counts more than the lists. */
 function mayHave(zone: string, type: AcceleratorType, { largestSlice }: Pick<PoolDefaults, 'largestSlice'>): boolean {
   const bounds = largestSlice?.[zone];
   if (bounds !== undefined && Object.hasOwn(bounds, type.generation))
@@ -45,8 +45,8 @@ function mayHave(zone: string, type: AcceleratorType, { largestSlice }: Pick<Poo
 }
 
 /**
- * Zones of a pool for a job that takes any: those that have its type, in the order of the pool file. The one reading for `validate`,
- * `submit` and the worker that accepts the job.
+ * Zones of a pool for a job that takes any: those that have its type, in the order of the pool file. `validate`, `submit` and the
+ * worker that accepts the job all use this function.
  * @param type undefined: not known, which is reported elsewhere
  */
 export function zonesWith(type: AcceleratorType | undefined, pool: PoolDefaults, report: Report): readonly string[] {
@@ -73,7 +73,7 @@ export function zonesWith(type: AcceleratorType | undefined, pool: PoolDefaults,
   return having;
 }
 
-/** What the pool has, where that is no zone. */
+/** Describes the contents of a pool file that names no zone. */
 function noZones({ pool, file, googleProject, tpu }: PoolDefaults): string {
   const means = `means every zone of the pool, and`;
   if (file === undefined) return `${means} pool '${pool}' has no pool file`;
@@ -88,7 +88,7 @@ const listHint = (type: AcceleratorType | undefined): string =>
   `zones: [${type === undefined ? 'us-central1-a, ..' : ZONES[type.generation].slice(0, MOST_SHOWN).join(', ')}]`;
 const MOST_SHOWN = 3;
 
-/** Google may have opened a zone since: a list that somebody wrote is warned of, and asked as it stands. */
+/** Google may have opened a zone since, so a list that a user wrote only causes a warning, and is asked as written. */
 export function warnOfZones(type: AcceleratorType, zones: readonly string[], { path, report }: WarnedAt): void {
   if (zones.length === 0) return;
   if (!zones.every((zone) => hasGeneration(zone, type.generation) === false)) return;
@@ -98,7 +98,7 @@ export function warnOfZones(type: AcceleratorType, zones: readonly string[], { p
 }
 
 interface WarnedAt {
-  /** Where the zones stand. */
+  /** The place of the zones in the file. */
   readonly path: Path;
   readonly report: Report;
 }

@@ -43,7 +43,7 @@ const planForm: z.ZodType<ComputeEnginePlan> = z.object({
   metadata: z.record(text, text),
 });
 
-/** VMs of Compute Engine: a slice is a gang of VMs in one zone, each of them a host (docs/compute-engine.md, docs/adr/0071). */
+/** VMs of Compute Engine: a slice is a gang of VMs in one zone, one host each (docs/compute-engine.md, docs/adr/0071). */
 export const computeEngine: MachineKind<
   ComputeEngineRef,
   ComputeEnginePlan,
@@ -113,7 +113,7 @@ export const computeEngine: MachineKind<
 
 function account(settings: { readonly googleProject: string }, spec: ComputeEngineSection): string;
 function account(settings: { readonly googleProject: string }, spec?: ComputeEngineSection): string | undefined;
-/** Without a job nothing is listed: an installation for TPUs alone needs no rights on Compute Engine. */
+/** Nothing is listed without a job: an installation for TPUs alone needs no rights on Compute Engine. */
 function account(
   { googleProject }: { readonly googleProject: string },
   spec?: ComputeEngineSection,

@@ -1,15 +1,15 @@
-/** What one VM of a machine type has. */
+/** CPUs and GPUs of one VM of a machine type. */
 export interface MachineType {
-  /** vCPUs; undefined if the name does not say it. */
+  /** vCPUs, or undefined if the name does not tell their number. */
   readonly cpus: number | undefined;
   /** GPUs that come with the type, by quota's name for them. */
   readonly gpus?: { readonly type: string; readonly count: number };
 }
 
 /**
- * Machine types with GPUs of their own (cloud.google.com/compute/docs/accelerator-optimized-machines, 2026), and quota's name for
- * the GPU. The count is the number before the last `g`; that of G2 and G4 follows from the vCPUs. Texts and no patterns: an export
- * keeps the words of jobctl's texts (docs/adr/0050).
+ * Families of machine types that include GPUs (cloud.google.com/compute/docs/accelerator-optimized-machines, 2026), and quota's
+ * name of the GPU. The count is the number before the last `g`; for G2 and G4 it follows from the vCPUs. Texts, not patterns,
+ * because an export keeps the words of jobctl's texts (docs/adr/0050).
  */
 const GPUS_BY_FAMILY: Readonly<Record<string, string>> = {
   'a2-highgpu': 'a100',
@@ -27,7 +27,7 @@ const GPUS_BY_CPUS: Readonly<Record<string, readonly [string, Readonly<Record<nu
   'g4-standard': ['rtx-pro-6000', { 48: 1, 96: 2, 192: 4, 384: 8 }],
 };
 
-/** vCPUs of types whose name does not say it; 0.25 and 0.5 of a core count as one. */
+/** vCPUs of types whose name does not tell their number. 0.25 and 0.5 of a core count as one. */
 const CPUS: Readonly<Record<string, number>> = {
   'e2-micro': 2,
   'e2-small': 2,
@@ -50,10 +50,10 @@ const SIZES = [
 ];
 const CPUS_IN_NAME = new RegExp(`(?:^|-)(?:${SIZES.join('|')})-(\\d+)`);
 
-/** Whether a text can be the name of a machine type. Which there are differs from zone to zone. */
+/** Returns whether a text can be the name of a machine type. Each zone has different types. */
 export const isMachineType = (name: string): boolean => /^[a-z]\w*(-[a-z0-9]+)+$/.test(name);
 
-/** `ct5lp-hightpu-4t`, `ct6e-standard-4t`, `tpu7x-standard-4t`: their chips would be counted as vCPUs. */
+/** Recognizes `ct5lp-hightpu-4t`, `ct6e-standard-4t`, `tpu7x-standard-4t`, whose chips would otherwise be counted as vCPUs. */
 export const isTpuMachineType = (name: string): boolean => /^(ct\d|tpu\d|.*-\d+t$)/.test(name);
 
 export function machineTypeOf(name: string): MachineType {
@@ -67,10 +67,10 @@ export function machineTypeOf(name: string): MachineType {
   return { cpus };
 }
 
-/** GPUs can be attached to N1 alone, and not to its types of a shared core (cloud.google.com/compute/docs/gpus, 2026). */
+/** Only N1 types without a shared core can have GPUs attached (cloud.google.com/compute/docs/gpus, 2026). */
 export const takesAccelerators = (name: string): boolean => /^(n1-|custom-)/.test(name);
 
-/** `nvidia-tesla-t4` is `t4` to quota, `nvidia-h100-80gb` is `h100`: of that GPU there is one size. */
+/** Quota's name of a GPU: `nvidia-tesla-t4` is `t4`, and `nvidia-h100-80gb` is `h100`, because that GPU has only one size. */
 export const gpuNameOf = (accelerator: string): string =>
   accelerator
     .replace(/^nvidia-/, '')

@@ -30,7 +30,7 @@ export function vmsPlan({ compute_engine }: ComputeEngineSection, place: SlicePl
   };
 }
 
-/** The job's VMs as its tier buys them: part of what a slice's ownership is hashed from. */
+/** The job's VMs as its tier buys them. The hash of a slice's ownership includes this. */
 function boughtAs(
   request: ComputeEngineRequest,
   { pricing, reservation: ofTier }: TierPurchase = {},
@@ -45,8 +45,8 @@ function boughtAs(
 const MOST_CHARACTERS = 63;
 
 /**
- * The names of a slice's VMs, by host: the slice's own, or with `-<index>` if there are several. One that would be longer than 63
- * characters is cut and marked with a hash of the whole.
+ * The names of a slice's VMs, by host: the slice's own, with `-<index>` if there are several. A name longer than 63 characters
+ * is cut and marked with a hash of the whole.
  */
 export function vmNames({ name, vms }: Pick<ComputeEngineRef, 'name' | 'vms'>): readonly string[] {
   if (vms === 1) return [name];

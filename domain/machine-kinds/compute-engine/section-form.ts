@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { section, text, wholeNumber } from '../../job-file/fields.js';
 import { tpuSection } from '../cloud-tpu/section-form.js';
 
-/** VMs of one slice. */
+/** The most VMs of one slice. */
 export const MOST_VMS = 256;
-/** Compute Engine's smallest boot disk and its largest, in GB. */
+/** Sizes of Compute Engine's smallest and largest boot disk, in GB. */
 const LEAST_DISK_GB = 10;
 const MOST_DISK_GB = 65_536;
 

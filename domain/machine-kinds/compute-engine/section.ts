@@ -25,12 +25,12 @@ import type { AttachedAccelerator, ComputeEngineRequest, ComputeEngineSection } 
 
 /** Google's limit for the disks of a VM, boot disk included (cloud.google.com/compute/docs/disks, 2026). */
 const MOST_DATA_DISKS = 127;
-/** What VMs boot whose job names no image. */
+/** The boot image of VMs whose job names none. */
 export const DEFAULT_IMAGE = 'projects/debian-cloud/global/images/family/debian-12';
 /** Keys that a pool file gives to jobs of this kind too. */
 const POOL_KEYS = ['zone', 'project'] as const;
 
-/** The `compute_engine` section with its defaults; undefined if the machine type is not usable, which is reported. */
+/** The `compute_engine` section with its defaults, or undefined if the machine type is not usable, which is reported. */
 export function resolveComputeEngine(
   form: ComputeEngineForm,
   context: RequestContext,
@@ -77,7 +77,7 @@ export function resolveComputeEngine(
 const isSaid = (form: ComputeEngineForm, key: (typeof POOL_KEYS)[number]): boolean =>
   given(key === 'zone' ? (form.zone ?? form.zones) : form.project) !== undefined;
 
-/** The pool's zones and Google project below the job's own. What else a pool file gives is for Cloud TPU. */
+/** Adds the pool's zones and Google project, unless the job has its own. The pool file's other defaults are for Cloud TPU. */
 function withPool(form: ComputeEngineForm, { zones, googleProject }: PoolDefaults): ComputeEngineForm {
   return {
     ...form,
@@ -173,7 +173,7 @@ function resolveDiskType(form: ComputeEngineForm, { section, report }: GooglePla
 
 const RESERVATION_FORMS = "a reservation's name, or of another project projects/OWNER/reservations/NAME";
 
-/** A reservation that is named is one of pricing reserved. */
+/** A named reservation implies pricing reserved. */
 function resolveCapacity(
   form: ComputeEngineForm,
   { section, report }: GooglePlace,

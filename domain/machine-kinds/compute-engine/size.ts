@@ -5,7 +5,7 @@ import type { ComputeEngineRequest } from './words.js';
 
 type Shape = Pick<ComputeEngineRequest, 'machineType' | 'accelerator'>;
 
-/** GPUs of one VM, those of its machine type or those attached to it. */
+/** GPUs of one VM: those of its machine type, or those attached to it. */
 export function gpusOf({
   machineType,
   accelerator,
@@ -14,7 +14,7 @@ export function gpusOf({
   return machineTypeOf(machineType).gpus;
 }
 
-/** What a job counts for: its GPUs under their type, such as `l4`; VMs without GPUs their vCPUs under `cpu`. */
+/** Quota units of a job: its GPUs under their type, such as `l4`. VMs without GPUs count their vCPUs under `cpu`. */
 export function sizeOf(request: Shape & Pick<ComputeEngineRequest, 'count'>, slices: number): AskedSize {
   const hosts = request.count * slices;
   const gpus = gpusOf(request);
@@ -22,7 +22,7 @@ export function sizeOf(request: Shape & Pick<ComputeEngineRequest, 'count'>, sli
   return { units: { [CPU]: (machineTypeOf(request.machineType).cpus ?? 1) * hosts }, chips: 0, hosts };
 }
 
-/** `l4-2` (all GPUs of the slice), `cpu-8`. */
+/** Type of the slice: `l4-2` (all GPUs of the slice), `cpu-8`. */
 export function sliceType(request: Shape & Pick<ComputeEngineRequest, 'count'>): string {
   const [[type, count] = [CPU, 0]] = Object.entries(sizeOf(request, 1).units);
   return `${type}-${count}`;

@@ -1,24 +1,24 @@
 import type { Ownership, Pricing } from '../../slice.js';
 import type { DataDisk } from '../cloud-tpu/words.js';
 
-/** Accelerators that are attached to a machine type without any. */
+/** Accelerators attached to a machine type that has none itself. */
 export interface AttachedAccelerator {
-  /** As Compute Engine calls it, such as `nvidia-tesla-t4`. */
+  /** Compute Engine's name, such as `nvidia-tesla-t4`. */
   readonly type: string;
-  /** On each VM. */
+  /** Number on each VM. */
   readonly count: number;
 }
 
-/** What one VM of a slice is, however it is bought. */
+/** Properties of one VM of a slice that do not depend on how it is bought. */
 interface VmShape {
   /** Such as `g2-standard-8`. */
   readonly machineType: string;
   readonly accelerator?: AttachedAccelerator;
   /** `projects/P/global/images/NAME` or `projects/P/global/images/family/FAMILY`. */
   readonly image: string;
-  /** Of the boot disk, in GB. Absent: the image's. */
+  /** Size of the boot disk, in GB. Absent: the image's. */
   readonly diskGb?: number;
-  /** Of the boot disk, such as `pd-ssd`. Absent: Compute Engine's default, `pd-standard`. */
+  /** Type of the boot disk, such as `pd-ssd`. Absent: Compute Engine's default, `pd-standard`. */
   readonly diskType?: string;
   readonly dataDisks?: readonly DataDisk[];
   readonly network?: string;
@@ -26,7 +26,7 @@ interface VmShape {
   readonly externalIps: boolean;
   /** An email; `default` is Compute Engine's default service account, which is used if none is named. */
   readonly serviceAccount?: string;
-  /** URLs. Absent = all of Google Cloud's. */
+  /** URLs. Absent: all scopes of Google Cloud. */
   readonly scopes?: readonly string[];
   readonly tags: readonly string[];
 }
@@ -35,11 +35,11 @@ interface VmShape {
 export interface ComputeEngineRequest extends VmShape {
   /** VMs of one slice, 1 or more. Each is one host. */
   readonly count: number;
-  /** Prefix of resource names; absent = `jc`. */
+  /** Prefix of resource names. Absent: `jc`. */
   readonly name?: string;
-  /** In order of preference. Empty: the pool's, until the worker that accepts the job has put them in. */
+  /** In order of preference. Empty: the pool's zones, which the worker that accepts the job puts in. */
   readonly zones: readonly string[];
-  /** The Google Cloud project; absent = the worker's. */
+  /** The Google Cloud project. Absent: the worker's. */
   readonly project?: string;
   /** Used if the job's tier has no pricing. `any` becomes spot. */
   readonly pricing: Pricing | 'any';
@@ -49,7 +49,7 @@ export interface ComputeEngineRequest extends VmShape {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The section itself, as a job's spec has it. */
+/** The section itself, as part of a job's spec. */
 export interface ComputeEngineSection {
   readonly compute_engine: ComputeEngineRequest;
 }
@@ -62,9 +62,9 @@ export interface ComputeEngineRef {
   readonly zone: string;
   /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
   readonly name: string;
-  /** How many, 1 or more. */
+  /** Number of VMs, 1 or more. */
   readonly vms: number;
-  /** Never given: each slice is asked for alone. */
+  /** Never given: each slice is requested alone. */
   readonly slices?: number;
   readonly request?: string;
 }
@@ -74,7 +74,7 @@ export interface ComputeEnginePlan extends VmShape {
   readonly ref: ComputeEngineRef;
   readonly ownership: Ownership;
   readonly pricing: Pricing;
-  /** A name in the VM's own project, or `projects/OWNER/reservations/NAME`; used with `reserved` alone. */
+  /** A name in the VM's own project, or `projects/OWNER/reservations/NAME`. Only used with `reserved`. */
   readonly reservation?: string;
   /** The user's labels; the adapter adds ownership labels. */
   readonly labels: Readonly<Record<string, string>>;

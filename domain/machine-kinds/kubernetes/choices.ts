@@ -1,7 +1,7 @@
 import { type Choice, choiceIf, entryChoices } from '../../choices.js';
 import { DEFAULT_CLUSTER, type PodFields, type Toleration } from './words.js';
 
-/** Where the pods of a job run, for `[allow] machines`: `kubernetes/CONTEXT/NAMESPACE`. */
+/** Place of a job's pods, for `[allow] machines`: `kubernetes/CONTEXT/NAMESPACE`. */
 export const podsPlace = (section: string, { context, namespace }: Pick<PodFields, 'context' | 'namespace'>): string =>
   [section, context ?? DEFAULT_CLUSTER, namespace].join('/');
 
@@ -10,14 +10,14 @@ export const secretPlace = ({ context, namespace }: Pick<PodFields, 'context' | 
   [context ?? DEFAULT_CLUSTER, namespace, name].join('/');
 
 /**
- * A toleration as `kubectl taint` writes it, for `[allow] tolerations`: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` for every value. What
- * stands for every key or every effect is nothing that a taint can be called, so only a pattern of the same width allows it.
+ * A toleration in the form of `kubectl taint`, for `[allow] tolerations`: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` for every value.
+ * The words for every key and every effect cannot be names in a taint, so only a pattern of the same width allows them.
  */
 function taintText({ key, value, effect }: Toleration): string {
   return `${key ?? '/every key/'}${value === undefined ? '' : `=${value}`}:${effect ?? 'every effect'}`;
 }
 
-/** What a job chooses in a cluster. Its namespace's own service account is no choice: it has the rights that the namespace gave it. */
+/** A job's choices in a cluster. The namespace's own service account is not one: its rights come from the namespace. */
 export function podChoices(section: string, pods: PodFields): readonly Choice[] {
   return [
     { key: 'machines', path: [section, 'namespace'], value: podsPlace(section, pods) },
@@ -30,7 +30,7 @@ export function podChoices(section: string, pods: PodFields): readonly Choice[] 
       ...choiceIf('data_disks', [section, 'volumes', index, 'claim'], claim),
       ...choiceIf('data_disks', [section, 'volumes', index, 'host_path'], hostPath),
     ]),
-    // Network policies and Services go by labels of pods, as firewall rules go by tags.
+    // Network policies and Services select pods by labels, as firewall rules select by tags.
     ...entryChoices('labels', [section, 'labels'], pods.labels),
     ...entryChoices('node_selectors', [section, 'node_selector'], pods.nodeSelector),
     ...pods.tolerations.map((toleration, index): Choice => {

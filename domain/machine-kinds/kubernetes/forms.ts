@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TOLERATION_EFFECTS } from './words.js';
 
-/** Forms of what every kind of machines made of pods puts into its refs and plans. Functions: docs/adr/0012. */
+/** Forms of refs and plans that all kinds of machines made of pods share. Functions: docs/adr/0012. */
 
 const text = z.string();
 
@@ -29,7 +29,7 @@ const toleration = z.object({
   effect: z.enum(TOLERATION_EFFECTS).exactOptional(),
 });
 
-/** Of `PodFields`, without its place. */
+/** Form of `PodFields`, without its place. */
 export const podFieldKeys = () => ({
   image: text.min(1),
   nodeSelector: z.record(text, text),
@@ -42,7 +42,7 @@ export const podFieldKeys = () => ({
   gangSeconds: z.number().min(1),
 });
 
-/** Of `PodSize`. */
+/** Form of `PodSize`. */
 export const podSizeKeys = () => ({
   gpus: z.object({ count: z.int().min(1), type: text, resource: text }).exactOptional(),
   cpus: text.exactOptional(),

@@ -43,7 +43,7 @@ export const kubernetes: MachineKind<
   provider: 'Kubernetes',
   refForm: () => refForm,
   planForm: () => planForm,
-  // A pod sees its own processes alone, so only what an earlier command left behind can hold them.
+  // A pod sees only its own processes, so only a process that an earlier command left can hold them.
   devices: {
     devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*', '/dev/nvidia[0-9]*'],
     lockFiles: ['/tmp/libtpu_lockfile'],

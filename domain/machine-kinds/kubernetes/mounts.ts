@@ -5,13 +5,13 @@ import { isQuantity, OBJECT_NAME, OBJECT_NAME_RULE, QUANTITY_RULE } from './name
 import type { PodForm } from './pod-form.js';
 import type { MountedSecret, MountedVolume } from './words.js';
 
-/** Of a job file: the section that is being resolved, for the paths of problems. */
+/** The section being resolved, for the paths of problems. */
 export interface Place {
   readonly section: string;
   readonly report: Report;
 }
 
-/** Where the agent lies. */
+/** The agent's folder. */
 export const AGENT_FOLDER = '/jobctl';
 
 export function resolveSecrets({ secrets }: PodForm, { section, report }: Place): readonly MountedSecret[] {
@@ -84,7 +84,7 @@ function nameOf(value: string | null | undefined, path: Path, report: Report): s
   return name ?? '';
 }
 
-/** The name of an object that is not jobctl's, if one is given. */
+/** The name of an object that jobctl did not make, if one is given. */
 export function nameInCluster(value: string | null | undefined, path: Path, report: Report): string | undefined {
   const name = given(value);
   if (name !== undefined && !OBJECT_NAME.test(name))

@@ -14,7 +14,7 @@ export const QUANTITY_RULE = 'a number with m, k, M, G, T, Ki, Mi, Gi or Ti, suc
 
 export const isQuantity = (text: string): boolean => Number(QUANTITY.exec(text)?.[1] ?? 0) > 0;
 
-/** A number of CPUs, such as 0.5 of `500m`. @throws RangeError for a text that is no quantity of CPUs */
+/** Returns a number of CPUs, such as 0.5 for `500m`. @throws RangeError for a text that is not a quantity of CPUs */
 export function cpusOf(quantity: string): number {
   const [, number, suffix = ''] = QUANTITY.exec(quantity) ?? [];
   const factor = { '': 1, m: 0.001, k: 1000 }[suffix];
@@ -25,7 +25,7 @@ export function cpusOf(quantity: string): number {
 /** The hostname of a pod is `<Job>-<index>`, a label of 63 characters: this leaves room for `-9999`. */
 const MOST_CHARACTERS = 58;
 
-/** What the objects of a slice are called: its own name, or if that is too long, its front and a hash of it. */
+/** The name of a slice's objects: the slice's own, or if that is too long, its front and a hash of it. */
 export function objectName(name: string, mostCharacters = MOST_CHARACTERS): string {
   if (name.length <= mostCharacters) return name;
   const hash = shortHash(name);

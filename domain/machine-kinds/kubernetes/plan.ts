@@ -14,20 +14,20 @@ export function podsPlan(spec: KubernetesSection & Holding, place: SlicePlace): 
   };
 }
 
-/** @param pods what makes a slice another one if it changes */
+/** @param pods fields whose change makes it another slice */
 export const ownershipOf = ({ owner, job, run, generation }: SlicePlace, pods: object): Ownership => ({
   ...{ owner, job, run, generation },
   spec: contentHash(pods).slice(0, 16),
 });
 
-/** A week: longer than `keep` and `timeouts.stop` without a time. Where all workers are gone, nobody else gives back what the pods hold. */
+/** A week: longer than `keep` and `timeouts.stop` without a time. Without workers, nothing else frees the pods' resources. */
 const LEAST_AGENT_HOURS = 168;
-/** Longer than anybody holds a slice by mistake. */
+/** Longer than a slice is held by mistake. */
 const HELD_HOURS = 365 * 24;
-/** Jobctl's own clean-up comes first. */
+/** Lets jobctl's own clean-up come first. */
 const SPARE_HOURS = 24;
 
-/** Longer than jobctl itself lets the job's pods be with nothing running on them. */
+/** Longer than jobctl itself keeps the job's pods while nothing runs on them. */
 export function agentHours({ command, keep, timeouts }: Holding): number {
   if (command === undefined) return HELD_HOURS;
   const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? 0);
@@ -53,7 +53,7 @@ export const refIn = <Kind extends string>(
 
 export const zoneOf = (context: string | undefined): string => context ?? DEFAULT_CLUSTER;
 
-// A namespace has no slash; a context may have any character. In the store an account is the last part of an object's name.
+// A namespace has no slash, but a context may have any character. In the store an account is the last part of an object's name.
 
 /** `CONTEXT/NAMESPACE`, the context percent-encoded and empty for the worker's default cluster. */
 export const accountIn = ({ context = '', namespace }: KubernetesPlace): string =>

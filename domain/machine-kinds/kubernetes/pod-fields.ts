@@ -6,16 +6,16 @@ import { DNS_LABEL, DNS_LABEL_RULE, isQuantity, QUANTITY_RULE } from './names.js
 import type { PodForm } from './pod-form.js';
 import type { KubernetesRequest, PodFields, Toleration } from './words.js';
 
-/** The keys that all kinds of machines made of pods have, as they resolve. */
+/** Resolves the keys that all kinds of machines made of pods share. */
 
-/** `gang_timeout` without it, as long as a lease may ask in vain (`askingTimeoutMs`). */
+/** Default of `gang_timeout`: as long as a lease may ask in vain (`askingTimeoutMs`). */
 export const DEFAULT_GANG_SECONDS = 15 * 60;
 const LEAST_GANG_SECONDS = 10;
 const NVIDIA = 'nvidia.com/gpu';
 /** A name that quota files can hold beside TPU generations. */
 const GPU_TYPE = /^[a-z][a-z0-9-]{0,30}[a-z0-9]$/;
 
-/** Every problem goes into the report; a missing image is an empty text. */
+/** Reports every problem. A missing image becomes an empty text. */
 export function resolvePodFields(form: PodForm, place: Place): PodFields {
   return {
     ...definedOnly({
@@ -34,7 +34,7 @@ export function resolvePodFields(form: PodForm, place: Place): PodFields {
   };
 }
 
-/** The worker's account, as deploy/kubernetes names it. One of another name is known when it is used (cloud/machines/kubernetes). */
+/** The worker's account in deploy/kubernetes. Another name is found when it is used (cloud/machines/kubernetes). */
 const WORKER_ACCOUNT = 'jobctl-worker';
 
 function resolveAccount({ service_account }: PodForm, { section, report }: Place): string | undefined {
@@ -49,7 +49,7 @@ function resolveAccount({ service_account }: PodForm, { section, report }: Place
   return nameInCluster(service_account, path, report);
 }
 
-/** A reference as the distribution specification has it; the registry itself says the rest. */
+/** A reference by the distribution specification. The registry itself checks the rest. */
 const IMAGE =
   /^([a-zA-Z0-9][\w.-]*(:\d+)?\/)?[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 
@@ -68,7 +68,7 @@ function resolveNamespace({ namespace }: PodForm, { section, report }: Place): s
   return name;
 }
 
-/** @param at of the keys, below the section */
+/** @param at path of the keys below the section */
 export function resolveGpus(
   { gpus, gpu_type }: { readonly gpus?: number | null | undefined; readonly gpu_type?: string | null | undefined },
   { section, report }: Place,
@@ -121,7 +121,7 @@ function resolveToleration(
 
 const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/;
-/** Whoever sets them takes part in what jobctl, the Job controller or KubeRay does. */
+/** Labels by which jobctl, the Job controller and KubeRay work: a job that set them would interfere. */
 const RESERVED = [OWN_LABEL_PREFIX, 'batch.kubernetes.io/', 'ray.io/', 'kueue.x-k8s.io/', 'job-name', 'controller-uid'];
 
 function labels(map: PodForm['labels'], key: string, { section, report }: Place): Record<string, string> {
@@ -147,7 +147,7 @@ function resolveLabels(form: PodForm, place: Place): Record<string, string> {
 
 // Small ones -----------------------------------------------------------------------------------------------------------
 
-/** @param key of the section, or a path below it */
+/** @param key a key of the section, or a path below it */
 export function quantity(
   value: string | number | null | undefined,
   key: Path,

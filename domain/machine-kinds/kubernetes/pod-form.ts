@@ -56,7 +56,7 @@ const size = {
 /** Keys of every section whose machines are pods. */
 export const podKeys = (): typeof pods => pods;
 
-/** Of one pod. */
+/** Keys for the size of one pod. */
 export const sizeKeys = (): typeof size => size;
 
 const form = section({

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { section, text, textMap, wholeNumber } from '../../job-file/fields.js';
 import { podKeys, sizeKeys } from './pod-form.js';
 
-/** More pods than one Indexed Job should be waited for as a gang. */
+/** One Indexed Job should not be a gang of more pods. */
 export const MOST_WORKERS = 1024;
 
 const pods = podKeys();

@@ -7,7 +7,7 @@ import type { KubernetesForm } from './section-form.js';
 import { resolveGkeTpu, tpuTypeOf } from './tpu.js';
 import type { KubernetesRequest, KubernetesSection } from './words.js';
 
-/** The `kubernetes` section with its defaults; undefined if its image or its machines are not known, which is reported. */
+/** The `kubernetes` section with its defaults, or undefined if its image or machines are not known, which is reported. */
 export function resolveKubernetes(
   form: KubernetesForm,
   _context: RequestContext,

@@ -4,12 +4,12 @@ import { cpusOf } from './names.js';
 import { tpuTypeOf } from './tpu.js';
 import type { KubernetesRequest } from './words.js';
 
-/** What quota calls a pod's CPUs if it has no accelerator. */
+/** Quota's name for the CPUs of a pod without an accelerator. */
 export const CPU = 'cpu';
 
 /**
- * What a job counts for. Quota's types are names: of its GPUs (`h100`), of a TPU's generation (`v5litepod`), or `cpu`, in whole
- * CPUs a pod, for pods without an accelerator. A pod's CPUs beside an accelerator count nothing.
+ * Quota units of a job. Quota's types are names: the job's GPUs (`h100`), its TPU's generation (`v5litepod`), or `cpu` for pods
+ * without an accelerator, in whole CPUs per pod. The CPUs of a pod with an accelerator do not count.
  */
 export function sizeOf(request: KubernetesRequest, slices: number): AskedSize {
   const { workers, gpus, tpu } = request;
@@ -22,7 +22,7 @@ export function sizeOf(request: KubernetesRequest, slices: number): AskedSize {
   return { units: { [CPU]: wholeCpus(request) * hosts }, chips: 0, hosts };
 }
 
-/** `v5litepod-16`, `h100-32` (all GPUs of the slice), `cpu-8`. */
+/** Type of the slice: `v5litepod-16`, `h100-32` (all GPUs of the slice), `cpu-8`. */
 export function slicePodsType(request: KubernetesRequest): string {
   const { workers, gpus, tpu } = request;
   if (tpu !== undefined) return tpu.type;
@@ -30,11 +30,11 @@ export function slicePodsType(request: KubernetesRequest): string {
   return `${CPU}-${wholeCpus(request) * workers}`;
 }
 
-/** At least 1: quota counts no less for a pod. */
+/** At least 1, the least that quota counts for a pod. */
 export const wholeCpus = ({ cpus = '1' }: Pick<KubernetesRequest, 'cpus'>): number => {
   try {
     return Math.max(1, Math.ceil(cpusOf(cpus)));
   } catch {
-    return 1; // A section that is wrong, and reported.
+    return 1; // The section is wrong, which is reported.
   }
 };

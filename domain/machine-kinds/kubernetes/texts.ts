@@ -1,7 +1,7 @@
 import { placeOfAccount } from './plan.js';
 import type { PodFields, PodsRef } from './words.js';
 
-/** Sentences for people about places and pods, of every kind of machines made of pods. */
+/** Sentences for people about places and pods, shared by all kinds of machines made of pods. */
 
 const ofCluster = (context: string | undefined): string => (context === undefined ? '' : `, cluster ${context}`);
 

@@ -7,8 +7,8 @@ import type { KubernetesForm } from './section-form.js';
 import type { KubernetesRequest } from './words.js';
 
 /**
- * Values of GKE's node label `cloud.google.com/gke-tpu-accelerator` (cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus, 2026).
- * tpu7x is left out, as in accelerators.ts.
+ * Values of GKE's node label `cloud.google.com/gke-tpu-accelerator`
+ * (cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus, 2026). tpu7x is left out, as in accelerators.ts.
  */
 const GKE_NAMES: Readonly<Record<string, Generation>> = {
   'tpu-v3-slice': 'v3',
@@ -26,7 +26,7 @@ export function gkeSlice(accelerator: string, topology: string): AcceleratorType
   return generation && acceleratorOfTopology(generation, topology);
 }
 
-/** The slice of a GKE node pool; undefined if it is not known, which is reported. */
+/** The slice of a GKE node pool, or undefined if it is not known, which is reported. */
 export function resolveGkeTpu(form: KubernetesForm['tpu'], report: Report): KubernetesRequest['tpu'] | undefined {
   const path = ['kubernetes', 'tpu'];
   const accelerator = given(form?.accelerator)?.trim();

@@ -5,16 +5,16 @@ export const TOLERATION_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'
 /** A Secret of the namespace, mounted read-only into every pod with mode 0400. */
 export interface MountedSecret {
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly mountPath: string;
 }
 
-/** What is mounted: exactly one of `claim`, `emptyDir` and `hostPath`. */
+/** A mounted volume: exactly one of `claim`, `emptyDir` and `hostPath`. */
 export interface MountedVolume {
   readonly mountPath: string;
   /** Name of a PersistentVolumeClaim of the namespace. All pods of the job mount the same one. */
   readonly claim?: string;
-  /** A folder of the pod's own, gone with it. `memory`: a tmpfs, which counts as the pod's memory. */
+  /** A folder of the pod itself, deleted with it. `memory`: a tmpfs, which counts as the pod's memory. */
   readonly emptyDir?: { readonly medium: 'disk' | 'memory'; readonly size?: string };
   /** A folder of the node. */
   readonly hostPath?: string;
@@ -30,9 +30,9 @@ export interface Toleration {
   readonly effect?: (typeof TOLERATION_EFFECTS)[number];
 }
 
-/** What all pods of a slice share, whichever kind of machines they are. */
+/** Fields that all pods of a slice share, for every kind of machines made of pods. */
 export interface PodFields {
-  /** Of the kubeconfig. Absent: the worker's default cluster. */
+  /** Context of the kubeconfig. Absent: the worker's default cluster. */
   readonly context?: string;
   readonly namespace: string;
   readonly image: string;
@@ -43,14 +43,14 @@ export interface PodFields {
   readonly secrets: readonly MountedSecret[];
   readonly volumes: readonly MountedVolume[];
   readonly labels: Readonly<Record<string, string>>;
-  /** After this time without all pods running, the slice gives back what it has. Seconds. */
+  /** Seconds after which the slice returns its pods if not all of them run. */
   readonly gangSeconds: number;
 }
 
-/** What one pod takes. */
+/** Resources of one pod. */
 export interface PodSize {
   readonly gpus?: { readonly count: number; readonly type: string; readonly resource: string };
-  /** Kubernetes quantities; both request and limit. */
+  /** Kubernetes quantities, both request and limit. */
   readonly cpus?: string;
   readonly memory?: string;
 }
@@ -59,7 +59,7 @@ export interface PodSize {
 export interface KubernetesRequest extends PodFields, PodSize {
   /** Pods of one slice, one host each. */
   readonly workers: number;
-  /** GKE's labels of a TPU node pool, and what one pod takes of it. */
+  /** GKE's labels of a TPU node pool, and the share of one pod. */
   readonly tpu?: {
     /** jobctl's name, such as `v5litepod-16`. */
     readonly type: string;
@@ -69,7 +69,7 @@ export interface KubernetesRequest extends PodFields, PodSize {
   };
 }
 
-/** The section itself, as a job's spec has it. */
+/** The section itself, as part of a job's spec. */
 export interface KubernetesSection {
   readonly kubernetes: KubernetesRequest;
 }
@@ -79,11 +79,11 @@ export interface PodsRef {
   /** Absent: the worker's default cluster. */
   readonly context?: string;
   readonly namespace: string;
-  /** The context, else `DEFAULT_CLUSTER`: clusters are to pods what zones are to TPUs. */
+  /** The context, else `DEFAULT_CLUSTER`: a cluster is to pods as a zone is to TPUs. */
   readonly zone: string;
   /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
   readonly name: string;
-  /** Never given: each slice is asked for alone. */
+  /** Never given: each slice is requested alone. */
   readonly slices?: number;
   readonly request?: string;
 }
@@ -98,7 +98,7 @@ export interface KubernetesPlan {
   readonly ref: KubernetesRef;
   readonly ownership: Ownership;
   readonly pods: Omit<KubernetesRequest, 'context' | 'namespace'>;
-  /** After so many hours without a run and without a word of jobctl, the pods end by themselves. */
+  /** Hours after which the pods end by themselves if nothing runs and jobctl does not call. */
   readonly agentHours: number;
 }
 

@@ -29,7 +29,7 @@ const planForm: z.ZodType<MachinesPlan> = z.object({
   }),
 });
 
-/** Machines of one's own, by the inventory of a pool file: a slice is some of them, each claimed by a file on it (docs/adr/0070). */
+/** Own machines, by the inventory of a pool file: a slice is some of them, each claimed by a file on it (docs/adr/0070). */
 export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, ReturnType<typeof machinesSection>> = {
   provider: "the pool's own machines",
   refForm: () => refForm,

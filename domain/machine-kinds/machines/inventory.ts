@@ -21,7 +21,7 @@ const machine = section({
   check: text().optional().describe('A shell script that must end with 0 before each use.'),
 });
 
-/** The form of `[[machines]]` in a pool file. Behind a function: docs/adr/0012. */
+/** The form of `[[machines]]` in a pool file. A function: docs/adr/0012. */
 export const inventoryForm = () => z.array(machine, { error: 'a list of tables: write [[machines]]' });
 export type InventoryForm = z.infer<ReturnType<typeof inventoryForm>>;
 
@@ -29,7 +29,7 @@ const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const USER = /^[a-z_][a-z0-9_.-]{0,31}$/i;
 const SSH_PORT = 22;
 
-/** The machines of a pool, in file order. What is wrong goes into `report`; the result is used only if nothing is. */
+/** The machines of a pool, in file order. Reports every problem; the result is used only if there are no problems. */
 export function resolveInventory(form: InventoryForm, report: Report): readonly OwnMachine[] {
   const machines = form.map((each, index) => resolveMachine(each, ['machines', index], report));
   refuseTwins(machines, report);

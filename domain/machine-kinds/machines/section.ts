@@ -9,7 +9,7 @@ import { machinesType } from './size.js';
 export const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
 export const ACCELERATOR_RULE = 'small letters, digits and dashes, such as h100 or a100-80gb';
 
-/** The `machines` section with its defaults. Which machines there are is for the pool to say, at the time. */
+/** The `machines` section with its defaults. The pool decides later which machines there are. */
 export function resolveMachines(
   form: MachinesForm,
   { poolName }: RequestContext,

@@ -1,7 +1,7 @@
 import type { AskedSize } from '../kind.js';
 import { MACHINE, type MachinesRequest } from './words.js';
 
-/** What a job counts for: its accelerators under their type; machines without any under `machine`, one each. */
+/** Quota units of a job: its accelerators under their type. Machines without any count one each under `machine`. */
 export function sizeOf(
   { hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>,
   slices: number,
@@ -12,7 +12,7 @@ export function sizeOf(
   return { units: { [accelerator.type]: units }, chips: units, hosts: all };
 }
 
-/** `h100-16` (all accelerators of the slice), `machine-2`. */
+/** Type of the slice: `h100-16` (all accelerators of the slice), `machine-2`. */
 export function machinesType(request: Pick<MachinesRequest, 'hosts' | 'accelerator'>): string {
   const [[type, count] = [MACHINE, 0]] = Object.entries(sizeOf(request, 1).units);
   return `${type}-${count}`;

@@ -1,7 +1,7 @@
 import type { Ownership } from '../../slice.js';
 import type { EpochMs } from '../../units.js';
 
-/** What quota calls a machine of one's own that has no accelerator. */
+/** Quota's name for an own machine without an accelerator. */
 export const MACHINE = 'machine';
 
 /** `zone` of every ref: a pool's own machines are one place. */
@@ -9,17 +9,17 @@ export const OWN_PLACE = 'own-machines';
 
 /** The `machines` section of a job file after defaults and checks: the machines of one slice, all alike. */
 export interface MachinesRequest {
-  /** The pool in whose file the machines are named. */
+  /** The pool whose file names the machines. */
   readonly pool: string;
-  /** Machines of one slice, 1 or more; each serves this slice alone. */
+  /** Machines of one slice, 1 or more. Each serves this slice only. */
   readonly hosts: number;
-  /** What each of them has. Absent: machines without an accelerator. */
+  /** Accelerators of each machine. Absent: machines without an accelerator. */
   readonly accelerator?: { readonly type: string; readonly perHost: number };
-  /** Labels that each of them has. */
+  /** Labels that each machine must have. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The section itself, as a job's spec has it. */
+/** The section itself, as part of a job's spec. */
 export interface MachinesSection {
   readonly machines: MachinesRequest;
 }
@@ -31,7 +31,7 @@ export interface MachinesRef {
   readonly zone: string;
   /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
   readonly name: string;
-  /** Never given: each slice is asked for alone. */
+  /** Never given: each slice is requested alone. */
   readonly slices?: number;
   readonly request?: string;
 }
@@ -46,23 +46,23 @@ export interface MachinesPlan {
 export interface OwnMachine {
   /** Unique in its pool. */
   readonly name: string;
-  /** A name or an IP address: hosts of a job reach each other here, and so does the worker. */
+  /** A name or an IP address, by which the worker and the job's other hosts reach it. */
   readonly address: string;
-  /** Of its SSH server. */
+  /** Port of its SSH server. */
   readonly port: number;
   readonly user: string;
-  /** Units by type, such as `h100: 8`; empty: none. */
+  /** Units by type, such as `h100: 8`. Empty: no accelerators. */
   readonly accelerators: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
   /** `secret:NAME` of the private key that connects. Absent: the installation's own. */
   readonly key?: string;
   /** `ssh-ed25519 AAAA..`: its SSH server's key. Absent: the first one that it shows is kept. */
   readonly hostKey?: string;
-  /** A script of the operator's that must end with 0 before each use. */
+  /** An operator's script that must end with 0 before each use. */
   readonly check?: string;
 }
 
-/** Whether a machine is what a job asks for. A job takes whole machines, so that the number on each must be exact. */
+/** Returns whether a machine fits a job's request. A job takes whole machines, so the number on each must be exact. */
 export function isWanted(
   { accelerators, labels }: Pick<OwnMachine, 'accelerators' | 'labels'>,
   wanted: Omit<MachinesRequest, 'pool' | 'hosts'>,
@@ -74,18 +74,18 @@ export function isWanted(
   return isSameAccelerator && Object.entries(wanted.labels).every(([key, value]) => labels[key] === value);
 }
 
-/** What is remembered of a machine beside its claim. */
+/** Facts kept about a machine beside its claim. */
 export interface MachineRecord {
-  /** Uses in a row before which it did not answer, or was not as it should be; that somebody else used it is not counted. */
+  /** Uses in a row before which it did not answer, or was not in order. Use by another person is not counted. */
   readonly failures: number;
-  /** What its last inspection found. Absent: nothing. */
+  /** The problem of its last inspection. Absent: none. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
-  /** What is odd, and keeps nobody from using it, by its last inspection. */
+  /** An oddity in its last inspection that does not keep it from use. */
   readonly warning?: string;
-  /** It is not used until somebody has it checked. */
+  /** The machine is not used until an operator has it checked. */
   readonly aside?: { readonly at: EpochMs; readonly reason: string };
-  /** Its slice may end its work; no other begins. */
+  /** Its slice may finish its work. No new slice begins on it. */
   readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
-  /** A person says that it is off or wiped: what it held before is not waited for. */
+  /** A person says that it is off or wiped: its earlier work is not waited for. */
   readonly forgotten?: { readonly at: EpochMs; readonly by: string };
 }

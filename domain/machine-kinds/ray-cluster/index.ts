@@ -31,14 +31,14 @@ const planForm: z.ZodType<RayClusterPlan> = z.object({
   agentHours: z.number().min(1),
 });
 
-/** KubeRay accepts 53, and shortens the names of what it makes to 50 by cutting their front. */
+/** KubeRay accepts 53, and cuts the front of the names of its objects to leave 50. */
 const MOST_CHARACTERS = 50;
 
-/** The RayCluster of a slice, and its ConfigMap. */
+/** The name of a slice's RayCluster and of its ConfigMap. */
 export const rayClusterName = (name: string): string => objectName(name, MOST_CHARACTERS);
 
 /**
- * A RayCluster of KubeRay: a slice is a head, which is its one host and runs the command, and workers between `min` and `max`
+ * A RayCluster of KubeRay. A slice is a head, which is its one host and runs the command, and between `min` and `max` workers
  * (docs/kubernetes.md, docs/adr/0069).
  */
 export const rayCluster: MachineKind<
@@ -84,7 +84,7 @@ export const rayCluster: MachineKind<
   },
   slices: (ref) => [ref],
   usdPerHour: () => undefined,
-  // KubeRay puts RAY_ADDRESS and the token into the container itself.
+  // KubeRay itself puts RAY_ADDRESS and the token into the container.
   environment: () => ({}),
 
   choices: (spec) => podChoices('ray_cluster', spec.ray_cluster),

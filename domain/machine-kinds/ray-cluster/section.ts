@@ -7,12 +7,12 @@ import type { RayClusterForm } from './section-form.js';
 import { clusterType } from './size.js';
 import type { RayClusterRequest, RayClusterSection, WorkerGroup } from './words.js';
 
-/** As KubeRay's own default. */
+/** KubeRay's own default. */
 const DEFAULT_IDLE_SECONDS = 60;
 /** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
 const OLDEST_RAY = [2, 52, 0] as const;
 
-/** The `ray_cluster` section with its defaults; undefined if its image or its workers are not known, which is reported. */
+/** The `ray_cluster` section with its defaults, or undefined if its image or workers are not known, which is reported. */
 export function resolveRayCluster(
   form: RayClusterForm,
   _context: RequestContext,

@@ -3,12 +3,12 @@ import { cpusOf } from '../kubernetes/names.js';
 import { CPU, wholeCpus } from '../kubernetes/size.js';
 import { isScaling, type RayClusterRequest } from './words.js';
 
-/** What KubeRay gives the autoscaler's container in the head's pod (v1.5, BuildAutoscalerContainer). */
+/** CPUs that KubeRay gives the autoscaler's container in the head's pod (v1.5, BuildAutoscalerContainer). */
 const AUTOSCALER_CPUS = 0.5;
 
 /**
- * What a job counts for: `max` workers, however many run, so that Ray never has to ask jobctl. GPUs count under their type. Without
- * GPUs all pods count under `cpu`, in whole CPUs each, the head with its autoscaler too; beside GPUs CPUs count nothing.
+ * Quota units of a job: `max` workers, however many run, so that Ray never has to ask jobctl. GPUs count under their type, and
+ * then CPUs do not count. Without GPUs all pods count under `cpu`, in whole CPUs each, including the head with its autoscaler.
  */
 export function sizeOf({ head, workers, ...rest }: RayClusterRequest, slices: number): AskedSize {
   if (workers.gpus !== undefined) {
@@ -19,7 +19,7 @@ export function sizeOf({ head, workers, ...rest }: RayClusterRequest, slices: nu
   return { units: { [CPU]: units }, chips: 0, hosts: slices };
 }
 
-/** `h100-32` (all GPUs of `max` workers), `cpu-6`. */
+/** Type of the slice: `h100-32` (all GPUs of `max` workers), `cpu-6`. */
 export function clusterType(request: RayClusterRequest): string {
   const [[type, count] = [CPU, 0]] = Object.entries(sizeOf(request, 1).units);
   return `${type}-${count}`;
@@ -31,6 +31,6 @@ function headCpus(request: RayClusterRequest): number {
   try {
     return Math.max(own, Math.ceil(cpusOf(request.head.cpus ?? '1') + AUTOSCALER_CPUS));
   } catch {
-    return own; // A section that is wrong, and reported.
+    return own; // The section is wrong, which is reported.
   }
 }

@@ -3,11 +3,11 @@ import type { PodFields, PodSize, PodsRef } from '../kubernetes/words.js';
 
 /** The `ray_cluster` section of a job file after defaults and checks: the RayCluster of one slice. */
 export interface RayClusterRequest extends PodFields {
-  /** Of Ray in the image, such as `2.60.0`. */
+  /** Version of Ray in the image, such as `2.60.0`. */
   readonly rayVersion: string;
   /** Absent: Ray starts its dashboard on the head. */
   readonly dashboard?: false;
-  /** The pod that runs the command and Ray's own services. Tasks and actors run on workers alone. */
+  /** The pod that runs the command and Ray's own services. Only workers run tasks and actors. */
   readonly head: Pick<PodSize, 'cpus' | 'memory'>;
   readonly workers: WorkerGroup;
 }
@@ -15,13 +15,13 @@ export interface RayClusterRequest extends PodFields {
 export interface WorkerGroup extends PodSize {
   /** 0 or more. */
   readonly min: number;
-  /** `min` or more. The lease counts it, however many run. */
+  /** `min` or more. The lease counts this number, however many run. */
   readonly max: number;
-  /** Ray ends a worker above `min` that had nothing to do for so long. */
+  /** Idle time after which Ray ends a worker above `min`. */
   readonly idleSeconds: number;
 }
 
-/** The section itself, as a job's spec has it. */
+/** The section itself, as part of a job's spec. */
 export interface RayClusterSection {
   readonly ray_cluster: RayClusterRequest;
 }
@@ -39,5 +39,5 @@ export interface RayClusterPlan {
   readonly agentHours: number;
 }
 
-/** Whether Ray may add and end workers: KubeRay then runs Ray's autoscaler beside the head. */
+/** Returns whether Ray may add and end workers. KubeRay then runs Ray's autoscaler beside the head. */
 export const isScaling = ({ workers }: Pick<RayClusterRequest, 'workers'>): boolean => workers.max > workers.min;

@@ -1,23 +1,23 @@
 import type { Generation } from '../../tpu/accelerators.js';
 import { GENERATION_FACTS } from '../../tpu/accelerators.js';
 
-/** What one TPU VM's metadata server knows of it. Rebuilt whenever something of it has changed. */
+/** Facts that one TPU VM's metadata server tells. Rebuilt whenever one of them has changed. */
 export interface InstanceFacts {
   readonly project: { readonly id: string; readonly number: string };
-  /** Of the project: `ssh-keys`, `enable-oslogin` .. */
+  /** Attributes of the project: `ssh-keys`, `enable-oslogin` .. */
   readonly projectAttributes: Readonly<Record<string, string>>;
   readonly zone: string;
-  /** Of the node. */
+  /** Id of the node. */
   readonly nodeId: string;
   readonly nodeName: string;
   readonly acceleratorType: string;
   /** Chips per axis, such as `4x4`. */
   readonly topology: string;
   readonly runtimeVersion: string;
-  /** The metadata that the node was created with, or given later. */
+  /** Metadata that the node was created with, or given later. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly workerIndex: number;
-  /** Of all workers, in order. */
+  /** Addresses of all workers, in order. */
   readonly addresses: readonly string[];
   readonly hostname: string;
   readonly isPreemptible: boolean;
@@ -25,7 +25,7 @@ export interface InstanceFacts {
   readonly isMaintained: boolean;
   readonly slices?: { readonly coordinator: string; readonly count: number; readonly index: number } | undefined;
   readonly serviceAccount?: ServiceAccountFacts | undefined;
-  /** Of a VM of Compute Engine, which has no TPU. */
+  /** Set for a VM of Compute Engine, which has no TPU. */
   readonly machine?: { readonly type: string; readonly id: string } | undefined;
 }
 
@@ -35,13 +35,13 @@ export interface ServiceAccountFacts {
   readonly scopes: readonly string[];
 }
 
-/** Keys as in the JSON of `?recursive=true`; on a path they are written with dashes, attributes as they are. */
+/** Keys as in the JSON of `?recursive=true`. In a path they are written with dashes, but attributes as they are. */
 export type MetadataTree = { readonly [key: string]: MetadataValue };
 export type MetadataValue = string | number | MetadataTree | readonly MetadataValue[];
 
 /**
- * instance/ and project/: keys as Google's clients and public scripts read them; maintenance-event as in Google's
- * `getting-live-migration-notice` (a stored copy, read 2026-11-21). Not compared with a real VM.
+ * The folders instance/ and project/. Keys are as Google's clients and public scripts read them; maintenance-event is as in
+ * Google's `getting-live-migration-notice` (a stored copy, read 2026-11-21). Not compared with a real VM.
  */
 export function metadataTree(facts: InstanceFacts): MetadataTree {
   const { project, zone } = facts;
@@ -78,12 +78,12 @@ export function metadataTree(facts: InstanceFacts): MetadataTree {
   };
 }
 
-/** What the TPU's own agent finds in attributes/ (JAX's cloud_tpu_init reads them; facts/cloud-tpu.md 6). */
+/** Attributes for the TPU's own agent (JAX's cloud_tpu_init reads them; docs/facts.md, "gcloud and the VMs"). */
 function tpuAttributes(facts: InstanceFacts): Readonly<Record<string, string>> {
   return {
     'accelerator-type': facts.acceleratorType,
     'agent-worker-number': String(facts.workerIndex),
-    // JAX takes the third part; public scripts write the first two so.
+    // JAX takes the third part; the first two are as in public scripts.
     'worker-network-endpoints': facts.addresses.map((address) => `unknown:unknown:${address}`).join(','),
     'tpu-env': tpuEnv(facts),
   };
@@ -117,11 +117,11 @@ function tpuEnv(facts: InstanceFacts): string {
     .join('');
 }
 
-/** How the hosts lie in the slice's topology: chips of one host, and hosts, per axis; three axes, as libtpu reads them. */
+/** Layout of the hosts in the slice's topology: chips of one host, and hosts, per axis. Three axes, as libtpu reads them. */
 export function hostBounds(topology: string, hosts: number): { readonly chipsPerHost: string; readonly hosts: string } {
   const axes = axesOf(topology);
   const chips = productOf(axes);
-  // A host of a larger slice holds 2 x 2 chips; one that is the whole slice holds all of it.
+  // A host of a larger slice holds 2 x 2 chips; a host that is the whole slice holds all of it.
   const perHost = hosts === 1 ? axes : [2, 2, ...axes.slice(2).map(() => 1)];
   const three = (values: readonly number[]): string => [...values, 1, 1, 1].slice(0, 3).join(',');
   const isWhole = productOf(perHost) * hosts === chips;
@@ -149,7 +149,7 @@ function generationOf(facts: InstanceFacts): string {
   return facts.acceleratorType.split('-')[0] ?? '';
 }
 
-/** Below 2^53, so that JSON keeps it. */
+/** Stays below 2^53, so that JSON keeps it exactly. */
 function instanceId({ nodeId, workerIndex }: InstanceFacts): number {
   return Number((BigInt(nodeId) * 4096n + BigInt(workerIndex)) % BigInt(Number.MAX_SAFE_INTEGER));
 }

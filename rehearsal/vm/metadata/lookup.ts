@@ -1,8 +1,8 @@
 import type { MetadataTree, MetadataValue } from './instance.js';
 
 /**
- * The value at a path such as `instance/attributes/tpu-env`, or undefined. Keys are written with dashes on a path and in
- * camel case in the tree; attributes and service accounts have the same name in both.
+ * The value at a path such as `instance/attributes/tpu-env`, or undefined. Keys have dashes in a path and camel case in the tree;
+ * attributes and service accounts have the same name in both.
  */
 export function lookUp(tree: MetadataTree, path: readonly string[]): MetadataValue | undefined {
   let value: MetadataValue | undefined = tree;
@@ -13,7 +13,7 @@ export function lookUp(tree: MetadataTree, path: readonly string[]): MetadataVal
   return value;
 }
 
-/** As `?alt=text` and a plain GET write it: a value, or what is in a folder, one a line. */
+/** Text of `?alt=text` and of a plain GET: a value, or the contents of a folder, one per line. */
 export function listing(value: MetadataValue): string {
   if (typeof value !== 'object') return String(value);
   if (isList(value) && value.every((each) => typeof each !== 'object'))
@@ -23,7 +23,7 @@ export function listing(value: MetadataValue): string {
     .join('');
 }
 
-/** As `?recursive=true&alt=text` writes a folder: a path and a value, one a line. */
+/** Text of a folder for `?recursive=true&alt=text`: a path and a value per line. */
 export function flatText(value: MetadataValue, path = ''): string {
   if (!isFolder(value)) return `${path} ${listing(value).trimEnd().replaceAll('\n', '\\n')}\n`;
   return entries(value as object as MetadataTree)
@@ -31,7 +31,7 @@ export function flatText(value: MetadataValue, path = ''): string {
     .join('');
 }
 
-/** A list of words is a value; anything else that has parts is a folder. */
+/** A list of words is a value; any other value with parts is a folder. */
 export function isFolder(value: MetadataValue): boolean {
   return (
     typeof value === 'object' && !(isList(value) && value.length > 0 && value.every((each) => typeof each !== 'object'))
@@ -45,7 +45,7 @@ function entries(value: MetadataTree | readonly MetadataValue[]): readonly Entry
   return Object.entries(value).map(([key, child]) => [dashed(key), child, key]);
 }
 
-/** `machineType` -> `machine-type`; what has dashes, dots or an @ already is a name of somebody's own. */
+/** `machineType` -> `machine-type`. A key that has dashes, dots or an @ already is a user's name and stays. */
 function dashed(key: string): string {
   return /^[a-z]+([A-Z][a-z]+)+$/.test(key) ? key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) : key;
 }

@@ -8,10 +8,10 @@ import { loopbackServer } from '../../loopback-server.js';
 import type { MetadataTree, MetadataValue } from './instance.js';
 import { flatText, isFolder, listing, lookUp } from './lookup.js';
 
-/** What a VM's metadata server answers from. */
+/** The source of a VM's metadata. */
 export interface MetadataSource {
   readonly tree: () => MetadataTree;
-  /** A token of the VM's service account as Google writes it, or undefined where it has none. */
+  /** Token of the VM's service account in Google's form, or undefined if it has none. */
   readonly token: () => object | undefined;
 }
 
@@ -25,19 +25,19 @@ export interface VmMetadata {
 interface Listener {
   readonly source: MetadataSource;
   readonly sockets: Set<Socket>;
-  /** Looks that readers of any VM wait for. */
+  /** Checks of waiting readers, of any VM. */
   readonly waiting: Set<() => void>;
 }
 
 const ROOT = '/computeMetadata/v1';
 const FLAVOR = 'Metadata-Flavor';
 
-/** 80 is Google's. The others are out of the way of what jobs listen on: a VM's address is also everybody's 0.0.0.0. */
+/** 80 is Google's port. The others avoid ports that jobs listen on: a job on 0.0.0.0 takes the VMs' addresses too. */
 const PORTS = [80, ...Array.from({ length: 20 }, (_, index) => 10_780 + index)];
 
 /**
- * The metadata servers of all VMs of a process: one HTTP server, and a listening socket for each VM. Plain HTTP, as Google's. They
- * answer processes of this login alone, as VMs' are: they give tokens, and their clients send none.
+ * The metadata servers of all VMs of a process: one HTTP server, and a listening socket for each VM. Plain HTTP, as Google's.
+ * They answer only processes of this login, which VMs' processes are: they give tokens, and their clients send none.
  */
 export class MetadataService {
   readonly #http: HttpServer;
@@ -56,7 +56,7 @@ export class MetadataService {
     this.#http.requestTimeout = 0;
   }
 
-  /** Listens at a VM's address, on port 80 where this user may. Rejects if no port is free there. */
+  /** Listens at a VM's address, on port 80 if this user may. Rejects if no port is free there. */
   async open(address: string, source: MetadataSource): Promise<VmMetadata> {
     const listener: Listener = { source, sockets: new Set(), waiting: this.#waiting };
     const net = createServer((socket) => {
@@ -75,12 +75,12 @@ export class MetadataService {
     };
   }
 
-  /** To be called when a source may answer otherwise: whoever waits for a change that there now is gets it. */
+  /** Call when a source may answer differently: readers that wait for such a change are answered. */
   changed(): void {
     for (const look of [...this.#waiting]) look();
   }
 
-  /** The same port for all, if it can be: the one that the first VM got. */
+  /** Uses the first VM's port for all, if possible. */
   async #listen(net: NetServer, address: string): Promise<number> {
     for (const port of this.#port === undefined ? PORTS : [this.#port, ...PORTS]) {
       if (await canListen(net, port, address)) return (this.#port ??= port);
@@ -109,7 +109,7 @@ function answer(listener: Listener, request: IncomingMessage, response: ServerRe
   if (request.headers['metadata-flavor'] !== 'Google') {
     return send(response, 403, `Missing required header "${FLAVOR}": "Google"\n`);
   }
-  // Google's guard against a proxy that is talked into asking.
+  // Google's guard against a proxy that is tricked into a request.
   if (request.headers['x-forwarded-for'] !== undefined) return send(response, 403, 'X-Forwarded-For is not allowed\n');
   if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'Method Not Allowed\n');
   if (pathname !== ROOT && !pathname.startsWith(`${ROOT}/`)) return notFound(response, pathname);
@@ -127,7 +127,7 @@ interface Query {
   readonly alt: string | null;
   readonly waitForChange: boolean;
   readonly lastEtag: string | null;
-  /** None: for ever. */
+  /** Undefined: for ever. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -150,7 +150,7 @@ function readQuery(parameters: URLSearchParams): Query | undefined {
   };
 }
 
-/** Answers at the first look that sees another ETag than the reader has (than there was, if it has none), or in the end. */
+/** Answers once the ETag differs from the reader's (or from the one at the request, if it sent none), or at the timeout. */
 function wait(listener: Listener, question: Question, response: ServerResponse): void {
   const { lastEtag, timeoutMs } = question.query;
   const known = lastEtag ?? etagOf(valueOf(listener, question.path));
@@ -188,7 +188,9 @@ function valueOf(listener: Listener, path: readonly string[]): MetadataValue | u
   return lookUp(listener.source.tree(), path);
 }
 
-/** .. of the service account by its email or as `default`: not part of the tree, since nobody gets it unasked. */
+/**
+ * Token of the service account, by its email or as `default`. It is not part of the tree, because it is given only on request.
+ */
 function tokenAt(listener: Listener, path: readonly string[]): object | undefined {
   const [instance, accounts, , token] = path;
   if (instance !== 'instance' || accounts !== 'service-accounts' || token !== 'token' || path.length !== 4)

@@ -3,38 +3,38 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What the tools of one VM keep between two calls (packages, units, containers, sentences that were said): part of its
- * disk. A VM without a root of its own names another folder in REHEARSAL_TOOLS_STATE.
+ * Folder of what a VM's tools keep between calls (packages, units, containers, sentences that were said). It is part of the VM's
+ * disk. A VM without a separate root names another folder in REHEARSAL_TOOLS_STATE.
  */
 export const TOOLS_STATE = '/var/lib/rehearsal';
 
-/** What the tools of a VM speak to. */
+/** The services and the defaults that a VM's tools use. */
 export interface ToolPlace {
-  /** Of Cloud Storage, such as `http://127.0.0.1:4443`, without a slash at its end. */
+  /** URL of Cloud Storage, such as `http://127.0.0.1:4443`, without a trailing slash. */
   readonly storeUrl: string;
-  /** Of Cloud TPU over REST; absent: `gcloud compute tpus` is refused. */
+  /** URL of Cloud TPU over REST; absent: `gcloud compute tpus` is refused. */
   readonly restUrl?: string | undefined;
   readonly project: string;
   readonly zone: string;
 }
 
-/** One tool that was not what it is on a TPU VM, and what it said of itself. */
+/** One tool that was not the one of a TPU VM, and its own sentence about that. */
 export interface StandInUse {
   readonly tool: string;
   readonly sentence: string;
 }
 
 /**
- * The folder of executables on this computer, absolute: a VM with a root of its own has it at /opt/rehearsal/bin (which the
- * scripts know too), read-only, and first on every PATH.
+ * The folder of executables on this computer, absolute. A VM with a separate root has it at /opt/rehearsal/bin (which the scripts
+ * know too), read-only, and first on every PATH.
  */
 export function toolsFolder(): string {
   return fileURLToPath(new URL('bin', import.meta.url));
 }
 
 /**
- * What every login of the VM needs in its environment. The tools remember it on the VM's disk, so that they also work
- * where a program has cleaned its environment. JOBCTL_REHEARSAL_APT=real, set where the rehearsal runs, is passed on.
+ * Variables that every login of the VM needs. The tools store them on the VM's disk, so that they also work after a program has
+ * cleared its environment. JOBCTL_REHEARSAL_APT=real is passed on if it is set where the rehearsal runs.
  */
 export function toolEnvironment(place: ToolPlace): Record<string, string> {
   const apt = process.env['JOBCTL_REHEARSAL_APT'];
@@ -48,14 +48,17 @@ export function toolEnvironment(place: ToolPlace): Record<string, string> {
   };
 }
 
-/** Which stand-ins spoke up on a VM, for the journal: each tool once, in the order of their names. @param state TOOLS_STATE as seen from outside. */
+/**
+ * Stand-ins that announced themselves on a VM, for the journal: each tool once, in order of names.
+ * @param state TOOLS_STATE as seen from outside
+ */
 export function standInsUsed(state: string): readonly StandInUse[] {
   const folder = join(state, 'said');
   let tools: readonly string[];
   try {
     tools = readdirSync(folder);
   } catch {
-    return []; // none was used yet
+    return []; // no stand-in was used yet
   }
   return [...tools].sort().map((tool) => ({ tool, sentence: readFileSync(join(folder, tool), 'utf8').trim() }));
 }

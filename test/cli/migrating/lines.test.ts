@@ -17,7 +17,7 @@ import { verbReached } from '../verb-reached.js';
 
 const ALL: readonly Example[] = [...JOBMAN_LINES, ...BASTION_LINES, ...ASTERA_LINES];
 
-/** The forms of facts/predecessors.md 1.2, 2 and 3: what their users type. */
+/** The forms of docs/facts.md, "Predecessors": what their users type. */
 const FORMS = readFileSync(new URL('./facts.txt', import.meta.url), 'utf8')
   .trim()
   .split('\n');

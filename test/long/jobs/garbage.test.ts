@@ -46,7 +46,7 @@ const UNDECODABLE = [
     }),
 );
 
-/** DESIGN.md 11, "Nothing wedges": a message that does not have its contract's form is dropped, whoever sends it. */
+/** docs/design.md, "Nothing wedges": a message that does not have its contract's form is dropped, whoever sends it. */
 describe('workflows that are sent garbage', function () {
   this.timeout(180_000);
   let full: FullPool;

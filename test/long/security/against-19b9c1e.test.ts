@@ -25,7 +25,7 @@ const ATTACKS = [...POOL_ATTACKS, ...FILE_ATTACKS, ...PORT_ATTACKS, ...PEOPLE_AT
 const ELSEWHERE = ['F14', 'F16'];
 
 /**
- * Each finding of findings/security.md as its attack, with the same steps against the commit of the findings and against this
+ * Each finding of the security review of 19b9c1e as its attack, with the same steps against the commit of the findings and against this
  * tree: processes, Temporal, HTTP and the bucket, nothing of the code under attack. An attack that fails at the old commit is
  * none. JOBCTL_ATTACK_TABLE=docs/runs.md writes what was seen into its table.
  */

@@ -21,7 +21,7 @@ const FORGERIES: Readonly<Record<string, string>> = {
 const FORGED = Object.keys(FORGERIES);
 
 /**
- * Finding F7 (findings/security.md, commit 19b9c1e): whoever writes the bucket decides. There each of these objects had an effect:
+ * Finding F7 (docs/runs.md, commit 19b9c1e): whoever writes the bucket decides. There each of these objects had an effect:
  * the forged pool file was in force within 36 s, the id was taken for ever, the audit was blind.
  */
 describe('F7: the bucket is no second control plane', function () {

@@ -144,7 +144,7 @@ describe('verbs in a context of jobctl serve', function () {
       assert.equal(missing.exitCode, 3);
       assert.equal(
         missing.stderr,
-        `no job 'nowhere' on ${stack.urls[0]}\n  \`jobctl list\` shows the jobs that are there\n`,
+        `no job 'nowhere' on ${stack.urls[0]}\n  \`jobctl list\` shows the jobs that are there, \`jobctl list --name 'nowhere*'\` those whose names begin so\n`,
       );
     });
 

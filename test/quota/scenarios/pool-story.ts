@@ -9,7 +9,7 @@ export const MINUTE = 60_000;
 /** In minutes, for assertions and messages. */
 export const inMinutes = (ms: number | undefined): number => (ms ?? Number.NaN) / MINUTE;
 
-/** A pool of v4 with nominal quotas by project, in one tier, with the rules of DESIGN.md unless said otherwise. */
+/** A pool of v4 with nominal quotas by project, in one tier, with the rules of docs/quota.md unless said otherwise. */
 export function poolOf(
   v4: number,
   nominal: Readonly<Record<string, number>>,

@@ -3,18 +3,18 @@ import { DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
 import { writePrivate } from '../../private-file.js';
 import { SERVER_NAME, type ServerFiles } from './server-files.js';
 
-/** The server's own workers have no API key: they use a frontend that asks for a certificate in its place. */
+/** The server's own workers have no API key: they use the internal frontend, which requires a certificate instead. */
 const SERVICES = ['frontend', 'internal-frontend', 'history', 'matching', 'worker'] as const;
 
-/** How many ports of its own the server needs beside the frontend's: a port for calls and one for members, of each service. */
+/** Number of ports that the server needs in addition to the frontend's: one for calls and one for membership, per service. */
 export const OWN_PORTS = SERVICES.length * 2 - 1;
 
 export interface ServerPlace {
   readonly databaseFile: string;
-  /** Of the frontend, which clients call. */
+  /** Port of the frontend, which clients call. */
   readonly port: number;
   readonly ownPorts: readonly number[];
-  /** Where the server gets the keys that it verifies API keys with, once, when it starts. */
+  /** URL from which the server reads, once at its start, the keys for verifying API keys. */
   readonly keysUrl: string;
 }
 
@@ -26,9 +26,9 @@ export function serverArguments({ folder }: ServerFiles): readonly string[] {
   return ['--root', folder, '--config', 'config', '--env', ENVIRONMENT, 'start', ...services];
 }
 
-/** All services in one process on loopback, with TLS on every port of theirs. */
+/** Writes the configuration: all services in one process on loopback, with TLS on every port. */
 export function writeConfiguration(files: ServerFiles, place: ServerPlace): void {
-  // YAML holds JSON.
+  // JSON is valid YAML.
   writePrivate(files.configuration, JSON.stringify(configurationOf(files, place), null, 2));
   const values = { ...DYNAMIC_CONFIG, 'system.enableRingpopTLS': true };
   const dynamic = Object.entries(values).map(([key, value]) => [key, [{ value }]]);
@@ -42,7 +42,7 @@ function configurationOf(files: ServerFiles, place: ServerPlace): object {
     log: { stdout: true, level: 'warn' },
     persistence: persistenceOf(place.databaseFile),
     global: {
-      // The members that a killed server left do not answer: each try to join waits this long for them.
+      // Members that a killed server left behind do not answer: each attempt to join waits this long for them.
       membership: { maxJoinDuration: '10s', broadcastAddress: '127.0.0.1' },
       tls: tlsOf(files),
       authorization: authorizationOf(place.keysUrl),
@@ -57,7 +57,7 @@ function configurationOf(files: ServerFiles, place: ServerPlace): object {
   };
 }
 
-/** The dev server's own database, by its shards and names, so that a stack may change from one server to the other. */
+/** Uses the dev server's own database, with its shards and names, so that a stack may switch between the servers. */
 function persistenceOf(databaseName: string): object {
   const connectAttributes = { mode: 'rwc', setup: 'true', journal_mode: 'wal', synchronous: 'normal' };
   const sql = {
@@ -72,23 +72,23 @@ function tlsOf({ authority, certificate, certificateKey }: ServerFiles): object 
   const client = { serverName: SERVER_NAME, rootCaFiles: [authority] };
   return {
     frontend: { server: shown, client },
-    // Behind the frontend nobody is asked for an API key.
+    // Behind the frontend no API key is required.
     internode: { server: { ...shown, requireClientAuth: true, clientCaFiles: [authority] }, client },
   };
 }
 
 function authorizationOf(keysUrl: string): object {
   return {
-    // Nobody serves the keys later: a stranger may listen there by then.
+    // The keys are not served later, when another process may listen there.
     jwtKeyProvider: { keySourceURIs: [keysUrl], refreshInterval: '87600h' },
     ...{ permissionsClaimName: 'permissions', authorizer: 'default', claimMapper: 'default' },
   };
 }
 
 /**
- * The ports of the start before. A server that was killed left its members in the database, and one with other ports waits for
- * them: for 24 s and more, seen with 1.29.1, its frontend alone answers ("Not enough hosts to serve the request").
- * @returns none where there was no such start
+ * The ports of the previous start. A killed server leaves its members in the database, and a server with other ports waits for
+ * them: for 24 s and more, seen with 1.29.1, only its frontend answers ("Not enough hosts to serve the request").
+ * @returns empty if there was no such start
  */
 export function portsBefore({ configuration }: ServerFiles): readonly number[] {
   try {

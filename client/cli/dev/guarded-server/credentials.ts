@@ -6,17 +6,17 @@ import { writePrivate } from '../../private-file.js';
 import { SERVER_NAME, type ServerFiles } from './server-files.js';
 
 const DAY_MS = 86_400_000;
-/** Browsers and Apple's TLS take no longer one. */
+/** Browsers and Apple's TLS reject a longer lifetime. */
 const LIFETIME_DAYS = 820;
-/** A `dev up` in these last days of a login's life starts the server again, with a new one. */
+/** A `dev up` in these last days of a login restarts the server with a new one. */
 const RENEWED_DAYS_BEFORE = 60;
 /** Another clock of this computer (a container's) may be a little behind. */
 const CLOCK_DAYS = 1;
 
 /**
- * Makes authority, certificate and API key anew. Neither the authority's key nor the one that signs API keys is kept: nobody can make
- * another certificate or key, and a new start of the server makes the old ones worthless.
- * @returns what the server verifies API keys with
+ * Creates a new authority, certificate and API key. Neither the authority's key nor the signing key of API keys is stored, so no
+ * further certificate or key can be made, and a restart of the server makes the old ones worthless.
+ * @returns the key set with which the server verifies API keys
  */
 export async function makeCredentials(files: ServerFiles, now: number): Promise<KeySet> {
   const notAfter = now + LIFETIME_DAYS * DAY_MS;
@@ -27,7 +27,7 @@ export async function makeCredentials(files: ServerFiles, now: number): Promise<
   return keySetOf([key]);
 }
 
-/** When the login ends, epoch ms; undefined if there is none yet. */
+/** The end of the login in epoch ms; undefined if there is none yet. */
 export function loginEnd({ certificate }: ServerFiles): number | undefined {
   try {
     return Date.parse(new X509Certificate(readFileSync(certificate)).validTo);
@@ -36,18 +36,18 @@ export function loginEnd({ certificate }: ServerFiles): number | undefined {
   }
 }
 
-/** Whether a server that runs has to be started again for a new login. */
+/** Returns whether a running server must be restarted for a new login. */
 export function isLoginOld(files: ServerFiles, now: number): boolean {
   const end = loginEnd(files);
   return end === undefined || end - now < RENEWED_DAYS_BEFORE * DAY_MS;
 }
 
-/** Another one for each login: who connected with an earlier one has to connect again. */
+/** A different value for each login: clients of an earlier login must reconnect. */
 export function loginFingerprint({ apiKey }: ServerFiles): string {
   return createHash('sha256').update(readFileSync(apiKey)).digest('hex').slice(0, 16);
 }
 
-/** The library exports none of its types but by what it takes. */
+/** The library does not export its types, so they are derived from parameters. */
 type CertificateOptions = NonNullable<Parameters<typeof generateCertificate>[1]>;
 type CertificateExtension = NonNullable<CertificateOptions['extensions']>[number];
 

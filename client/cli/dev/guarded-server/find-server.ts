@@ -11,7 +11,7 @@ import { executableOnPath, isExecutableFile } from '../temporal-server/executabl
 import { fillCache } from '../temporal-server/cache.js';
 import { goInstall, type GoProgram, probeGo } from '../temporal-server/go-install.js';
 
-/** The version that jobctl builds: the one inside the Temporal CLI that it gets for other stacks. */
+/** The version that jobctl builds: that of the Temporal CLI that it gets for other stacks. */
 const SERVER: GoProgram = {
   title: 'the Temporal server',
   module: 'go.temporal.io/server',
@@ -20,7 +20,7 @@ const SERVER: GoProgram = {
   version: '1.29.1',
   minutes: 2,
 };
-/** The first that was tried; much older ones speak in the clear among their own parts. */
+/** The oldest version that was tested; much older ones use plain text between their own services. */
 const OLDEST = '1.29.0';
 const EXECUTABLE = 'temporal-server';
 const RUN_TIMEOUT_MS = 5_000;
@@ -31,9 +31,9 @@ const WAYS = ['JOBCTL_TEMPORAL_SERVER', 'PATH', 'cache', 'go install'] as const;
 type Way = (typeof WAYS)[number];
 
 /**
- * The executable of Temporal's own server, built once if Go is there. There is no download: no release of it has a checksum that this
- * version knows.
- * @throws CliError that names each way with its reason, and what to do
+ * Finds the executable of Temporal's own server, or builds it once if Go is installed. It is not downloaded, because no release
+ * has a checksum that this version knows.
+ * @throws CliError with each way, its reason and the remedy
  */
 export async function findServer(env: Environment, onProgress: (line: string) => void): Promise<string> {
   const reasons: [Way, string][] = [];
@@ -77,7 +77,7 @@ const PATH_BY_WAY: Readonly<Record<Way, (env: Environment, onProgress: (line: st
 
 const cachedServer = (env: Environment): string => join(cacheFolder(env), EXECUTABLE, SERVER.version, EXECUTABLE);
 
-/** @throws Error with one line that says why this executable cannot be used */
+/** @throws Error with one line that gives the reason why this executable cannot be used */
 async function serverVersion(path: string): Promise<string> {
   const options = { timeout: RUN_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
   const { stdout } = await promisify(execFile)(path, ['--version'], options).catch((error: unknown) => {

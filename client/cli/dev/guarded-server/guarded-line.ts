@@ -2,7 +2,7 @@ import type { StackHome } from '../home.js';
 import { loginEnd } from './credentials.js';
 import { serverFiles } from './server-files.js';
 
-/** For people: where the server is, who gets in, and until when. */
+/** A line for people: the server's address, its login, and the end of that login. */
 export function guardedLine(home: StackHome, address: string): string {
   const files = serverFiles(home);
   const end = loginEnd(files);

@@ -8,19 +8,19 @@ import { makeCredentials } from './credentials.js';
 import { freePorts, type KeySetServer, serveKeySet } from './key-set-server.js';
 import { serverFiles, serverLoginFiles } from './server-files.js';
 
-/** What makes a part this server, and not the dev server on the same database. */
+/** The configuration that marks a part as this server, and not as the dev server on the same database. */
 export const GUARDED = 'asks who calls';
 
 export interface GuardedPart {
   readonly part: Omit<Part, 'title' | 'claim' | 'stopGraceMs'>;
-  /** To be called when the part has started, or could not. */
+  /** Must be called when the part has started, or failed to start. */
   readonly settled: () => void;
 }
 
 /**
- * Temporal's real server on the stack's database, with TLS and its own authorizer. At each start it gets a new login, which nobody
- * but the owner of the state folder can read (docs/adr/0076).
- * @param program the executable, asked for when the server is really started
+ * Temporal's real server on the stack's database, with TLS and its own authorizer. At each start it gets a new login, which only
+ * the owner of the state folder can read (docs/adr/0076).
+ * @param program returns the executable, called only if the server is started
  */
 export function guardedPart(
   home: StackHome,
@@ -48,12 +48,12 @@ export function guardedPart(
   };
 }
 
-/** One try: whether the server answers calls with the login in the state folder. */
+/** Tries once whether the server answers calls with the login in the state folder. */
 export async function answersGuarded(home: StackHome, port: number, timeoutMs?: number): Promise<boolean> {
   try {
     return await answersCalls(`127.0.0.1:${port}`, DEV_NAMESPACE, timeoutMs, readLogin(serverLoginFiles(home)));
   } catch {
-    // It has no login yet.
+    // The server has no login yet.
     return false;
   }
 }

@@ -8,7 +8,7 @@ export interface KeySetServer {
   close(): void;
 }
 
-/** Serves public keys on loopback, for a Temporal server that starts: it reads them by HTTP alone (1.29). */
+/** Serves public keys on loopback for a starting Temporal server, which reads them only by HTTP (1.29). */
 export async function serveKeySet(keys: KeySet): Promise<KeySetServer> {
   const path = `/${randomBytes(16).toString('hex')}`;
   const body = JSON.stringify(keys);
@@ -27,7 +27,7 @@ export async function serveKeySet(keys: KeySet): Promise<KeySetServer> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, close };
 }
 
-/** Ports of loopback that nobody listens on, all at once so that they differ. @param wanted taken where they are free */
+/** Finds free loopback ports, all at once so that they differ. @param wanted preferred ports, used if they are free */
 export async function freePorts(count: number, wanted: readonly number[] = []): Promise<readonly number[]> {
   const listening = async (port: number): Promise<Server> => {
     const server = createServer();

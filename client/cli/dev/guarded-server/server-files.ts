@@ -5,12 +5,12 @@ import type { StackHome } from '../home.js';
 /** The one name in the server's certificate. */
 export const SERVER_NAME = 'localhost';
 
-/** What the server that asks who calls has in the state folder: mode 0600 in a folder of mode 0700. */
+/** Files in the state folder of a server that authenticates callers: mode 0600 in a folder of mode 0700. */
 export interface ServerFiles {
   readonly folder: string;
-  /** The authority that both sides trust. Its key is written nowhere. */
+  /** The authority that both sides trust. Its key is not stored. */
   readonly authority: string;
-  /** The frontend shows it; the server's parts show it to each other. */
+  /** The certificate of the frontend, and of the server's services among each other. */
   readonly certificate: string;
   readonly certificateKey: string;
   /** The one API key: a JWT that lets its holder do everything. */
@@ -32,7 +32,7 @@ export function serverFiles({ serverDir: folder }: Pick<StackHome, 'serverDir'>)
   };
 }
 
-/** What clients of that server need. */
+/** Login files for clients of that server. */
 export function serverLoginFiles(home: Pick<StackHome, 'serverDir'>): LoginFiles {
   const { authority, apiKey } = serverFiles(home);
   return { tlsCaFile: authority, tlsServerName: SERVER_NAME, apiKeyFile: apiKey };

@@ -3,21 +3,21 @@ import { basename, dirname, join } from 'node:path';
 import { acquireLock } from '../file-lock.js';
 import { cacheFolder, type Environment } from '../home.js';
 
-/** The version that jobctl gets when it has to get one: the last that `go install` can build (facts: temporal.md 7). */
+/** The version that jobctl gets if needed: the last that `go install` can build (facts: temporal.md 7). */
 export const PINNED_CLI_VERSION = '1.5.1';
 /** A build takes about three minutes on two cores. */
 const OTHER_RESOLVER_TIMEOUT_MS = 15 * 60_000;
 
 const executable = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
-/** Where the pinned Temporal CLI is kept between runs, over all state folders of this user. */
+/** Path of the cached Temporal CLI in its pinned version, shared by all state folders of this user. */
 export function cachedCliPath(env: Environment): string {
   return join(cacheFolder(env), 'temporal', PINNED_CLI_VERSION, executable);
 }
 
 /**
- * Puts what `make` leaves at `scratch/<the path it returns>` into the cache by one rename, so a broken-off download or build
- * leaves no half executable. One process at a time; `isThere` is asked again after a wait for another one.
+ * Moves the file at the path that `make` returns into the cache by one rename, so that an interrupted download or build leaves no
+ * partial executable. One process at a time; `isThere` is asked again after waiting for another one.
  */
 export async function fillCache(
   path: string,
@@ -39,7 +39,7 @@ export async function fillCache(
 
 async function makeAndMove(path: string, make: (scratch: string) => Promise<string>): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
-  // Beside its goal: a rename across file systems is not atomic.
+  // Next to its destination, because a rename across file systems is not atomic.
   const scratch = mkdtempSync(join(dirname(path), 'scratch-'));
   try {
     const made = await make(scratch);

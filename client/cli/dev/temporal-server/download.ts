@@ -8,12 +8,12 @@ import type { ReadableStream } from 'node:stream/web';
 import { promisify } from 'node:util';
 import { PINNED_CLI_VERSION } from './cache.js';
 
-/** Where Temporal's SDKs get the CLI from (sdk-core, ephemeral_server/mod.rs). */
+/** The address from which Temporal's SDKs get the CLI (sdk-core, ephemeral_server/mod.rs). */
 export const DOWNLOAD_URL = 'https://temporal.download';
 
 /**
  * SHA-256 of the archives of the pinned version (github.com/temporalio/cli, release v1.5.1), by operating system and
- * architecture as Temporal names them. Of others no hash is known, so they are not downloaded.
+ * architecture as Temporal names them. Archives without a known hash are not downloaded.
  */
 export const ARCHIVE_SHA256: Readonly<Record<string, string>> = {
   linux_amd64: 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
@@ -24,24 +24,24 @@ export const ARCHIVE_SHA256: Readonly<Record<string, string>> = {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const PLATFORMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' };
-/** No byte for so long ends the download: another way may be faster than a dead line. */
+/** The download ends after this long without a byte: another way may be faster than a dead line. */
 const STALL_TIMEOUT_MS = 15_000;
 
 /** The archive that holds the CLI. */
 export interface CliArchive {
   readonly archiveUrl: string;
   readonly fileToExtract: string;
-  /** Hexadecimal, of the archive. */
+  /** Hash of the archive, in hexadecimal. */
   readonly sha256: string;
 }
 
 export interface DownloadSource {
   readonly baseUrl: string;
-  /** For the first answer only; a line that cannot be reached is to cost seconds. */
+  /** Timeout of the first answer only: an unreachable address must cost only seconds. */
   readonly probeTimeoutMs: number;
   readonly platform: string;
   readonly arch: string;
-  /** As `ARCHIVE_SHA256`. */
+  /** Hashes in the form of `ARCHIVE_SHA256`. */
   readonly hashes: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +67,7 @@ export async function findArchive(source: DownloadSource): Promise<CliArchive> {
   return { archiveUrl: info.archiveUrl, fileToExtract: info.fileToExtract, sha256 };
 }
 
-/** Downloads, checks and unpacks below `scratch`. @returns the executable's path there @throws Error if the hash is another */
+/** Downloads, checks and unpacks below `scratch`. @returns the executable's path there @throws Error if the hash differs */
 export async function downloadCli(
   archive: CliArchive,
   scratch: string,
@@ -78,7 +78,7 @@ export async function downloadCli(
   const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
   if (sha256 !== archive.sha256)
     throw new Error(`${archive.archiveUrl} has SHA-256 ${sha256}, expected ${archive.sha256}: it was not unpacked`);
-  // `tar` is on Linux, macOS and Windows 10; bsdtar reads zip files too, should the format be ignored one day.
+  // `tar` exists on Linux, macOS and Windows 10; bsdtar also reads zip files, in case the format is ignored one day.
   await promisify(execFile)('tar', ['-xf', file, '-C', scratch, archive.fileToExtract]);
   return join(scratch, archive.fileToExtract);
 }

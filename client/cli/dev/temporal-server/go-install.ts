@@ -6,15 +6,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An executable that Go builds from a module. */
 export interface GoProgram {
-  /** For people: `the Temporal CLI`. */
+  /** Name for people: `the Temporal CLI`. */
   readonly title: string;
   readonly module: string;
   readonly version: string;
   /** The package in the module: `cmd/temporal`. */
   readonly command: string;
-  /** As Go names it, without `.exe`. */
+  /** Name from Go, without `.exe`. */
   readonly executable: string;
-  /** How long a build takes on two cores when nothing of it is cached. */
+  /** Minutes that a build takes on two cores without a cache. */
   readonly minutes: number;
 }
 
@@ -22,9 +22,9 @@ const PROGRESS_EVERY_MS = 15_000;
 const STDERR_KEPT = 2_000;
 
 /**
- * Whether Go is there and can get the module, within `timeoutMs`: a proxy that cannot be reached is to cost seconds, not a
- * build's time.
- * @throws Error with one line that says why not
+ * Checks that Go is installed and can get the module, within `timeoutMs`: an unreachable proxy must cost seconds, not the time of
+ * a build.
+ * @throws Error with one line that gives the reason
  */
 export async function probeGo({ module, version }: GoProgram, env: Environment, timeoutMs: number): Promise<void> {
   const args = ['list', '-m', '-f', '{{.Version}}', `${module}@v${version}`];
@@ -59,7 +59,7 @@ export async function goInstall(
   return join(scratch, process.platform === 'win32' ? `${executable}.exe` : executable);
 }
 
-/** GOWORK, GOOS, GOARCH of a project around would build something else, or for another machine (GOBIN is refused then). */
+/** Removes GOWORK, GOOS, GOARCH of a surrounding project, which would build another program or target (GOBIN is refused then). */
 function goEnvironment(env: Environment): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, GOWORK: _work, ...rest } = env;
   return { ...rest, GOWORK: 'off' };
@@ -67,7 +67,7 @@ function goEnvironment(env: Environment): NodeJS.ProcessEnv {
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
-    // In our own process group: Ctrl-C ends the build too.
+    // In our process group, so that Ctrl-C ends the build too.
     const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {

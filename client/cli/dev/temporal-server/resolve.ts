@@ -11,27 +11,27 @@ export const WAYS = ['JOBCTL_TEMPORAL_CLI', 'PATH', 'cache', 'download', 'go ins
 export type Way = (typeof WAYS)[number];
 
 export interface TemporalCli {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** For people: of the CLI and of the server inside. */
+  /** Versions of the CLI and of the server inside, for people. */
   readonly version: string;
   readonly how: Way;
 }
 
 export interface ResolveOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** One line for a person each time something is decided or goes on for long. */
+  /** Called with one line for people at each decision and during long steps. */
   readonly onProgress?: (line: string) => void;
   readonly downloadUrl?: string;
-  /** Of the archives there, as `ARCHIVE_SHA256`. */
+  /** Hashes of the archives there, in the form of `ARCHIVE_SHA256`. */
   readonly hashes?: Readonly<Record<string, string>>;
-  /** How long an address may be silent before the next way is tried. */
+  /** Time in ms that an address may be silent before the next way is tried. */
   readonly probeTimeoutMs?: number;
   readonly platform?: string;
   readonly arch?: string;
 }
 
-/** No way led to a Temporal CLI; the message names each way with its reason, and what to do. */
+/** No way led to a Temporal CLI; the message names each way with its reason, and the remedy. */
 export class NoTemporalCli extends Error {
   override readonly name = 'NoTemporalCli';
   readonly reasons: Readonly<Record<Way, string>>;
@@ -47,7 +47,7 @@ export class NoTemporalCli extends Error {
   }
 }
 
-/** A way that nobody has prepared: a reason for the final error, but no news while another way works. */
+/** A way that is not set up: a reason for the final error, but not reported if another way works. */
 class NotThere extends Error {}
 
 type Context = Required<ResolveOptions>;
@@ -55,8 +55,8 @@ type Context = Required<ResolveOptions>;
 const PROBE_TIMEOUT_MS = 3_000;
 
 /**
- * Finds or gets a Temporal CLI that runs on this machine and is new enough. The address of a running server, if one is
- * configured, is the caller's: nothing is resolved then.
+ * Finds or installs a Temporal CLI that runs on this machine and is new enough. If the address of a running server is configured,
+ * the caller uses that and does not call this.
  * @throws NoTemporalCli
  */
 export async function resolveTemporalCli(options: ResolveOptions = {}): Promise<TemporalCli> {
@@ -150,7 +150,7 @@ function existingCache(env: Context['env']): string {
   return path;
 }
 
-/** Runs `find` so that what it throws becomes a rejection. */
+/** Runs `find` so that its exceptions become rejections. */
 async function settle(find: () => string): Promise<string> {
   return find();
 }

@@ -5,7 +5,7 @@ import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/search-attributes.js';
 export interface DevServerOptions {
   readonly port: number;
   readonly uiPort: number;
-  /** The database file; without one everything is in memory and ends with the process. */
+  /** The database file. Absent: data are in memory and end with the process. */
   readonly databaseFile?: string;
   /** Dynamic configuration beyond ours, such as `limit.historyCount.suggestContinueAsNew`: JSON values by key. */
   readonly dynamicConfig?: Readonly<Record<string, string | number | boolean>>;
@@ -13,13 +13,13 @@ export interface DevServerOptions {
 
 export const DEV_NAMESPACE = 'default';
 const LOOPBACK = '127.0.0.1';
-/** Of gRPC. */
+/** gRPC status code. */
 const NOT_FOUND = 5;
 
 /**
- * 10 calls a second is the server's default for listing and counting, too few for a list command beside a janitor
- * (facts: production.md 1). The namespace is read again each second, so that an added search attribute is usable soon. The new
- * matcher heeds priorities, which quota workflows have (contract/quota.ts, quotaStart); server 1.29 has it off.
+ * The server's default of 10 calls a second for listing and counting is too low for a list command beside a janitor (facts:
+ * production.md 1). The namespace is reloaded every second, so that an added search attribute is usable soon. The new matcher
+ * heeds the priorities of quota workflows (contract/quota.ts, quotaStart); server 1.29 has it off.
  */
 export const DYNAMIC_CONFIG = {
   'frontend.namespaceRPS.visibility': 200,
@@ -36,7 +36,7 @@ export function devServerArguments(options: DevServerOptions): readonly string[]
     ...['--log-level', 'warn'],
     ...(options.databaseFile === undefined ? [] : databaseArguments(options.databaseFile)),
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
-    // Only a new database takes these; `ensureSearchAttributes` adds what an older one lacks.
+    // Only a new database takes these; `ensureSearchAttributes` adds the missing ones to an older one.
     ...JOB_SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
   ];
 }
@@ -46,16 +46,17 @@ function databaseArguments(file: string): readonly string[] {
   return ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'];
 }
 
-/** A task queue and a workflow that nobody has. */
+/** A task queue and a workflow that do not exist. */
 const PROBED = 'jobctl-probe';
 const ifThere = (error: { readonly code?: unknown }): void => {
   if (error.code !== NOT_FOUND) throw error;
 };
 
 /**
- * One try: whether the server answers real calls, each of its services one. Its health service says yes before the rest is there,
- * and after a kill its frontend answers long before the others are found (portsBefore in ../guarded-server/configuration.ts).
- * @param login of a server that asks who calls. A new one of those has no namespace yet, and says so: an answer too
+ * Tries once whether the server answers real calls, one for each of its services. Its health service reports ready before the
+ * other services are, and after a kill its frontend answers long before it finds them (portsBefore in
+ * ../guarded-server/configuration.ts).
+ * @param login for a server that authenticates callers. A new one has no namespace yet and says so, which counts as an answer
  */
 export async function answersCalls(
   address: string,

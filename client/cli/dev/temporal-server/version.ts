@@ -2,21 +2,21 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { isOlderVersion } from '../../../../domain/temporal-version.js';
 
-/** What `temporal --version` says. */
+/** Versions from `temporal --version`. */
 export interface TemporalVersion {
-  /** Of the CLI; `0.0.0-DEV` for one that was built by `go install`. */
+  /** Version of the CLI; `0.0.0-DEV` if `go install` built it. */
   readonly cli: string;
-  /** Of the server inside, which decides what works; undefined for a very old CLI. */
+  /** Version of the server inside, which decides the features; undefined for a very old CLI. */
   readonly server: string | undefined;
 }
 
-/** The server of CLI 1.1, of those that we start ourselves: the first with the user metadata that the Web UI shows. */
+/** The oldest server that we start ourselves, that of CLI 1.1: the first with the user metadata that the Web UI shows. */
 const OLDEST_OWN_SERVER = '1.25.0';
 const RUN_TIMEOUT_MS = 5_000;
 
 /**
  * Runs `path --version`.
- * @throws Error with one line that says why this executable cannot be used
+ * @throws Error with one line that gives the reason why this executable cannot be used
  */
 export async function checkTemporalCli(path: string): Promise<TemporalVersion> {
   const version = parseTemporalVersion(await versionOutput(path));

@@ -29,7 +29,7 @@ export interface Result {
 }
 
 export interface Attack {
-  /** Of findings/security.md. */
+  /** As docs/runs.md lists it. */
   readonly finding: string;
   readonly title: string;
   /** Where it is made today: a team that trusts its names, or one behind `jobctl serve`. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The commit of findings/security.md. */
+/** The commit on which the attacks succeeded. */
 export const OLD_COMMIT = '19b9c1e';
 export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 

@@ -2,14 +2,14 @@
 # Sourced by sudo, after its options: runs the command with the environment that sudoers of Ubuntu gives it.
 # Takes from sudo: entry (of passwd) login shell preserve keep background folder set_home; becomes the command.
 
-# own_user NAME: its line of passwd in a VM without a root of its own. The computer's /root would be the user's there.
+# own_user NAME: its line of passwd in a VM without a separate root. There, root's home would be this computer's /root.
 own_user() {
   [ -n "${REHEARSAL_VM:-}" ] || return 1
   [ "$1" = root ] || [ -d "$REHEARSAL_VM/disk/home/$1" ] || return 1
   printf '%s:x:0:0::%s:/bin/bash\n' "$1" "$REHEARSAL_VM/disk/home/$1"
 }
 
-# own_profile HOME: a login shell sets PATH anew, and would find the computer's own tools.
+# own_profile HOME: a login shell resets PATH, and would find the computer's own tools.
 own_profile() {
   grep -qs -F "$here:" "$1/.profile" && return
   mkdir -p "$1" && printf '# Written by the rehearsal cloud.\nPATH="%s:$PATH"\n' "$(own_folders)" >>"$1/.profile"
@@ -18,7 +18,7 @@ own_folders() { if [ "$here" = /opt/rehearsal/bin ]; then echo "$here:/run/rehea
 
 entry_field() { printf '%s\n' "$entry" | cut -d: -f"$1"; }
 
-# env_reset keeps these of the caller's (sudoers(5)), and ours: without them the tools would not know their VM.
+# env_reset keeps these variables of the caller (sudoers(5)), and ours: without them the tools would not know their VM.
 KEPT='TERM|DISPLAY|LANG|LANGUAGE|LC_[A-Z]*|COLORTERM|XAUTHORITY|TZ|REHEARSAL_[A-Z_]*'
 # On a TPU VM a clean environment still reaches Cloud Storage and the metadata server by their names: these stand for that.
 KEPT="$KEPT|STORAGE_EMULATOR_HOST|TENSORSTORE_GCS_HTTP_URL|GCE_METADATA_[A-Z]*"
@@ -72,7 +72,7 @@ become() {
   exec "$@"
 }
 
-# As sudo does for -i and -s: everything that is no letter, digit, _, - or $ gets a backslash.
+# Like sudo for -i and -s: every character except letters, digits, _, - and $ gets a backslash.
 quoted() {
   line=''
   for word in "$@"; do

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Sourced by conda: what Miniconda's installer leaves in a home, and what shells read of it.
+# Sourced by conda: the files that Miniconda's installer leaves in a home, and the parts that shells read.
 
 make_base() {
   mkdir -p "$base/bin" "$base/condabin" "$base/envs" "$base/conda-meta" "$base/etc/profile.d"

@@ -1,5 +1,5 @@
 # container-exec.sh HERE FOLDER ARGV [start]: becomes the command in ARGV (NUL by NUL) with the container's environment.
-# What stands for a TPU VM's network (emulator's address, metadata server) goes in, as the network would.
+# The variables that stand for a TPU VM's network (emulator's address, metadata server) are passed on, as the network would be.
 here=$1 folder=$2 argv=$3 start=${4:-}
 python=$(command -v python3) || python=''
 path=$here:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -24,5 +24,5 @@ if [ -z "$found" ]; then
   exit "$code"
 fi
 [ -z "$start" ] || : >"$folder/started"
-# xargs cannot give its own stdin, so that the words come back through a file descriptor of bash's: sh has no arrays.
+# xargs cannot pass on its own stdin, so the words come through a file descriptor of bash: sh has no arrays.
 exec env -i "$@" bash -c 'mapfile -d "" -t words <"$1"; exec "${words[@]}"' bash "$argv"

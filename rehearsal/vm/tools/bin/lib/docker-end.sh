@@ -4,7 +4,7 @@
 # signal SIGNAL ID: to the container's first process.
 signal() {
   pid=$(get "$2" pid) || return 1
-  # unshare(1) tells a SIGKILL of its child as exit code 1.
+  # unshare(1) reports a SIGKILL of its child as exit code 1.
   case $1 in KILL | SIGKILL | 9) put "$2" killed 1 ;; esac
   kill -s "${1#SIG}" "$pid" 2>/dev/null
 }
@@ -16,7 +16,7 @@ is_gone_within() { # SECONDS ID
     sleep 0.05
   done
 }
-# The exit code is the monitor's to write, a moment after the process is gone.
+# The monitor writes the exit code, a moment after the process is gone.
 settle() { tries=100; while [ -d "$containers/$1" ] && [ "$(get "$1" state)" = running ] && [ "$tries" -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done; }
 
 for_each() { # FUNCTION WORD..: docker's way, all of them, the code 1 if one was not there
@@ -108,7 +108,7 @@ prune() { # VERB OPTION..
   [ "$verb" = 'image prune' ] || for folder in "$containers"/*/; do
     [ ! -d "$folder" ] || is_running "$(basename "$folder")" || remove_container "$(basename "$folder")"
   done
-  # Without --all only images without a name go, and there are none here.
+  # Without --all only images without a name are removed, and here every image has one.
   [ -z "$all" ] || [ "$verb" = prune ] || rm -f "$images"/*
   echo 'Total reclaimed space: 0B'
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Sourced by docker: verbs of images, and of the daemon that is not there.
+# Sourced by docker: verbs of images, and of the missing daemon.
 
 docker_pull() {
   quiet=''

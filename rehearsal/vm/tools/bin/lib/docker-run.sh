@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034
 # Sourced by docker: run, create and start. The options are read into the container's folder, then run-container.sh has it.
 
-# Accepted, and without effect here: what they limit or open is not there. (The sentence of docker says so.)
+# Options without effect here: the things that they limit or open do not exist. (The sentence of docker says so.)
 FLAGS='--privileged --read-only --oom-kill-disable --no-healthcheck --quiet -q --publish-all -P --init'
 WITH_VALUE='--net --network --shm-size --ulimit --cap-add --cap-drop --security-opt --device --ipc --pid --uts --log-driver
 --log-opt --memory -m --memory-swap --memory-reservation --cpus --cpuset-cpus --cpu-shares --user -u --group-add --platform
@@ -13,7 +13,7 @@ container_run() {
   detach='' interactive='' terminal='' remove=''
   read_options "$@"
   [ -n "$detach" ] || { [ -z "$terminal" ] || [ -z "$interactive" ] || [ -t 0 ] || { remove_container "$id"; echo 'the input device is not a TTY' >&2; exit 1; }; }
-  # Whoever sees the end removes it: the monitor of a detached one, else the client.
+  # The process that sees the end removes the container: the monitor if it is detached, else the client.
   if [ -n "$remove" ]; then if [ -n "$detach" ]; then : >"$containers/$id/remove-detached"; else : >"$containers/$id/remove"; fi; fi
   launch
   if [ -n "$detach" ]; then echo "$id"; else attach; fi
@@ -80,7 +80,7 @@ read_option() { # NAME VALUE
 forget() { remove_container "$id"; not_known "$1"; }
 fail() { remove_container "$id"; daemon_error "$1"; }
 
-# NAME alone is the caller's value, and nothing where the caller has none: docker's rule.
+# NAME without a value means the caller's value, or no variable if the caller has none: docker's rule.
 add_variable() {
   case $1 in
     *=*) printf '%s\n' "$1" ;;
@@ -116,7 +116,7 @@ prepare() { # IMAGE COMMAND..
   fi
   check_volumes
   [ -z "$entrypoint" ] || set -- "$entrypoint" "$@"
-  # An image's own command is in its files, which nobody fetched.
+  # An image's own command is in its files, which are not fetched.
   [ $# -gt 0 ] || forget "an image's own command (give it one: docker run .. $image COMMAND)"
   : >"$containers/$id/argv"
   for word in "$@"; do printf '%s\0' "$word" >>"$containers/$id/argv"; done
@@ -131,13 +131,13 @@ check_volumes() {
       /*) forget "an anonymous volume ($volume)" ;;
       *) fail "invalid volume specification: '$volume'" ;;
     esac
-    # The daemon makes a folder that is missing, as root.
+    # The daemon creates a missing folder, as root.
     case ${volume%%:*} in /*) from=${volume%%:*} ;; *) from=$PWD/${volume%%:*} ;; esac
     [ -e "$from" ] || mkdir -p "$from" || fail "error while creating mount source path '$from'"
   done <"$containers/$id/volumes"
 }
 
-# Starts the monitor, which outlives this client as a container does, and waits until its command runs or cannot.
+# Starts the monitor, which outlives this client as a container does, and waits until its command runs or has failed to start.
 launch() {
   rm -f "$containers/$id/started" "$containers/$id/exit" "$containers/$id/refusal" "$containers/$id/killed" "$containers/$id/known"
   exec 3<&0

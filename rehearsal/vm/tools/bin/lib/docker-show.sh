@@ -86,7 +86,7 @@ inspect() {
   return "$code"
 }
 
-# Output and errors are kept apart, so that their order between each other is lost.
+# Output and errors are kept apart, so their relative order is lost.
 container_logs() {
   follow='' lines=+1
   while [ $# -gt 0 ]; do

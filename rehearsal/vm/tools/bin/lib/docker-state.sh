@@ -7,13 +7,13 @@ images=$state/docker/images
 containers=$state/docker/containers
 mkdir -p "$images" "$containers"
 
-# What went wrong in the words of the daemon. 125 is docker's own failure at `run`.
+# Reports an error with the daemon's text. 125 is docker's own failure at `run`.
 daemon_error() { printf '%s: Error response from daemon: %s\n' "docker" "$1" >&2; printf "\nRun 'docker run --help' for more information\n" >&2; exit 125; }
 refused() { printf 'Error response from daemon: %s\n' "$1" >&2; }
 
 sha() { printf '%s' "$1" | sha256sum | cut -c1-64; }
 
-# full_name REFERENCE: with its tag; exits CODE with docker's words if it is none.
+# full_name REFERENCE: prints it with its tag; if it is invalid, exits CODE with docker's text.
 full_name() {
   path='[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*'
   if ! printf '%s\n' "$1" | grep -qE "^([A-Za-z0-9.-]+(:[0-9]+)?/)?$path(/$path)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?\$"; then
@@ -29,19 +29,19 @@ record_image() { sha "$1" >"$(image_file "$1")"; }
 get() { cat "$containers/$1/$2" 2>/dev/null; }
 put() { printf '%s\n' "$3" >"$containers/$1/$2"; }
 
-# A pid is the container's only with its start time: another VM's boot gives the same numbers again.
+# A pid is the container's only with its start time: a new boot of the VM uses the same numbers again.
 ticks_of() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 is_running() {
   pid=$(get "$1" pid) && [ "$(get "$1" state)" = running ] && [ "$(ticks_of "$pid")" = "$(get "$1" ticks)" ] && [ -n "$(ticks_of "$pid")" ]
 }
 container_state() {
   if is_running "$1"; then echo running; return; fi
-  # Its monitor died with the VM, and so did it: what the daemon says after a reboot.
+  # The container and its monitor died with the VM: this is what the daemon says after a reboot.
   [ "$(get "$1" state)" != running ] || { put "$1" state exited; [ -s "$containers/$1/exit" ] || put "$1" exit 255; }
   get "$1" state
 }
 
-# find_container WORD: prints the id of the one with that name or beginning of an id.
+# find_container WORD: prints the id of the container with this name, or with an id that begins so.
 find_container() {
   for folder in "$containers"/*/; do
     id=$(basename "$folder")

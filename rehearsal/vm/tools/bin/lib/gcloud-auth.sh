@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Sourced by gcloud: the group auth, from the VM's metadata server, as a VM has no other login. No real login is offered
-# here: its tokens would be a person's own, on a rehearsed VM.
+# Sourced by gcloud: the group auth. It uses the VM's metadata server, because a VM has no other login. A real login is not
+# offered: it would put a person's own tokens on a rehearsed VM.
 
 metadata() {
   [ -n "${GCE_METADATA_HOST:-}" ] || return 1

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Sourced by gcloud where the SDK is missing: the group config, in the SDK's own file.
+# Sourced by gcloud if the SDK is missing: the group config, in the SDK's own file.
 folder=${CLOUDSDK_CONFIG:-${HOME:-/root}/.config/gcloud}/configurations
 file=$folder/config_default
 

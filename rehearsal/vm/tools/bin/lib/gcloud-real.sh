@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# Sourced by gcloud and bq: the environment in which Google's own gcloud speaks to the rehearsal and to nobody else.
+# Sourced by gcloud and bq: the environment in which Google's own gcloud calls only the rehearsal.
 
-# Port 9 discards: an API that is not rehearsed is refused at once, and never asked at Google.
+# Port 9 discards: a call to an API that is not rehearsed is refused at once and never reaches Google.
 rest=${REHEARSAL_REST_URL:-http://127.0.0.1:9}
 export CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE="${REHEARSAL_STORE_URL:-http://127.0.0.1:9}/storage/v1/"
 export CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU="$rest/" CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE="$rest/compute/v1/"
@@ -24,7 +24,7 @@ case ${REHEARSAL_STORE_URL:-} in
     fi ;;
 esac
 
-# A VM's gcloud takes the project of the VM until it is told another. `config list` shows what was set, so not there.
+# A VM's gcloud uses the VM's project until another is set. `config list` shows only what was set, so it does not get this one.
 properties=${CLOUDSDK_CONFIG:-${HOME:-/root}/.config/gcloud}/configurations/config_${CLOUDSDK_ACTIVE_CONFIG_NAME:-default}
 if [ -z "${CLOUDSDK_CORE_PROJECT:-}" ] && ! grep -q '^project *=' "$properties" 2>/dev/null; then
   case "$group $* " in config*' project '* | config*core/project*' set '*) ;; *) export CLOUDSDK_CORE_PROJECT="${REHEARSAL_PROJECT:-}" ;; esac

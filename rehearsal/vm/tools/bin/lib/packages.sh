@@ -15,14 +15,14 @@ on_computer() {
 }
 is_installed() { is_recorded "$1" || on_computer "$1"; }
 
-# A package that is recorded only by us shows itself by a command of its name, or by nothing at all.
+# Whether a recorded package exists here: on this computer, or as a command of its name.
 has_effect() { on_computer "$1" || on_path "$1" >/dev/null; }
 
 read_lists() {
   printf 'Reading package lists...\nBuilding dependency tree...\nReading state information...\n'
 }
 
-# `unattended-upgrades` of a fresh VM: the file holds the second at which it lets go. Whoever plays a fresh VM writes it.
+# `unattended-upgrades` of a fresh VM: the file holds the second at which it releases the lock. Written to rehearse a fresh VM.
 is_locked() { [ -f "$state/dpkg-lock-until" ] && [ "$(date +%s)" -lt "$(cat "$state/dpkg-lock-until")" ]; }
 
 check_lock() {

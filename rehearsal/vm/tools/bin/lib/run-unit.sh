@@ -3,7 +3,7 @@ settings() { sed -n "/^\[Service\]/,/^\[[^S]/s/^$1[[:space:]]*=[[:space:]]*//p" 
 file=$1 folder=$2
 cd "$(settings WorkingDirectory | tail -n 1 | sed 's/^$/\//')" 2>/dev/null || cd /
 settings EnvironmentFile | while read -r path; do sed '/^[#;]/d; /^$/d' "${path#-}"; done >"$folder/environment"
-# Environment= has VAR=value words, in quotes where they hold spaces: the shell's own reading is systemd's for these.
+# Environment= has VAR=value words, in quotes if they contain spaces: for these the shell parses as systemd does.
 settings Environment | sed 's/^/export /' >>"$folder/environment"
 sed 's/^\([A-Za-z_][A-Za-z0-9_]*=\)/export \1/' "$folder/environment" >"$folder/environment.sh"
 . "$folder/environment.sh"

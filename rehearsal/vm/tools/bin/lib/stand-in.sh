@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# Sourced by every stand-in: where it keeps its state, what it speaks to, and how it says that it is one.
+# Sourced by every stand-in: the folder of its state, the services that it calls, and the sentence that announces it.
 # A stand-in does the visible part of a tool. Its sentence comes once per VM and tool, on stderr: never on stdout.
 set -u
 tool=${0##*/}
 here=$(CDPATH='' cd -- "${0%/*}" && pwd -P) || exit 127
 
-# 127 is "command not found": a script that looks at exit codes never takes it for an answer of the tool's own.
+# 127 is "command not found": a script that checks exit codes never takes it for the tool's own answer.
 not_known() {
   printf '%s: %s is not known to this stand-in of the rehearsal (README of @jobctl/cloud-tpu-rehearsal)\n' "$tool" "$*" >&2
   exit 127
@@ -15,13 +15,13 @@ if [ -n "${REHEARSAL_TOOLS_STATE:-}" ]; then state=$REHEARSAL_TOOLS_STATE
 elif [ "$here" = /opt/rehearsal/bin ]; then state=/var/lib/rehearsal
 elif [ -n "${REHEARSAL_VM:-}" ]; then state=$REHEARSAL_VM/disk/var/lib/rehearsal
 else
-  # A VM without a root of its own, and an environment that was cleaned: whatever is written now would be this computer's.
+  # In a VM without a separate root and with a cleaned environment, any write now would change this computer.
   printf '%s: stand-in of the rehearsal: its environment is gone (REHEARSAL_VM), so it does nothing\n' "$tool" >&2
   exit 127
 fi
 [ -d "$state/said" ] || (umask 0 && mkdir -p "$state/said") || exit 127
 
-# What the login's environment said is remembered for those who clean theirs (sudo -i, cron, containers).
+# The login's environment is stored for programs that clean theirs (sudo -i, cron, containers).
 if [ -n "${REHEARSAL_STORE_URL:-}" ]; then
   known=$(cat "$state/known" 2>/dev/null) now="$REHEARSAL_STORE_URL ${REHEARSAL_REST_URL:-}"
   if [ "$known" != "$now" ] && [ "${known% *} " != "$now" ]; then
@@ -41,7 +41,7 @@ say_once() {
   printf '%s: stand-in of the rehearsal: %s\n' "$tool" "$*" >&2
 }
 
-# on_path NAME [not-ours]: prints the file that PATH gives, which `command -v` does not where the shell has a builtin.
+# on_path NAME [not-ours]: prints the file that PATH gives; `command -v` does not if the shell has a builtin of that name.
 on_path() {
   case $1 in */*) [ -x "$1" ] && [ ! -d "$1" ] && printf '%s\n' "$1"; return ;; esac
   rest=$PATH:
@@ -56,5 +56,5 @@ on_path() {
   return 1
 }
 
-# real_tool NAME: prints the path of the tool itself, where this computer has it.
+# real_tool NAME: prints the path of the tool itself, if this computer has it.
 real_tool() { on_path "$1" not-ours; }

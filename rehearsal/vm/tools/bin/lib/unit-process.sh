@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Sourced for units of the user's own: ExecStart becomes a process of the VM, which ends with the VM.
 
-# What a [Service] may say and is done here. Anything else is named, so that nobody takes it for granted.
+# Settings of [Service] that work here. Any other one is reported, so that users do not rely on it.
 DONE='Type ExecStart ExecStartPre ExecStop User Group WorkingDirectory Environment EnvironmentFile StandardOutput StandardError RemainAfterExit KillMode TimeoutStartSec TimeoutStopSec TimeoutSec SyslogIdentifier'
 NOT_DONE='Restart RestartSec LimitNOFILE LimitMEMLOCK Nice TasksMax StartLimitInterval StartLimitBurst'
 

@@ -25,7 +25,7 @@ unit_file() {
 
 is_vm_unit() { case " $(echo $VM_UNITS) " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
-# A file under /etc/systemd/system is the user's only if the VM has no unit of that name: this computer's own lie there too.
+# A file under /etc/systemd/system is the user's only if the VM has no unit of that name: this computer's files are there too.
 is_known() { is_vm_unit "$1" || unit_file "$1" >/dev/null; }
 
 keep() { mkdir -p "$state/units/$1" && printf '%s\n' "$3" >"$state/units/$1/$2"; }

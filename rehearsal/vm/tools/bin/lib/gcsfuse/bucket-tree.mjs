@@ -1,5 +1,5 @@
-// A bucket as folders and files, the way gcsfuse sees it: an object whose name ends in / is a folder; with implicit-dirs a
-// prefix is one too. A file that is written is a draft on this disk until it is closed; then it is uploaded whole.
+// A bucket as folders and files, as gcsfuse shows it. An object whose name ends in / is a folder; with implicit-dirs a prefix is
+// one too. A file that is being written is a draft on this disk until it is closed; then it is uploaded whole.
 import {
   mkdtempSync,
   openSync,
@@ -30,16 +30,16 @@ export class BucketTree {
   #bucket;
   #prefix;
   #implicit;
-  #nodes = new Map(); // by id: { id, path, isFolder, size, mtimeMs, generation, draft? }
-  #ids = new Map(); // by path
+  #nodes = new Map(); // keyed by id: { id, path, isFolder, size, mtimeMs, generation, draft? }
+  #ids = new Map(); // keyed by path
   #nextId = ROOT_ID + 1;
   #drafts = mkdtempSync(join(tmpdir(), 'gcsfuse-'));
 
-  /** @param options of gcsfuse: only-dir, implicit-dirs. */
+  /** @param options of gcsfuse: only-dir, implicit-dirs */
   constructor(bucket, options) {
     this.#bucket = bucket;
     this.#prefix = options['only-dir'] === undefined ? '' : `${options['only-dir'].replace(/^\/|\/$/g, '')}/`;
-    // On a machine type of TPUs gcsfuse 3 has them unless it is told otherwise.
+    // On TPU machine types gcsfuse 3 has implicit-dirs on by default.
     this.#implicit = options['implicit-dirs'] !== 'false';
     this.#keep(ROOT_ID, { path: '', isFolder: true, size: 0, mtimeMs: Date.now(), generation: undefined });
   }
@@ -65,7 +65,7 @@ export class BucketTree {
   #named(facts) {
     const id = this.#ids.get(facts.path) ?? this.#nextId++;
     const known = this.#nodes.get(id);
-    // A draft is newer than what the bucket has.
+    // A draft is newer than the bucket's object.
     return known?.draft !== undefined ? known : this.#keep(id, facts);
   }
 
@@ -76,7 +76,7 @@ export class BucketTree {
     return `${this.#prefix}${path}`;
   }
 
-  /** The child of that name, or ENOENT. A folder wins over a file. */
+  /** The child with this name; a folder wins over a file. @throws ENOENT */
   async lookUp(folder, name) {
     const path = this.pathOf(folder, name);
     const known = this.#nodes.get(this.#ids.get(path) ?? -1);
@@ -124,7 +124,7 @@ export class BucketTree {
     this.#ids.delete(node.path);
   }
 
-  /** What the bucket says now of a file that has no draft. */
+  /** Reads a file that has no draft from the bucket again. */
   async refresh(node) {
     if (node.isFolder || node.draft !== undefined) return node;
     const object = await this.#object(this.#objectName(node.path));
@@ -172,7 +172,7 @@ export class BucketTree {
     node.draft = { fd: openSync(file, 'r+'), isDirty: true };
   }
 
-  /** The file as a draft: downloaded, unless it is to be empty. */
+  /** Makes the file a draft. Its content is downloaded unless `isEmptied`. */
   async edit(node, isEmptied = false) {
     if (node.draft !== undefined) {
       if (isEmptied) this.#resize(node, 0);
@@ -216,7 +216,7 @@ export class BucketTree {
     return Buffer.from(await (await client.read(this.#bucket, this.#objectName(node.path), range)).arrayBuffer());
   }
 
-  /** Uploads a draft. ESTALE: somebody else has written the object since; theirs stays. */
+  /** Uploads a draft. @throws ESTALE if another client has written the object since; that object stays */
   async sync(node) {
     const draft = node.draft;
     if (draft === undefined || !draft.isDirty) return;
@@ -231,7 +231,7 @@ export class BucketTree {
     }
   }
 
-  /** After the last handle is closed: what was uploaded needs no draft. */
+  /** Call after the last handle is closed: an uploaded file needs no draft. */
   release(node) {
     if (node.draft === undefined) return;
     closeSync(node.draft.fd);
@@ -253,7 +253,7 @@ export class BucketTree {
     const node = await this.lookUp(folder, name);
     this.#forget(node);
     const wasDraft = node.draft !== undefined && node.generation === '0';
-    if (node.draft !== undefined) node.draft.isDirty = false; // it is nobody's file any more
+    if (node.draft !== undefined) node.draft.isDirty = false; // a removed file is not uploaded
     if (!wasDraft) await client.remove(this.#bucket, this.#objectName(node.path));
   }
 
@@ -272,7 +272,7 @@ export class BucketTree {
     await this.sync(node);
     await this.#move(this.#objectName(node.path), this.#objectName(path));
     this.#forget(node);
-    // The kernel goes on with the same node under its new name.
+    // The kernel continues to use the same node under its new name.
     const replaced = this.#nodes.get(this.#ids.get(path) ?? -1);
     if (replaced !== undefined) this.#nodes.delete(replaced.id);
     const object = await client.getObject(this.#bucket, this.#objectName(path));
@@ -284,7 +284,7 @@ export class BucketTree {
     await client.remove(this.#bucket, from);
   }
 
-  /** Object by object: a bucket has no folders to rename. */
+  /** Renames object by object: a bucket has no folders to rename. */
   async #renameFolder(node, path) {
     const [from, to] = [`${this.#objectName(node.path)}/`, `${this.#objectName(path)}/`];
     if (!(await this.#isEmpty(to))) throw new FileError(ERRNO.ENOTEMPTY);

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getBucket } from '../storage/client.mjs';
 
-/** With an effect here. A name that ends in `=` takes a value. */
+/** Options with an effect here. A name that ends in `=` takes a value. */
 const KNOWN = [
   'implicit-dirs',
   'foreground',
@@ -17,7 +17,7 @@ const KNOWN = [
   'o=',
   'rename-dir-limit=',
 ];
-/** They tune caches, connections and logs, which are not here. */
+/** Options that tune caches, connections and logs, which do not exist here. */
 const WITHOUT_EFFECT =
   /^(stat-cache|type-cache|metadata-cache|file-cache|cache-|kernel-list-cache|max-|limit-|log-|debug|enable-|experimental-|sequential-|temp-dir|app-name|billing-project|client-protocol|custom-endpoint|anonymous-access|key-file|token-url|http-client|retry-|disable-|ignore-interrupts|create-empty-file|write-|read-|config-file|profile|reuse-token|prometheus|cloud-metrics)/;
 const BOOLEAN =
@@ -66,7 +66,7 @@ function mountOptions(asked) {
   return ['fd=3', 'rootmode=40000', ids, ...taken].join(',');
 }
 
-/** It may hold something: fusermount3, which is on TPU VMs, does not mind. */
+/** A mount point may contain files: fusermount3, which TPU VMs have, accepts that. */
 function checkMountPoint(path) {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return;

@@ -12,7 +12,7 @@ const [bucket, mountPoint, text] = process.argv.slice(2);
 const options = JSON.parse(text);
 const tree = new BucketTree(bucket, options);
 const openCounts = new Map(); // handles by node id
-const listings = new Map(); // entries by handle, so that a listing in parts is one
+const listings = new Map(); // entries by handle, so that a listing in parts is consistent
 let lastHandle = 0;
 
 const owner = { uid: Number(options.uid ?? process.getuid()), gid: Number(options.gid ?? process.getgid()) };
@@ -95,7 +95,7 @@ async function rename(node, body, namesAt) {
   await tree.rename(tree.node(node), from, tree.node(Number(body.readBigUInt64LE(0))), to);
 }
 
-/** Uploads what was changed, and lets the draft go. */
+/** Uploads changes and drops the draft. */
 async function settle(node) {
   try {
     await tree.sync(node);
@@ -129,7 +129,7 @@ function errnoOf(error) {
 }
 
 function next() {
-  // A buffer of its own for each request: they are served at the same time.
+  // Each request has its own buffer: requests are served at the same time.
   const buffer = Buffer.allocUnsafe(wire.BUFFER_SIZE);
   read(DEVICE, buffer, 0, buffer.length, null, (error, size) => {
     if (error?.code === 'ENODEV') return end(0); // unmounted

@@ -29,7 +29,7 @@ export const OPCODES = {
   42: 'batchForget',
   45: 'rename2',
 };
-/** Nobody waits for an answer to these. */
+/** Requests that get no answer. */
 export const UNANSWERED = new Set(['forget', 'batchForget', 'interrupt']);
 export const ERRNO = {
   ENOENT: 2,
@@ -63,7 +63,7 @@ export function parseRequest(bytes) {
   };
 }
 
-/** @param error of ERRNO, 0 for none. */
+/** @param error a value of ERRNO; 0: no error */
 export function answer(unique, error, body = Buffer.alloc(0)) {
   const header = Buffer.alloc(OUT_HEADER);
   header.writeUInt32LE(OUT_HEADER + body.length, 0);
@@ -100,7 +100,7 @@ function attributesOf({ id, isFolder, size, mtimeMs, mode, uid, gid }) {
   return body;
 }
 
-/** Nothing is kept by the kernel: another mount's or gcloud's writes are seen at the next look. */
+/** The kernel caches nothing: writes by another mount or by gcloud are seen at the next look-up. */
 export const attributeAnswer = (attributes) => Buffer.concat([Buffer.alloc(16), attributesOf(attributes)]);
 
 export function entryAnswer(attributes) {
@@ -121,7 +121,7 @@ export function writtenAnswer(size) {
   return body;
 }
 
-/** A bucket has no end: as many blocks and files as gcsfuse says. */
+/** A bucket has no size limit: the numbers of blocks and files are those that gcsfuse reports. */
 export function statfsAnswer() {
   const body = Buffer.alloc(80);
   for (const index of [0, 1, 2, 3, 4]) body.writeBigUInt64LE(1n << 33n, index * 8);
@@ -148,7 +148,7 @@ export function folderAnswer(entries, offset, size) {
   return Buffer.concat(parts);
 }
 
-/** Strings that end in NUL, one after the other. */
+/** Splits a sequence of strings that end in NUL. */
 export function namesIn(bytes) {
   return bytes.toString('utf8').split('\0').slice(0, -1);
 }

@@ -19,7 +19,7 @@ export function isNotFound(error) {
 
 let token;
 
-/** With authentication on, the VM's service account, as Google's own tools find it; without it nobody asks. */
+/** With authentication: the token of the VM's service account, found as Google's own tools find it. Without: no header. */
 async function authorization() {
   if (!BASE.startsWith('https:')) return {};
   if (token === undefined) {
@@ -40,7 +40,7 @@ async function call(method, path, { query = {}, body, headers = {} } = {}) {
   try {
     message = JSON.parse(text).error.message;
   } catch {
-    // Not the API's own words: as they came.
+    // Not in the API's error format: the text stays as it came.
   }
   throw new StorageError(answer.status, message);
 }
@@ -66,7 +66,7 @@ export async function deleteBucket(bucket) {
   await call('DELETE', bucketPath(bucket));
 }
 
-/** All pages. @returns {Promise<{items: object[], prefixes: string[]}>} */
+/** Lists all pages. @returns {Promise<{items: object[], prefixes: string[]}>} */
 export async function list(bucket, prefix = '', delimiter) {
   const items = [];
   const prefixes = [];
@@ -85,7 +85,7 @@ export async function getObject(bucket, name) {
   return (await call('GET', objectPath(bucket, name))).json();
 }
 
-/** @param range of bytes, both ends included. @returns the response, its body a stream. */
+/** @param range of bytes, both ends included. @returns the response; its body is a stream */
 export async function read(bucket, name, range) {
   const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to ?? ''}` };
   return call('GET', objectPath(bucket, name), { query: { alt: 'media' }, headers });

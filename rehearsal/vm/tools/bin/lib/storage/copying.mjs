@@ -9,7 +9,7 @@ import { exists, filesBelow, isCloud, isFolder, objectsOf, parse, Refusal } from
 
 /** @typedef {{ text: string, source: object, relative: string }} Item one file or object; relative: below the source that was named */
 
-/** What one source names. @returns {Promise<Item[]>} */
+/** The items that one source names. @returns {Promise<Item[]>} */
 async function itemsOf(source, recursive) {
   if (source.path === '-') return [{ source, relative: 'stdin', text: '-' }];
   if (!isCloud(source)) return localItems(source, recursive);
@@ -23,7 +23,7 @@ async function itemsOf(source, recursive) {
     }));
 }
 
-/** gs://b/a/dir of gs://b/a/dir/x/y is dir/x/y; of a whole bucket it is x/y. */
+/** For the source gs://b/a/dir, gs://b/a/dir/x/y becomes dir/x/y; for a whole bucket it becomes x/y. */
 function relativeName(source, name) {
   if (source.name === '') return name;
   const folder = source.name.replace(/\/$/, '');
@@ -42,7 +42,7 @@ function localItems(source, recursive) {
   });
 }
 
-/** Where one item lands. `isFolderLike`: the destination names a place for several things. */
+/** Destination of one item. `isFolderLike`: the destination names a place for several items. */
 function targetOf(destination, item, isFolderLike) {
   if (isCloud(destination)) {
     const folder = destination.name === '' ? '' : `${destination.name.replace(/\/$/, '')}/`;
@@ -71,7 +71,7 @@ export async function copyAll(words, options) {
     if (found.length === 0) throw new Refusal('no-match', urls[index].text);
     return found;
   });
-  // A folder that is copied to a name that is not there yet takes that name.
+  // A folder that is copied to a name that does not exist yet takes that name.
   const renamed = options.recursive && !isFolderLike && items.some((item) => item.relative.includes('/'));
   if (!renamed && items.length > 1 && destination.path !== '-')
     isFolderLike = isFolderLike || mustBeFolder(destination);

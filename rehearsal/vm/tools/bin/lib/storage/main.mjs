@@ -1,4 +1,4 @@
-// gsutil VERB .. and gcloud storage VERB ..: reads the words, runs the verb, fails with the tool's own words.
+// gsutil VERB .. and gcloud storage VERB ..: reads the arguments, runs the verb, and fails with the tool's own error texts.
 import * as client from './client.mjs';
 import { copyAll, synchronise } from './copying.mjs';
 import { parse, Refusal } from './urls.mjs';
@@ -14,7 +14,7 @@ function notKnown(what) {
   process.exit(127);
 }
 
-/** Options by verb: name to key; a key that ends in `=` takes a value. `-` keys are read and make no difference. */
+/** Options by verb: name to key. A key that ends in `=` takes a value; a `-` key is accepted and has no effect. */
 const RECURSIVE = { '-r': 'recursive', '-R': 'recursive', '--recursive': 'recursive' };
 const OPTIONS = {
   ls: { ...RECURSIVE, '-l': 'long', '--long': 'long', '-d': '-' },
@@ -59,7 +59,7 @@ const OPTIONS = {
   du: { '-s': 'summary', '--summarize': 'summary', '-h': '-', '-c': '-' },
   stat: {},
 };
-/** Before the verb, or anywhere with gcloud. */
+/** Options before the verb; with gcloud they may stand anywhere. */
 const GLOBAL = {
   '-m': '-',
   '-q': '-',
@@ -72,7 +72,7 @@ const GLOBAL = {
   '--no-user-output-enabled': '-',
 };
 
-/** `stat` as two words of gcloud's, and so on. */
+/** gcloud's verbs of two words, with their names here. */
 const GCLOUD_VERBS = {
   'objects describe': 'describe',
   'buckets create': 'mb',
@@ -111,7 +111,7 @@ function verbOf(word, words) {
 
 const known = (verb) => ({ ...(verb === undefined || dialect === 'gcloud' ? GLOBAL : {}), ...OPTIONS[verb] });
 
-/** -rn as -r -n, where both are known. */
+/** Splits -rn into -r -n, unless -rn itself is an option. */
 function splitOption(word, verb) {
   if (!/^-[A-Za-z]{2,}$/.test(word) || known(verb)[word] !== undefined) return [word];
   return [...word.slice(1)].map((letter) => `-${letter}`);
@@ -182,7 +182,7 @@ function rangeOf(text) {
   return match === null ? undefined : { from: match[1], to: match[2] };
 }
 
-/** In the words of gsutil 5.34 and of gcloud 528. */
+/** Error texts of gsutil 5.34 and of gcloud 528. */
 function wordsOf(error, verb) {
   const gsutil = dialect === 'gsutil';
   const lead = `ERROR: (gcloud.storage.${label})`;

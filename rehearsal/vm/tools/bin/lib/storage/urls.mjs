@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { list } from './client.mjs';
 
-/** What a command refuses: its words, for the tool's own prefix. */
+/** A refusal by a command. Its message follows the tool's own prefix. */
 export class Refusal extends Error {
   constructor(kind, url, message) {
     super(message ?? `${kind}: ${url}`);
@@ -12,7 +12,7 @@ export class Refusal extends Error {
   }
 }
 
-/** `gs://bucket/object`, `-` or a path. */
+/** Parses `gs://bucket/object`, `-` or a path. */
 export function parse(text) {
   const match = /^gs:\/\/([^/]*)\/?(.*)$/s.exec(text);
   return match === null ? { text, path: text } : { text, bucket: match[1], name: match[2] };
@@ -32,13 +32,13 @@ export function pattern(glob) {
   return new RegExp(`^${source}$`, 's');
 }
 
-/** Objects that a URL names. With `recursive` also those below it, as a folder. @returns {Promise<object[]>} by name. */
+/** Objects that a URL names; with `recursive` also those below it, as in a folder. @returns {Promise<object[]>} by name */
 export async function objectsOf(url, recursive) {
   const literal = hasWildcard(url.name) ? url.name.slice(0, url.name.search(/[*?[]/)) : url.name.replace(/\/$/, '');
   const { items } = await list(url.bucket, literal);
   const folder = url.name === '' ? '' : `${url.name.replace(/\/$/, '')}/`;
   const matches = hasWildcard(url.name) ? pattern(url.name) : undefined;
-  // A wildcard that names a folder means what is in it, with `recursive`.
+  // With `recursive`, a wildcard that matches a folder means the folder's contents.
   const inFolder = matches && recursive ? pattern(`${url.name.replace(/\/$/, '')}/**`) : undefined;
   return items.filter(({ name }) => {
     if (matches !== undefined) return matches.test(name) || inFolder?.test(name) === true;
@@ -46,7 +46,7 @@ export async function objectsOf(url, recursive) {
   });
 }
 
-/** Files below a folder, as paths relative to it. Links are followed to files alone. */
+/** Files below a folder, as paths relative to it. Links to folders are not followed. */
 export function filesBelow(folder, below = '') {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = join(below, entry.name);

@@ -1,4 +1,4 @@
-// ls, cat, rm, du, stat and the verbs of buckets. What they print on stdout is what scripts read.
+// ls, cat, rm, du, stat and the verbs of buckets. Scripts read their output on stdout.
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import * as client from './client.mjs';
@@ -30,7 +30,7 @@ function total(objects) {
   print(`TOTAL: ${objects.length} objects, ${bytes} bytes (${bytes} B)`);
 }
 
-/** One level: the object of that name and what is directly in the folder of that name. */
+/** One level: the object with this name, and the direct contents of the folder with this name. */
 async function inside(url) {
   if (url.name === '' || url.name.endsWith('/')) {
     const { items, prefixes } = await client.list(url.bucket, url.name, '/');
@@ -80,7 +80,7 @@ export async function rm(words, { recursive, say }) {
       say(`Removing gs://${bucket}/${name}...`);
       await client.remove(bucket, name);
     }
-    // `rm -r gs://bucket` takes the bucket too.
+    // `rm -r gs://bucket` removes the bucket too.
     if (recursive && asked === '') await client.deleteBucket(bucket);
   }
 }
@@ -110,7 +110,7 @@ export async function stat(words) {
   }
 }
 
-/** What gcloud describes of buckets and objects, as YAML. */
+/** Describes buckets and objects as gcloud does, as YAML. */
 export async function describe(words) {
   for (const word of words) {
     const { bucket, name } = parse(word);

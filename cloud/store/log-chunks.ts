@@ -1,50 +1,50 @@
-import type { StoredObject, StoreReader } from '../cloud/store/port.js';
-import { logChunkObject, offsetOfChunk } from '../domain/store-layout.js';
+import type { StoredObject, StoreReader } from './port.js';
+import { logChunkObject, offsetOfChunk } from '../../domain/store-layout.js';
 
-/** A stored stretch of one host's output. `updatedAt` is when it was stored: the only time that a line has. */
+/** A stored part of one host's output. `updatedAt` is the time at which it was stored, the only time that a line has. */
 export interface Chunk extends StoredObject {
   /** Position among all hosts of all slices, from 0. */
   readonly host: number;
-  /** Of its first byte in the host's output. */
+  /** Offset of its first byte in the host's output. */
   readonly offset: number;
 }
 
-/** Undefined for an object that is no chunk, such as a lost tail. */
+/** Undefined if the object is not a chunk, such as a lost tail. */
 export function asChunk(object: StoredObject): Chunk | undefined {
   const offset = offsetOfChunk(object.name);
   const host = hostOf(object);
   return offset === undefined || host === undefined ? undefined : { ...object, host, offset };
 }
 
-/** Objects of one request for a listing: as many as Google gives at most. */
+/** Objects per listing request, the most that Google gives. */
 export const PAGE = 1000;
 const LAST_OFFSET = 10 ** 15 - 1;
 
 interface Page {
   readonly chunks: readonly Chunk[];
-  /** Chunks may follow. */
+  /** True: more chunks may follow. */
   readonly isFull: boolean;
 }
 
-/** The chunks of one host in one attempt, in order. Lists what it is asked for alone: a log of weeks has 100,000 chunks. */
+/** The chunks of one host in one attempt, in order. Lists only the requested part: a log of weeks has 100,000 chunks. */
 export class HostChunks {
   readonly #store: Pick<StoreReader, 'list'>;
   readonly #prefix: string;
   readonly #host: number;
 
-  /** @param prefix of the stream (`logPrefix`) */
+  /** @param prefix the stream's (`logPrefix`) */
   constructor(store: Pick<StoreReader, 'list'>, prefix: string, host: number) {
     this.#store = store;
     this.#prefix = prefix;
     this.#host = host;
   }
 
-  /** All objects whose names begin at `offset` or later, lost tails among them. */
+  /** Lists all objects whose names begin at `offset` or later, including lost tails. */
   listFrom(offset: number): Promise<readonly StoredObject[]> {
     return this.#store.list(`${this.#prefix}host-${this.#host}.`, this.#nameAt(offset));
   }
 
-  /** Those that begin in [from, to). */
+  /** Lists the chunks that begin in [from, to). */
   async between(from: number, to: number): Promise<readonly Chunk[]> {
     const found: Chunk[] = [];
     for (let at = from; ;) {
@@ -57,9 +57,9 @@ export class HostChunks {
   }
 
   /**
-   * A page in which the first chunk of which `isBefore` does not hold is, or the last page if there is none. `isBefore` holds
-   * of no chunk behind one of which it does not hold. Looks at single chunks, first in doubled and then in halved steps, until
-   * about a page is left: twice the logarithm of the number of pages, in requests.
+   * Finds a page that contains the first chunk for which `isBefore` is false, or the last page if there is none. `isBefore` must
+   * be false for every chunk after such a one. It looks at single chunks, first in doubled and then in halved steps, until about
+   * a page is left. This takes requests of twice the logarithm of the number of pages.
    */
   async pageOf(isBefore: (chunk: Chunk) => boolean): Promise<readonly Chunk[]> {
     let page = await this.#page(0);
@@ -92,12 +92,13 @@ export class HostChunks {
   }
 }
 
-/** Objects of one look at a host: what it stored in the pause between two looks, and the first of the host behind it. */
+/** Objects per look at a host: those stored since the last look, and the first object of the next host. */
 const LOOK = 50;
 
 /**
- * The objects of every host from where it was left on, and all of hosts that had stored nothing yet: a request for each host, however
- * long the log is. @param from offset of the chunk from which each known host is listed @param mostHosts the numbers of hosts end there
+ * Lists each known host's objects from its offset on, and all objects of hosts that had stored nothing before. This takes one
+ * request per host, however long the log is. @param from for each known host the offset of the chunk from which it is listed
+ * @param mostHosts host numbers must be below it
  */
 export async function listGrown(
   store: Pick<StoreReader, 'list'>,
@@ -108,7 +109,7 @@ export async function listGrown(
   const isHost = (host: number | undefined): host is number => host !== undefined && host < mostHosts;
   const known = new Set(from.keys());
   const found: StoredObject[] = [];
-  /** A host's objects from a name on; of the hosts behind it, in the order of names, those that nobody knew. */
+  /** A host's objects from a name on. In the order of names the next host follows; if it is unknown, it is walked too. */
   const walk = async (host: number, start: string): Promise<void> => {
     for (let [name, most] = [start, LOOK]; ;) {
       const page = await store.list(`${prefix}host-`, name, most);
@@ -118,7 +119,7 @@ export async function listGrown(
       if (other !== undefined) return discover(other);
       if (page.length < most) return undefined;
       name = page.at(-1)?.name ?? name;
-      // Names of no host, however many somebody made.
+      // These names belong to no host, and there may be many of them.
       if (own.length === 0) most = PAGE;
     }
   };
@@ -127,18 +128,18 @@ export async function listGrown(
     known.add(host);
     await walk(host, logChunkObject(prefix, String(host), 0));
   };
-  // No host is -1: names that are none are passed until one is there.
+  // -1 is not a host: this skips names that belong to no host until one does.
   await walk(-1, `${prefix}host-`);
   for (const [host, offset] of from) await walk(host, logChunkObject(prefix, String(host), offset));
   return found;
 }
 
-/** The hosts that stored anything of a stream, ascending; a request for each if they have more than a page of objects. */
+/** Returns the hosts that stored anything in a stream, ascending. One request per host if there is more than a page. */
 export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: string): Promise<readonly number[]> {
   const page = await store.list(`${prefix}host-`, undefined, PAGE);
   const hosts = new Set(page.map(hostOf));
   for (let last = page.at(-1); page.length >= PAGE && last !== undefined;) {
-    // Behind all names of this host, by the name's own characters: hosts write here, and any name that is none must be passed too.
+    // Skips all names of this host by the name's own characters: hosts write here, so malformed names must be skipped too.
     const own = /^[^./]*/.exec(last.name.slice(`${prefix}host-`.length))?.[0] ?? '';
     [last] = await store.list(`${prefix}host-`, `${prefix}host-${own}0`, 1);
     if (last) hosts.add(hostOf(last));
@@ -146,7 +147,7 @@ export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: 
   return [...hosts].filter((host) => host !== undefined).toSorted((a, b) => a - b);
 }
 
-/** Undefined for a name that no worker gives: hosts may write into the bucket too. */
+/** Undefined for a name that no worker writes: hosts may write into the bucket too. */
 function hostOf({ name }: StoredObject): number | undefined {
   const [, host] = /\/host-(0|[1-9]\d{0,5})\.\d+(?:\.lost)?$/.exec(name) ?? [];
   return host === undefined ? undefined : Number(host);

@@ -1,39 +1,39 @@
-import type { StoreReader } from '../cloud/store/port.js';
-import type { EpochMs } from '../domain/units.js';
+import type { StoreReader } from './port.js';
+import type { EpochMs } from '../../domain/units.js';
 import { type Chunk, HostChunks } from './log-chunks.js';
-import { largest } from '../domain/extremes.js';
+import { largest } from '../../domain/extremes.js';
 
-/** Where the reading of one host's output begins. */
+/** The place at which the reading of one host's output begins. */
 export interface LogStart {
-  /** Of the first byte that is wanted: the beginning of a line. */
+  /** Offset of the first wanted byte, the beginning of a line. */
   readonly offset: number;
-  /** Offset of the chunk that holds it, or of the last chunk if nothing is stored behind it. */
+  /** Offset of the chunk that contains it, or of the last chunk if nothing is stored behind it. */
   readonly chunk: number;
 }
 
-/** Which lines of a host are wanted. */
+/** Selects the wanted lines of a host. */
 export interface LogWindow {
-  /** The last so many lines. */
+  /** The number of last lines. */
   readonly tail?: number | undefined;
-  /** Lines of chunks that were stored at this time or later. */
+  /** Only lines of chunks that were stored at this time or later. */
   readonly since?: EpochMs | undefined;
-  /** Lines that count for `tail`; all of them without it. */
+  /** Selects the lines that count for `tail`. Absent: all lines count. */
   readonly isWanted?: ((line: Buffer) => boolean) | undefined;
 }
 
-/** Bytes that are asked for at first; doubled up to the most. Together with `MOST_READS` the bound of what is in memory. */
+/** Bytes of the first read; doubled up to the limit. Together with `MOST_READS` it bounds the memory. */
 const FIRST_BYTES = 65_536;
 const MOST_BYTES = 4_194_304;
 const FIRST_READS = 4;
 const MOST_READS = 32;
-/** Of a longer line the end is shown. */
+/** Longer lines are cut: only their end is shown. */
 const MOST_OF_LINE = 1_048_576;
 const NEWLINE = 0x0a;
 const FROM_BEGINNING: LogStart = { offset: 0, chunk: 0 };
 
 /**
- * Where the wanted lines of one host begin. Reads backwards from the end, no more than it needs: the cost grows with what is
- * wanted, not with the log. @param prefix of the stream (`logPrefix`)
+ * Finds the beginning of the wanted lines of one host. It reads backwards from the end and no more than it needs, so the cost
+ * grows with the wanted lines and not with the log. @param prefix the stream's (`logPrefix`)
  */
 export async function logStart(
   store: Pick<StoreReader, 'list' | 'read'>,
@@ -55,7 +55,7 @@ async function sinceStart(store: Pick<StoreReader, 'read'>, index: HostChunks, s
   return { offset, chunk: reader.chunkOf(offset) };
 }
 
-/** Of the line that goes on at the reader's position; undefined: it begins too far before it. */
+/** The beginning of the line at the reader's position, or undefined if it is too far back. */
 async function lineStart(reader: BackwardReader): Promise<number | undefined> {
   for (let read = 0; read < MOST_OF_LINE;) {
     const piece = await reader.piece(FIRST_BYTES);
@@ -85,7 +85,7 @@ async function tailStart(
     if (piece === undefined) break;
     const from = Math.max(piece.from, floor.offset);
     const text = Buffer.concat([piece.bytes.subarray(from - piece.from), begun]);
-    // From the last line to the first; of the first nothing tells whether it begins here.
+    // From the last line to the first. The bytes do not show whether the first one begins here.
     let lineEnd = text.at(-1) === NEWLINE ? text.length - 1 : text.length;
     for (let newline = text.lastIndexOf(NEWLINE, lineEnd - 1); lineEnd > 0 && newline !== -1;) {
       if (isWanted(text.subarray(newline + 1, lineEnd)) && ++found === count)
@@ -101,7 +101,7 @@ async function tailStart(
   return position <= floor.offset ? floor : { offset: position, chunk: reader.chunkOf(position) };
 }
 
-function endOf(page: readonly Chunk[]): LogStart {
+export function endOf(page: readonly Chunk[]): LogStart {
   const offset = largest(
     page.map((chunk) => chunk.offset + chunk.size),
     0,
@@ -110,14 +110,14 @@ function endOf(page: readonly Chunk[]): LogStart {
 }
 
 /** Reads the output of one host from an offset towards its beginning. */
-class BackwardReader {
+export class BackwardReader {
   readonly #store: Pick<StoreReader, 'read'>;
   readonly #index: HostChunks;
   #chunks: readonly Chunk[];
   #position: number;
   #reads = FIRST_READS;
 
-  /** @param chunks some that lie one behind the other, and hold what is before `position` */
+  /** @param chunks adjacent chunks that contain the bytes before `position` */
   constructor(store: Pick<StoreReader, 'read'>, index: HostChunks, chunks: readonly Chunk[], position: number) {
     this.#store = store;
     this.#index = index;
@@ -125,15 +125,12 @@ class BackwardReader {
     this.#position = position;
   }
 
-  /** All behind it was read. */
+  /** All bytes behind it were read. */
   get position(): number {
     return this.#position;
   }
 
-  /**
-   * What is before the position, `most` bytes of it or less. Undefined: nothing, it is the beginning, or what was before it
-   * is not stored any more.
-   */
+  /** Reads at most `most` bytes before the position. Undefined at the beginning, or if earlier bytes are not stored any more. */
   async piece(most: number): Promise<{ readonly from: number; readonly bytes: Buffer } | undefined> {
     const to = this.#position;
     const ranges: { readonly name: string; readonly start: number; readonly end: number }[] = [];
@@ -154,7 +151,7 @@ class BackwardReader {
     return { from: at, bytes };
   }
 
-  /** Of a byte that was read. */
+  /** The offset of the chunk with a byte that was read. */
   chunkOf(offset: number): number {
     return holding(this.#chunks, offset)?.offset ?? offset;
   }
@@ -173,7 +170,7 @@ class BackwardReader {
   }
 }
 
-/** The last that holds it: of two that overlap the later is as good. Chunks are in order. */
+/** Returns the last chunk with the byte: if two overlap, the later is as good. Chunks are in order. */
 function holding(chunks: readonly Chunk[], byte: number): Chunk | undefined {
   let [low, high] = [0, chunks.length];
   while (low < high) {

@@ -1,28 +1,28 @@
-import { stripVTControlCharacters } from 'node:util';
-
-/** A place in a job's work that it printed: `[step]`, or `[epoch, step]` where both stand on the line. */
+/** A place in a job's work that it printed: `[step]`, or `[epoch, step]` if the line has both. */
 export type ProgressMark = readonly number[];
 
-/** How a job's progress is read from its output. */
+/** A way to read a job's progress from its output. */
 export interface ProgressMeasure {
-  /** For people: `step N`, or the pattern that the user gave. */
+  /** For people: `step N`, or the user's own pattern. */
   readonly name: string;
+  /** The unit of one mark, as in `step 41`. */
+  readonly unit: string;
   /** The mark of one line, if it has one. */
   readonly markOf: (line: string) => ProgressMark | undefined;
 }
 
-/** Of one attempt: each host's output, by host. */
+/** Output of one attempt, by host. */
 export type AttemptOutput = ReadonlyMap<number, string>;
 
-/** What was chosen to measure a job by, and what it reads. */
+/** The measure and host chosen for a job, and the marks read. */
 export interface ReadProgress {
   readonly measure: ProgressMeasure;
   readonly host: number;
-  /** Of each attempt in order, ascending and each once; empty where it printed none. */
+  /** Marks of each attempt in order, ascending, each once. Empty if the attempt printed none. */
   readonly marks: readonly (readonly ProgressMark[])[];
 }
 
-/** Before the number, and not part of a word or of a decimal fraction or a duration. */
+/** The number after a counter's word. It is not part of a word, a decimal fraction or a duration. */
 const NUMBER = String.raw`["'\]]?\s*[:=#]?\s*\[?\s*(\d{1,3}(?:,\d{3})+|\d+)(?![.,]?\d|\s?m?s\b)`;
 const counter = (word: string): RegExp => new RegExp(String.raw`(?<![\w-])(?:${word})${NUMBER}`, 'i');
 
@@ -31,26 +31,26 @@ const EPOCH = counter('epoch|ep');
 const STEP = counter('step|train_step|training_step');
 const ITERATION = counter('iteration|iter|it');
 const BATCH = counter('batch');
-/** tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. One with `?it/s` shows where it begins: nothing was done yet. */
+/** tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. A bar with `?it/s` shows the beginning, before any work is done. */
 const BAR = /(?<![\d.])(\d+)\/\d+ \[[^\],]*, +(?!\?)/;
 
 /**
- * A number behind one of these is no work that was done just now: `resumed at step 40`, `saved checkpoint, step 40`,
+ * A number after one of these words does not count work just done: `resumed at step 40`, `saved checkpoint, step 40`,
  * `eval step 3`, `max step 100`.
  */
 const OTHER_MATTER = /\b(?:resum|restor|load|checkpoint|ckpt|sav|stor|writ|eval|valid|test|max|every|until)/i;
 
-/** What a job is measured by where the user gives no pattern, the first that fits. */
+/** Measures for a job if the user gives no pattern. The first that fits is used. */
 export const DEFAULT_MEASURES: readonly ProgressMeasure[] = [
-  { name: 'global step N', markOf: counted(GLOBAL_STEP) },
-  { name: 'epoch N, step M', markOf: counted(EPOCH, STEP) },
-  { name: 'epoch N, iteration M', markOf: counted(EPOCH, ITERATION) },
-  { name: 'epoch N, batch M', markOf: counted(EPOCH, BATCH) },
-  { name: 'step N', markOf: counted(STEP) },
-  { name: 'iteration N', markOf: counted(ITERATION) },
-  { name: 'epoch N', markOf: counted(EPOCH) },
-  { name: 'batch N', markOf: counted(BATCH) },
-  { name: 'N/M [ of a progress bar', markOf: counted(BAR) },
+  { name: 'global step N', unit: 'global step', markOf: counted(GLOBAL_STEP) },
+  { name: 'epoch N, step M', unit: 'epoch.step', markOf: counted(EPOCH, STEP) },
+  { name: 'epoch N, iteration M', unit: 'epoch.iteration', markOf: counted(EPOCH, ITERATION) },
+  { name: 'epoch N, batch M', unit: 'epoch.batch', markOf: counted(EPOCH, BATCH) },
+  { name: 'step N', unit: 'step', markOf: counted(STEP) },
+  { name: 'iteration N', unit: 'iteration', markOf: counted(ITERATION) },
+  { name: 'epoch N', unit: 'epoch', markOf: counted(EPOCH) },
+  { name: 'batch N', unit: 'batch', markOf: counted(BATCH) },
+  { name: 'N/M [ of a progress bar', unit: 'progress', markOf: counted(BAR) },
 ];
 
 function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
@@ -63,10 +63,11 @@ function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
   };
 }
 
-/** A line without a whole number in the group has no mark. */
+/** Measures by a user's pattern. A line without a whole number in the group has no mark. */
 export function givenMeasure(pattern: RegExp): ProgressMeasure {
   return {
     name: `--progress ${pattern.source}`,
+    unit: 'progress',
     markOf: (line) => {
       const number = wholeNumber(pattern.exec(line)?.[1]);
       return number === undefined ? undefined : [number];
@@ -79,13 +80,13 @@ function wholeNumber(text: string | undefined): number | undefined {
   return digits !== undefined && /^\d+$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** With fewer in one attempt nothing can be said of where the next one went on. */
+/** With fewer marks in one attempt, nothing shows where the next one continued. */
 const LEAST_MARKS = 2;
 
 /**
- * The first measure, and of it the first host, whose number never falls within an attempt: one that falls (steps counted
- * anew in each epoch, two loops that both count) says nothing of where the work stands.
- * @returns why, where there is none
+ * The first measure, and for it the first host, whose number never falls within an attempt. A number that falls (steps counted
+ * anew in each epoch, two loops that both count) does not show the place of the work.
+ * @returns the reason, if there is no such measure
  */
 export function readProgress(
   attempts: readonly AttemptOutput[],
@@ -112,9 +113,15 @@ function marksOf(text: string, { markOf }: ProgressMeasure): readonly ProgressMa
   });
 }
 
-/** Colours are taken out; what was drawn over itself (`\r`) counts as lines. */
+/** A terminal's sequences: colours and movements (CSI), titles and links (OSC), and those of one character. */
+const TERMINAL_CODE = new RegExp(
+  String.raw`\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])`,
+  'g',
+);
+
+/** Drops colours. Text drawn over itself (`\r`) counts as lines. */
 export function linesOf(text: string): readonly string[] {
-  return stripVTControlCharacters(text).split(/[\r\n]+/);
+  return text.replace(TERMINAL_CODE, '').split(/[\r\n]+/);
 }
 
 function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, ProgressMark] | undefined {
@@ -125,16 +132,16 @@ function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, Prog
   return undefined;
 }
 
-/** Of marks in order. */
+/** Takes marks in order. */
 function distinct(marks: readonly ProgressMark[]): readonly ProgressMark[] {
   return marks.filter((mark, index) => index === 0 || compareMarks(mark, marks[index - 1] as ProgressMark) !== 0);
 }
 
-/** Negative where `a` comes first. */
+/** Negative if `a` comes first. */
 export function compareMarks(a: ProgressMark, b: ProgressMark): number {
   const different = a.findIndex((number, index) => number !== b[index]);
   return different === -1 ? 0 : (a[different] as number) - (b[different] as number);
 }
 
-/** `41`, or `2.41` of an epoch and a step. */
+/** `41`, or `2.41` for an epoch and a step. */
 export const showMark = (mark: ProgressMark): string => mark.join('.');

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const ADRS = readdirSync(join(ROOT, 'docs/adr'));
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** Headings, and laws, which are bold at the beginning of a paragraph. */
+function namesIn(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.+)$|^\*\*([^*]+?)\.?\*\*/gmu)].map(([, heading, law]) => heading ?? law ?? '');
+}
+
+/** A comment may go on in its next line. */
+const joined = (text: string): string => text.replaceAll(/\n\s*(?:\*|\/\/|#)\s*/gu, ' ');
+
+function brokenIn(file: string): readonly string[] {
+  const text = joined(read(file));
+  const pages = [...text.matchAll(/(?<![\w/])docs\/[\w/-]+\.(?:md|json)\b/gu)].map(([page]) => page);
+  const adrs = [...text.matchAll(/\b(?:docs\/adr\/|ADR )(\d{4})\b/gu)].map(([, number]) => number ?? '');
+  const named = [...text.matchAll(/\b(docs\/(?:design|facts)\.md), "([^"]+)"/gu)];
+  return [
+    ...pages.filter((page) => !existsSync(join(ROOT, page))),
+    ...adrs.filter((number) => !ADRS.some((name) => name.startsWith(number))).map((number) => `ADR ${number}`),
+    ...named
+      .filter(([, page = '', name = '']) => !namesIn(page).some((known) => known.startsWith(name)))
+      .map(([citation]) => citation),
+  ];
+}
+
+describe('documents that code cites', () => {
+  const files = execFileSync('git', ['ls-files', '*.ts', '*.cjs', '*.py', '*.sh'], { cwd: ROOT, encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(join(ROOT, file)));
+
+  it('are in this repository, and so are the laws and facts that they are cited for', () => {
+    const broken = files.flatMap((file) => brokenIn(file).map((what) => `${file}: ${what}`));
+    assert.deepEqual(broken, []);
+  });
+
+  it('are none that only its authors have', () => {
+    const foreign = files.filter((file) => /\bDESIGN\.md\b|\bfindings\/|(?<![\w/.-])facts\/\w/u.test(read(file)));
+    assert.deepEqual(
+      foreign.filter((file) => file !== 'test/docs/citations.test.ts'),
+      [],
+    );
+  });
+});
