@@ -11,6 +11,7 @@ import { isForeign } from '../client/cli/migrating/foreign-words.js';
 import {
   JOBMAN_DIFFERENT,
   JOBMAN_LOST,
+  JOBMAN_UNUSED,
   JOBMAN_RENAMED,
   JOBMAN_VARIABLES,
 } from '../client/cli/migrating/jobman-keys.js';
@@ -44,6 +45,22 @@ const JOBMAN = `## JobMan v2
 
 Its job files run as they are: \`jobctl create configs/quick_start.yaml\`. A relative path in one is looked up beside the file, and if it is not there, in the current folder, where JobMan looks. If both exist and differ, the one beside the file is taken, and a warning names both.`;
 
+const OTHERS = `
+## Files of other tools
+
+\`jobctl validate FILE\` says what a task of SkyPilot, a configuration of dstack, a manifest of Kubernetes, a batch script or a script that calls gcloud or xpk is, and prints the lines of a job file that ask for the same machines:
+\`\`\`
+$ jobctl validate task.yaml
+task.yaml: this is a task of SkyPilot, and a job file (YAML) is wanted
+  in a job file it is:
+    tpu: {accelerator: v6e-8, zones: [us-east1-d, europe-west4-a], pricing: spot}
+    command: {run: python3 train.py}
+  not carried over:
+    resources.disk_size: hosts have the disk of their type
+\`\`\`
+\`..\` stands for what the file does not say. Nothing is submitted.
+`;
+
 /** docs/migrating.md. */
 export function migratingPage(): string {
   return [
@@ -51,7 +68,7 @@ export function migratingPage(): string {
     JOBMAN,
     linesTable(JOBMAN_LINES),
     '| key of a JobMan file | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
-    ...[...JOBMAN_RENAMED, ...JOBMAN_DIFFERENT, ...JOBMAN_LOST, ...JOBMAN_VARIABLES].map(keyRow),
+    ...[...JOBMAN_RENAMED, ...JOBMAN_DIFFERENT, ...JOBMAN_LOST, ...JOBMAN_UNUSED, ...JOBMAN_VARIABLES].map(keyRow),
     "\n## AXLearn's Bastion\n\nA `launch` line runs as the `jobctl submit` line that is shown, if nothing of the job is lost; a job spec (JSON) becomes a job file by `jobctl import bastion-jobspec`. A spec whose command is a `launch run` line is read as that line.",
     linesTable(BASTION_LINES),
     '| flag of `launch`, or variable | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
@@ -62,7 +79,7 @@ export function migratingPage(): string {
     linesTable(ASTERA_LINES),
     '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...ASTERA_FLAGS.map(keyRow),
-    '',
+    OTHERS,
   ].join('\n');
 }
 

@@ -21,6 +21,7 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
     `${verb}: ${what}`,
     ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
     ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
+    ...aboutFile(own, what),
     ...(verb === 'jobctl submit' && what.startsWith('too many')
       ? ['a command goes behind --: jobctl submit FILE -- CMD..']
       : [...behindDashes(own, what, program), ...takenByFlag(own, what, program)]),
@@ -33,6 +34,12 @@ function isFarFrom(what: string, suggested: string): boolean {
   const typed = /^unknown command '(.+)'$/.exec(what)?.[1];
   const most = typed !== undefined && typed.length > 5 ? 2 : 1;
   return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
+}
+
+/** `import task.yaml`: suggests the verb that tells whose file it is. */
+function aboutFile([verb, file = '']: readonly string[], what: string): readonly string[] {
+  if (verb !== 'import' || !what.startsWith('unknown command') || !/[./]/.test(file)) return [];
+  return [`\`${typedCommand()} validate ${shellWords([file])}\` says what the file is, and what to write`];
 }
 
 /** `exec JOB ls -l`: suggests the line with the missing `--`. */

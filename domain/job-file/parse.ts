@@ -1,5 +1,5 @@
 import type { Problem } from '../problem.js';
-import { type ForeignFile, foreignText, foreignTree } from './foreign-files.js';
+import { type ForeignFile, foreignDocuments, foreignText, foreignTree } from './foreign/files.js';
 import type { Environment } from './interpolation.js';
 import { isMapping, type Mapping } from './plain-tree.js';
 import type { PoolDefaults } from './pool-defaults.js';
@@ -30,7 +30,8 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const source = new YamlSource(text);
   if (source.problems.length > 0)
     return (
-      refusedAs(foreignText(text, file), file) ?? refused(source.problems.map((problem) => ({ file, ...problem })))
+      refusedAs(foreignDocuments(source.documents(), file) ?? foreignText(text, file), file) ??
+      refused(source.problems.map((problem) => ({ file, ...problem })))
     );
   const tree = readTree(source);
   if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);

@@ -16,7 +16,7 @@ import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { MOST_LEVELS } from './yaml-words.js';
 import { given, secondsOf } from './fields.js';
-import { foreignKeyHint } from './foreign-keys.js';
+import { foreignKeyHint } from './foreign/keys.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
@@ -94,6 +94,8 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
+  if (given(form.job?.worker_num) !== undefined)
+    report.warn(['job', 'worker_num'], "is JobMan's own and does nothing here: slices are named by their job");
   const references = [...environment.problems, ...interpolated.problems];
   // A value whose reference leads nowhere needs no second problem.
   const named = new Set(references.map(({ path }) => formatPath(path)));

@@ -25,6 +25,12 @@ const SECRET_NAME = /(^|_)(TOKEN|(API)?KEY|SECRET|CREDENTIALS?|PAT|PASS)$|PASSWO
 const SECRET_VALUE = /^(?![/~.])(?!\d+$)\S{8,}$/;
 const ANY_VALUE = /PASSWORD|PASSWD|PASSPHRASE/i;
 
+/** Whether a variable is one for a secret, by its name alone. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
+
+/** Whether a variable's value looks like a secret. */
+export const isSecret = (name: string, value: string): boolean => secretIn(name, value) !== undefined;
+
 /** The sort of secret that a value looks like, or undefined if it does not. */
 function secretIn(name: string | undefined, value: string): string | undefined {
   const known = KNOWN.find(([mark]) => mark.test(value))?.[1];
@@ -63,6 +69,16 @@ const LOGS_IN = new RegExp(String.raw`(?<![\w-])(?<name>wandb)[ \t]+login[ \t]+(
 
 /** Checks a script likewise: one warning for each name, and one for all values without a name. */
 export function warnOfSecretIn(path: Path, text: string, report: Report): void {
+  for (const { name, what } of secretsIn(text)) {
+    const holds = name === undefined ? `holds what looks like ${what}` : `gives ${name} what looks like ${what}`;
+    report.warn(path, `${holds}, ${IN_THE_CLEAR}`);
+  }
+}
+
+/** Whether a script holds what looks like a secret. */
+export const holdsSecret = (script: string): boolean => secretsIn(script).length > 0;
+
+function secretsIn(text: string): readonly { readonly name?: string; readonly what: string }[] {
   const named = HANDED_ON.flatMap((form) => [...text.matchAll(form)]).flatMap(
     ({ groups: { name = '', value = '' } = {} }) => {
       const what = secretInWord(name, value);
@@ -70,10 +86,9 @@ export function warnOfSecretIn(path: Path, text: string, report: Report): void {
     },
   );
   const byName = new Map(named.map((one) => [one.name, one]));
-  for (const { name, what } of byName.values())
-    report.warn(path, `gives ${name} what looks like ${what}, ${IN_THE_CLEAR}`);
-  const what = byName.size > 0 ? undefined : (secretIn(undefined, text) ?? loginIn(text));
-  if (what !== undefined) report.warn(path, `holds what looks like ${what}, ${IN_THE_CLEAR}`);
+  if (byName.size > 0) return [...byName.values()];
+  const what = secretIn(undefined, text) ?? loginIn(text);
+  return what === undefined ? [] : [{ what }];
 }
 
 const IN_THE_CLEAR =

@@ -5,7 +5,7 @@ import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
 import { outputsForm } from '../outputs.js';
 import { MOST_SLICES } from '../slice.js';
-import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
+import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber } from './fields.js';
 import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
 
 /**
@@ -17,6 +17,7 @@ const job = section({
   env_type: oneOf(ENVIRONMENT_NAMES).nullish().describe('The environment module, where setup.modules is not given.'),
   remote_user: text().nullish().describe('Login user on the hosts.'),
   loop: flag().nullish().describe('The same as loop.'),
+  worker_num: scalarText().nullish().describe("JobMan's own, for the names of its VMs; not used."),
 });
 
 const setup = section({

@@ -1,4 +1,4 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import type { Document, Node, Pair } from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
@@ -43,6 +43,19 @@ export class YamlSource {
 
   #notYaml(offset: number, words: string): Problem {
     return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
+  }
+
+  /** The documents of a file that has several; none if one of them is no YAML. */
+  documents(): readonly unknown[] {
+    const isSeveral = this.#document.errors.some(({ code }) => code === 'MULTIPLE_DOCS');
+    if (!isSeveral || tooDeepAt(this.#text) !== undefined) return [];
+    const all = parseAllDocuments(this.#text, { merge: true, logLevel: 'error' });
+    if (!Array.isArray(all) || all.some(({ errors }) => errors.length > 0)) return [];
+    try {
+      return all.map((document) => document.toJS() as unknown);
+    } catch {
+      return [];
+    }
   }
 
   /** @throws ReferenceError if aliases multiply beyond measure */

@@ -16,7 +16,7 @@ const MADE: Readonly<Record<string, string>> = {
   'client/export/pseudonyms.ts': 'of constants',
   'client/job-query.ts': 'of the form of suffixes',
   'cloud/job-keys/openssh-key.ts': 'of a number',
-  'domain/job-file/foreign-files.ts': 'of names of options',
+  'domain/job-file/foreign/batch-script.ts': 'of constants',
   'domain/job-file/interpolation.ts': 'of REFERENCE',
   'domain/job-file/secret-looks.ts': 'of constants',
   'domain/machine-kinds/compute-engine/machine-types.ts': 'of constants',

@@ -95,14 +95,11 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
       `  looked for at ${join(process.cwd(), 'nowhere')}; a relative path starts at the current folder`,
     ].join('\n'),
   },
-  'a program in the place of the job file': {
+  'a program that is not there, in the place of the job file': {
     args: ['submit', 'train.py', '--spot'],
-    wants: [
-      "jobctl submit: 'train.py' is a program, and a job file (YAML) is wanted",
-      '  without a job file: jobctl submit --tpu v5litepod-16 -- python3 train.py',
-      '  `jobctl init` writes a job file for the folder that it is run in',
-      '  `jobctl submit --help` shows what there is',
-    ].join('\n'),
+    wants: ['train.py: does not exist', '  the path of a job file (YAML) is wanted; `jobctl init` writes one'].join(
+      '\n',
+    ),
   },
   'two files': WITH(
     [

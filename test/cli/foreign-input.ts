@@ -25,10 +25,9 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a batch script of Slurm, and a job file (YAML) is wanted',
-      '  without srun the script runs: jobctl submit --tpu v5litepod-16 --bundle . -- bash DIR/job.yaml',
-      '  --job-name=exp is --name exp',
-      '  --time=01:00:00 is timeouts: {run: ..}, such as 90m',
-      '  --nodes=4 comes with the type of slice: v5litepod-16 has 4 hosts, and the command runs on each',
+      '  on a TPU: jobctl submit --tpu v5litepod-16 --name exp --set timeouts.run=1h --bundle . -- bash DIR/job.yaml',
+      '  --tpu is yours to choose: v5litepod-16 has 4 hosts, and the script runs on each',
+      '  `srun`: leave it out: the script runs on every host',
       '  `jobctl init` writes a job file for the folder that it is run in',
     ].join('\n'),
   },
@@ -37,7 +36,10 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a batch script of Slurm, and a job file (YAML) is wanted',
-      '  the script runs as it is: jobctl submit --tpu v5litepod-16 --bundle . -- bash DIR/job.yaml',
+      '  on a TPU: jobctl submit --tpu v5litepod-8 --bundle . -- bash DIR/job.yaml',
+      '  --tpu is yours to choose: v5litepod-8 has 1 host, and the script runs on each',
+      '  not carried over:',
+      '    --partition=tpu: a host has what its type has, and quota says who may use it',
       '  `jobctl init` writes a job file for the folder that it is run in',
     ].join('\n'),
   },
@@ -47,14 +49,13 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE: this is a task of SkyPilot, and a job file (YAML) is wanted',
       '  in a job file it is:',
+      '    name: exp',
+      '    slices: 2',
       '    tpu: {accelerator: v5litepod-16, zone: us-central1-a, pricing: spot}',
-      '    name: "exp"',
-      '    slices: 2, if it means slices; the hosts of a slice come with its type',
-      '    bundle: {dir: "."}',
-      '    env: {"A":"1"}',
-      '    gcsfuse: {bucket_name: .., mount_path: ..} for a bucket, files: [{from: .., to: ..}] for files',
-      '    venv: {name: .., requirements_file: ..}, or as it is: script: "pip install -r requirements.txt"',
-      '    command: {run: "python3 train.py"}',
+      '    bundle: {dir: ., install: pip install -r requirements.txt}',
+      '    env: {A: "1"}',
+      '    gcsfuse: {bucket_name: b, mount_path: /data}',
+      '    command: {run: python3 train.py}',
     ].join('\n'),
   },
   'a task of SkyPilot on GPUs': {
@@ -63,8 +64,8 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE: this is a task of SkyPilot, and a job file (YAML) is wanted',
       '  in a job file it is:',
-      '    tpu: {accelerator: v5litepod-16, zone: ..}',
-      '    command: {run: "python3 train.py"}',
+      '    kubernetes: {image: .., gpus: 8, gpu_type: a100} # GPUs in pods; compute_engine is for VMs of Google Cloud, machines for your own',
+      '    command: {run: python3 train.py}',
     ].join('\n'),
   },
   'a configuration of dstack': {
@@ -73,8 +74,13 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE: this is a configuration of dstack, and a job file (YAML) is wanted',
       '  in a job file it is:',
-      '    tpu: {accelerator: v5litepod-16, zone: ..}',
-      '    command: {run: "pip install jax\\npython3 train.py"}',
+      '    tpu: {accelerator: v5litepod-8, zone: .., pricing: ondemand}',
+      '    bundle: {dir: .} # the folder of the repository, as dstack brings it',
+      '    command:',
+      '      run: |-',
+      '        set -e',
+      '        pip install jax',
+      '        python3 train.py',
     ].join('\n'),
   },
   'a Job of Kubernetes': {
@@ -85,7 +91,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       '  in a job file it is:',
       '    name: exp',
       '    kubernetes: {image: gcr.io/p/i:1}',
-      '    command: {run: "python3 -c \'print(1)\'"}',
+      "    command: {run: python3 -c 'print(1)'}",
     ].join('\n'),
   },
   'a JobSet of Kubernetes': {
@@ -95,8 +101,8 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       'FILE: this is a manifest of Kubernetes (JobSet), and a job file (YAML) is wanted',
       '  in a job file it is:',
       '    name: exp',
-      '    kubernetes: {image: i, workers: 4, tpu: {accelerator: tpu-v5-lite-podslice, topology: 4x4}}',
-      '    command: {run: "python3 train.py"}',
+      '    kubernetes: {image: i, tpu: {accelerator: tpu-v5-lite-podslice, topology: 4x4}}',
+      '    command: {run: python3 train.py}',
     ].join('\n'),
   },
   'an Indexed Job of Kubernetes with GPUs': {
@@ -106,7 +112,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       'FILE: this is a manifest of Kubernetes (Job), and a job file (YAML) is wanted',
       '  in a job file it is:',
       '    kubernetes: {image: i, workers: 2, gpus: 8, gpu_type: ..}',
-      '    command: {run: ..}',
+      '    command: {run: ..} # what the image starts by itself',
     ].join('\n'),
   },
   'a Service of Kubernetes': {
@@ -114,9 +120,8 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a manifest of Kubernetes (Service), and a job file (YAML) is wanted',
-      '  in a job file it is:',
-      '    kubernetes: {image: ..}',
-      '    command: {run: ..}',
+      '  it has no pods of a job: a job file names the image and the command of its own',
+      '  in a job file: kubernetes: {image: ..} and command: {run: ..}',
     ].join('\n'),
   },
   'a file of Docker Compose': {
@@ -124,7 +129,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a file of Docker Compose, and a job file (YAML) is wanted',
-      '  a job file runs one command: docker: {image: ..} and command: {run: ..}',
+      '  a job file runs one command: docker: {image: ..} or kubernetes: {image: ..}, and command: {run: ..}',
       '  `jobctl init` writes a job file for the folder that it is run in',
     ].join('\n'),
   },

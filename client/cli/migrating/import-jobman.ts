@@ -5,7 +5,7 @@ import { formatPath, formatProblems, type Path, type Problem, showValue } from '
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Told } from './draft.js';
-import { JOBMAN_LOST, JOBMAN_RENAMED } from './jobman-keys.js';
+import { JOBMAN_LOST, JOBMAN_RENAMED, JOBMAN_UNUSED } from './jobman-keys.js';
 
 export interface ImportedFile {
   readonly text: string;
@@ -29,7 +29,7 @@ export function importJobman(text: string, file: string): ImportedFile {
       document.setIn(['command', 'shell'], 'plain');
       told.push({ key: 'command', fate: 'changed', text: KEEPS_SHELL });
     }
-    for (const one of withoutUnknown(document, file)) told.push(one);
+    told.push(...withoutUnused(document), ...withoutUnknown(document, file));
   }
   const written = document.errors.length === 0 ? document.toString({ lineWidth: 0 }) : text;
   const resolved = parseJobFile(written, { file, env: process.env });
@@ -61,6 +61,17 @@ const KEEPS_SHELL =
 function fitName(document: Document): void {
   const name: unknown = document.get('name');
   if (typeof name === 'string' && !name.includes('${')) document.set('name', jobNameFrom(name));
+}
+
+/** Takes away what jobctl takes in a JobMan file and does not use. */
+function withoutUnused(document: Document): readonly Told[] {
+  return JOBMAN_UNUSED.flatMap(({ key, note = '' }) => {
+    const path = key.split('.');
+    if (!document.hasIn(path)) return [];
+    const told: Told = { key: `${key}: ${showValue(document.getIn(path))}`, fate: 'lost', text: note };
+    document.deleteIn(path);
+    return [told];
+  });
 }
 
 /** Takes away what jobctl has no key for, and says so. */

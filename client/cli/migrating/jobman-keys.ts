@@ -26,7 +26,13 @@ export const JOBMAN_LOST: readonly KeyRule[] = [
   { key: 'brevo_email', note: MAIL },
 ];
 
-/** What runs unchanged and yet does something else. */
+/** Keys that JobMan writes or reads for itself: they are taken, and do nothing. */
+export const JOBMAN_UNUSED: readonly KeyRule[] = [
+  { key: 'job.worker_num', note: "JobMan's own, for the names of its VMs: slices are named by their job" },
+  { key: 'tpu.num_workers', note: "JobMan's own: a slice has the hosts of its type" },
+];
+
+/** Keys that are accepted and yet do something else. */
 export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
   {
     key: 'tpu.name',

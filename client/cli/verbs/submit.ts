@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
-import { shellQuote } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import { farBuckets, zonesOfJob } from '../bucket-regions.js';
 import { userOf } from '../asker.js';
@@ -132,14 +131,6 @@ function readJob(
 function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
   const help = '`jobctl submit --help` shows what there is';
   const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
-  if (file !== undefined && /\.(py|sh)$/.test(file))
-    throw new CliError(
-      ExitCode.Usage,
-      `jobctl submit: ${showValue(file)} is a program, and a job file (YAML) is wanted`,
-      `without a job file: jobctl submit --tpu v5litepod-16 -- ${file.endsWith('.sh') ? 'bash' : 'python3'} ${shellQuote(file)}`,
-      '`jobctl init` writes a job file for the folder that it is run in',
-      help,
-    );
   if (file === undefined && tpu === undefined)
     throw new CliError(
       ExitCode.Usage,

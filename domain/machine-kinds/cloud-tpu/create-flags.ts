@@ -1,11 +1,12 @@
 import { DISK_MODES } from './words.js';
 import type { Report } from '../../job-file/report.js';
+import type { Path } from '../../problem.js';
 import type { DataDiskForm, TpuForm } from './section-form.js';
 
 /** Returns undefined if there is no such value. */
 type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
 
-/** Flags of `gcloud compute tpus tpu-vm create` that have a key in `tpu` (gcloud reference, 2026), and their readers. */
+/** Flags of gcloud for new TPU VMs and queued resources that have a key in `tpu` (gcloud reference, 2026), and their readers. */
 const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--network': (network) => ({ network }),
   '--subnetwork': (subnetwork) => ({ subnetwork }),
@@ -14,7 +15,11 @@ const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--tags': (tags) => ({ tags: tags.split(',') }),
   '--labels': (labels) => ({ labels: pairsOf(labels) }),
   '--metadata': (metadata) => ({ metadata: pairsOf(metadata) }),
+  '--zone': (zone) => ({ zone }),
+  '--project': (project) => ({ project }),
   '--version': (version) => ({ version }),
+  '--runtime-version': (version) => ({ version }),
+  '--accelerator-type': (accelerator) => ({ accelerator }),
   '--type': (accelerator) => ({ accelerator }),
   '--topology': (topology) => ({ topology }),
   '--data-disk': diskOf,
@@ -22,9 +27,44 @@ const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--internal-ips': () => ({ external_ips: false }),
   '--spot': () => ({ pricing: 'spot' }),
   '--preemptible': () => ({ pricing: 'preemptible' }),
+  '--best-effort': () => ({ pricing: 'spot' }),
   '--reserved': () => ({ pricing: 'reserved' }),
+  '--guaranteed': () => ({ pricing: 'ondemand' }),
+  '--provisioning-model': modelOf,
+  '--max-run-duration': (run_duration) => ({ run_duration }),
+  '--valid-until-duration': (valid_until) => ({ valid_until }),
 };
-const WITHOUT_VALUE = new Set(['--internal-ips', '--spot', '--preemptible', '--reserved']);
+const WITHOUT_VALUE = new Set([
+  ...['--internal-ips', '--spot', '--preemptible', '--best-effort', '--reserved', '--guaranteed'],
+]);
+/** Flags of gcloud itself: jobctl has no prompts and prints nothing of it. */
+const OF_GCLOUD = new Set([
+  '--quiet',
+  '-q',
+  '--async',
+  '--format',
+  '--verbosity',
+  '--log-http',
+  '--no-user-output-enabled',
+]);
+
+const MODELS: Readonly<Record<string, Partial<TpuForm>>> = {
+  standard: { pricing: 'ondemand' },
+  spot: { pricing: 'spot' },
+  'flex-start': { pricing: 'flex-start' },
+  reservation_bound: { pricing: 'reserved', reservation_bound: true },
+  'reservation-bound': { pricing: 'reserved', reservation_bound: true },
+};
+function modelOf(model: string): Partial<TpuForm> | undefined {
+  const name = model.toLowerCase();
+  return Object.hasOwn(MODELS, name) ? MODELS[name] : undefined;
+}
+
+/** The keys that a flag of gcloud stands for, none if it is of no meaning here; undefined if it has no counterpart. */
+export function readCreateFlag(name: string, value: string): Partial<TpuForm> | undefined {
+  if (OF_GCLOUD.has(name)) return {};
+  return Object.hasOwn(FLAGS, name) ? FLAGS[name]?.(value) : undefined;
+}
 
 /** Reads `a=1,b=2`. A part without `=` gets an empty value, which the check of its key then refuses or accepts. */
 function pairsOf(text: string): Record<string, string> {
@@ -44,6 +84,11 @@ function diskOf(text: string): Partial<TpuForm> | undefined {
   return { data_disks: [{ source, mode: known }] };
 }
 
+function reportValue(name: string, path: Path, flag: string, report: Report): void {
+  if (name === '--data-disk') report.wrong(path, flag, 'no disk', 'write --data-disk=source=DISK,mode=read-only');
+  else report.wrong(path, flag, 'no provisioning model', `known: ${Object.keys(MODELS).join(', ')}`);
+}
+
 /** Adds to `tpu` the keys that its `flags` stand for. The file's own keys win. A flag without a key is a problem. */
 export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
@@ -57,13 +102,17 @@ function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {
   const [name = '', value] = flag.trim().split(/[= ](.*)/s);
   const read = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined;
   const path = ['tpu', 'flags', index];
+  if (OF_GCLOUD.has(name)) {
+    report.warn(path, `${name} is gcloud's own and does nothing here`);
+    return {};
+  }
   if (read === undefined) {
     report.wrong(path, flag, 'no flag that jobctl understands', `understood: ${Object.keys(FLAGS).join(', ')}`);
     return {};
   }
   if (WITHOUT_VALUE.has(name) === (value === undefined)) {
     const keys = read(value ?? '');
-    if (keys === undefined) report.wrong(path, flag, 'no disk', 'write --data-disk=source=DISK,mode=read-only');
+    if (keys === undefined) reportValue(name, path, flag, report);
     return keys ?? {};
   }
   const hint = WITHOUT_VALUE.has(name) ? `write ${name}` : `write ${name}=VALUE`;

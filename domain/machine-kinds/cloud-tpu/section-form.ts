@@ -25,6 +25,7 @@ const schema = section({
     .nullish()
     .describe('tpu-vm without it; queued-resources where a reservation is named.'),
   name: text().nullish().describe('Prefix of resource names; jc without it.'),
+  num_workers: wholeNumber(1, 100_000).nullish().describe("JobMan's own; a slice has the hosts of its type."),
   zone: text().nullish().describe("Such as us-central1-a; the pool's zones without it."),
   zones: z
     .union([z.literal(ANY_ZONE), texts()], { error: `a list of zones, or ${ANY_ZONE}` })

@@ -51,6 +51,9 @@ export function resolveTpu(
   const spec = resolveRest(tpu, zones, report);
   warnOfRunDuration(own, report);
   if (type === undefined) return undefined;
+  const { num_workers: workers } = own;
+  if (typeof workers === 'number' && workers !== type.hosts)
+    report.warn(['tpu', 'num_workers'], `is JobMan's own and does nothing here: ${type.type} has ${type.hosts} hosts`);
   if (atomic) checkMultislice(type, report);
   else if (slices > 1 && isBeforeMultislice(type.generation))
     report.warn(['slices'], `multislice is for v4 and later: slices of ${type.type} do not reach each other's chips`);

@@ -20,6 +20,12 @@ const GKE_NAMES: Readonly<Record<string, Generation>> = {
   'tpu-v6e-slice': 'v6e',
 };
 
+/** The slice that a node label and a topology of GKE mean. */
+export function gkeSlice(accelerator: string, topology: string): AcceleratorType | undefined {
+  const generation = Object.hasOwn(GKE_NAMES, accelerator) ? GKE_NAMES[accelerator] : undefined;
+  return generation && acceleratorOfTopology(generation, topology);
+}
+
 /** The slice of a GKE node pool, or undefined if it is not known, which is reported. */
 export function resolveGkeTpu(form: KubernetesForm['tpu'], report: Report): KubernetesRequest['tpu'] | undefined {
   const path = ['kubernetes', 'tpu'];

@@ -126,7 +126,8 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
   });
 
   it('`import jobman` tells every key that it leaves out, with the reason', async () => {
-    const queued = `${readFileSync(join(root, 'configs/quick_start.yaml'), 'utf8')}queue: {enabled: true}\nbrevo_email: {to: ann@x.org}\nworker_num: 2\nmystery: 1\n`;
+    const quick = readFileSync(join(root, 'configs/quick_start.yaml'), 'utf8');
+    const queued = `${quick.replace('job:\n', 'job:\n  worker_num: auto\n')}queue: {enabled: true}\nbrevo_email: {to: ann@x.org}\nworker_num: 2\nmystery: 1\n`;
     writeFileSync(join(root, 'configs/queued.yaml'), queued);
     const { exitCode, stdout, stderr } = await run('import', 'jobman', 'configs/queued.yaml');
     assert.equal(exitCode, 0, stderr);
@@ -140,6 +141,7 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
       'queue: {"enabled":true} +jobctl has no list of tasks',
       'brevo_email: .* +jobctl sends no mail',
       'worker_num: 2 +jobctl has no list',
+      "job\\.worker_num: 'auto' +JobMan's own",
       'mystery: 1 +jobctl: no such key in a job file',
     ])
       assert.match(stderr, new RegExp(`^ {2}lost +${lost}`, 'm'));

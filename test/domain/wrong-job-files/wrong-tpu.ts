@@ -448,7 +448,7 @@ tpu: {accelerator: v6e-1, data_disks: [{source: data, mode: read-write}]}
 `,
     want: [
       "train.yaml:1:56: flags[0]: '--foo=1' is no flag that jobctl understands",
-      '  understood: --network, --subnetwork, --service-account, --scopes, --tags, --labels, --metadata, --version, --type, --topology, --data-disk, --reservation, --internal-ips, --spot, --preemptible, --reserved',
+      '  understood: --network, --subnetwork, --service-account, --scopes, --tags, --labels, --metadata, --zone, --project, --version, --runtime-version, --accelerator-type, --type, --topology, --data-disk, --reservation, --internal-ips, --spot, --preemptible, --best-effort, --reserved, --guaranteed, --provisioning-model, --max-run-duration, --valid-until-duration',
       "train.yaml:1:67: flags[1]: '--spot=1' is a flag that takes no value",
       '  write --spot',
       "train.yaml:1:79: flags[2]: '--network' is a flag without its value",

@@ -1,4 +1,4 @@
-import { showValue } from '../problem.js';
+import { showValue } from '../../problem.js';
 
 type Hint = (value: unknown) => string;
 const shown = (value: unknown): string => showValue(value).replace(/^'(.*)'$/, '$1');
@@ -14,8 +14,8 @@ const retries: Hint = (value) => {
 const environment: Hint = (value) =>
   `write env: ${typeof value === 'object' ? JSON.stringify(value) : '{NAME: value}'}`;
 
-/** Keys of other tools at the top of a job file, and their equivalents. The nearest known words would mislead here. */
-const TOP: Readonly<Record<string, Hint>> = {
+/** Keys of other tools, dotted, and their equivalents. The nearest known words would mislead here. */
+const KEYS: Readonly<Record<string, Hint>> = {
   max_tries: retries,
   max_retries: (value) => `write retries: {task: ${shown(value)}}; preemptions have a budget of their own`,
   env_vars: environment,
@@ -38,12 +38,15 @@ const TOP: Readonly<Record<string, Hint>> = {
   spot: () => 'write tpu: {pricing: spot}',
   use_spot: () => 'write tpu: {pricing: spot}',
   queue: () => 'jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
+  'job.environment': environment,
+  resumable: () =>
+    'a fork of JobMan has it: its env is env, its prepare.command script: {run: ..}, and outputs: {paths: [..], restore: true} brings checkpoints back',
   worker_num: () => 'jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
   brevo_email: () => 'jobctl sends no mail; notify tells a workflow, `jobctl wait` a script',
 };
 
 /** Hint for a key of another tool, or undefined for any other key. @param path the key's path from the top */
 export function foreignKeyHint(path: readonly (string | number)[], value: unknown): string | undefined {
-  const [key, ...below] = path;
-  return below.length === 0 && typeof key === 'string' && Object.hasOwn(TOP, key) ? TOP[key]?.(value) : undefined;
+  const key = path.join('.');
+  return Object.hasOwn(KEYS, key) ? KEYS[key]?.(value) : undefined;
 }

@@ -1,0 +1,183 @@
+import { isMapping, type Mapping } from '../plain-tree.js';
+import { isTpu, putMachines } from './asked-machines.js';
+import { countOf, keysBeside, listOf, mappingOf, textOf, Translation } from './translation.js';
+import { noteVariables, type OwnVariables, putVariables } from './variables.js';
+
+const VARIABLES: OwnVariables = {
+  prefix: 'SKYPILOT_',
+  names: {
+    SKYPILOT_NODE_RANK: '$JOBCTL_HOST_INDEX, in its slice',
+    SKYPILOT_NODE_IPS: '$JOBCTL_HOST_IPS, with commas in place of new lines',
+    SKYPILOT_NUM_NODES: '$JOBCTL_NUM_HOSTS, of its slice',
+    SKYPILOT_TASK_ID: '$JOBCTL_JOB_ID',
+    SKYPILOT_RUN_ID: '$JOBCTL_JOB_ID',
+  },
+};
+
+/** The lines of a job file that stand for a task of SkyPilot. */
+export function skypilotLines(task: Mapping): readonly string[] {
+  const into = new Translation();
+  into.name(task['name']);
+  const section = putResources(into, task);
+  const hasFolder = putWorkdir(into, task['workdir']);
+  putVariables(into, Object.entries({ ...mappingOf(task['envs']), ...noValues(task['secrets']) }));
+  putMounts(into, mappingOf(task['file_mounts']), section);
+  const [setup, run] = [textOf(task['setup']), textOf(task['run'])];
+  if (setup !== undefined) into.script(hasFolder ? 'bundle.install' : 'script.run', setup, 'setup');
+  if (run === undefined) into.note('without `run` the job holds its slice until it is cancelled');
+  else into.script('command.run', run, 'run');
+  noteVariables(into, VARIABLES, setup, run);
+  const read = new Set((setup ?? '').split(/\W+/));
+  const inSetup = Object.keys(mappingOf(task['envs'])).filter((name) => read.has(name));
+  into.lose('env is for the command: write the value', ...inSetup.map((name) => `$${name} in setup`));
+  into.lose('', ...keysBeside(KNOWN, task));
+  return into.lines();
+}
+
+const KNOWN = ['name', 'resources', 'workdir', 'envs', 'secrets', 'file_mounts', 'setup', 'run', 'num_nodes'];
+const noValues = (secrets: unknown): Mapping =>
+  Object.fromEntries(Object.keys(mappingOf(secrets)).map((name) => [name, null]));
+
+function putWorkdir(into: Translation, workdir: unknown): boolean {
+  const dir = textOf(workdir);
+  if (dir !== undefined) into.set('bundle', { dir });
+  else if (isMapping(workdir)) into.lose('a repository: clone it in the command', 'workdir');
+  return dir !== undefined;
+}
+
+/** The alternatives of `any_of` and `ordered`, each with what they have in common; one if there are none. */
+function alternativesOf(resources: Mapping): readonly Mapping[] {
+  const { any_of: anyOf, ordered, ...common } = resources;
+  const each = [...listOf(anyOf), ...listOf(ordered)].filter(isMapping);
+  return each.length === 0 ? [common] : each.map((one) => ({ ...common, ...one }));
+}
+
+function putResources(into: Translation, task: Mapping): 'tpu' | 'kubernetes' {
+  const resources = mappingOf(task['resources']);
+  const alternatives = alternativesOf(resources);
+  const first = mappingOf(alternatives[0]);
+  const [accelerator, ...others] = [...new Set(alternatives.flatMap(acceleratorsOf))];
+  into.lose('a job has one type of machine', ...others.map((other) => `resources.accelerators ${other}`));
+  const places = alternatives.map(placeOf);
+  const spot = new Set(alternatives.map(({ use_spot: isSpot }) => (isSpot === true ? 'spot' : 'ondemand')));
+  const [name, count] = accelerator?.split(':') ?? [];
+  const isOfTpu = name !== undefined && isTpu(name);
+  const section = putMachines(into, {
+    accelerator: name,
+    count: countOf(count),
+    nodes: countOf(task['num_nodes']) ?? 1,
+    image: textOf(first['image_id'])?.replace(/^docker:/, ''),
+    zones: [...new Set(places.flatMap(({ zone }) => zone ?? []))],
+    region: places.find(({ region }) => region !== undefined)?.region,
+    pricing: spot.size > 1 ? 'any' : ([...spot][0] ?? 'ondemand'),
+    ...(isOfTpu && { tpu: tpuKeys(into, first) }),
+  });
+  if (!isOfTpu) loseForPods(into, first);
+  for (const { cloud } of places)
+    if (cloud !== undefined && !OUR_CLOUDS.includes(cloud)) into.lose(ELSEWHERE, `resources on ${cloud}`);
+  putRecovery(into, mappingOf(resources['job_recovery']));
+  into.lose('the slice is deleted when the command has ended', ...keysIn(resources, ['autostop', 'autodown']));
+  into.lose('hosts have the disk of their type', ...keysIn(resources, ['disk_size', 'disk_tier']));
+  into.lose('', ...keysBeside(KNOWN_RESOURCES, resources, 'resources.'));
+  return section;
+}
+
+const OUR_CLOUDS = ['gcp', 'kubernetes', 'k8s'];
+const ELSEWHERE = 'jobctl runs on Google Cloud, in clusters of Kubernetes and on machines of your own';
+const KNOWN_RESOURCES = [
+  ...[
+    'accelerators',
+    'accelerator_args',
+    'any_of',
+    'ordered',
+    'cloud',
+    'infra',
+    'region',
+    'zone',
+    'use_spot',
+    'image_id',
+  ],
+  ...['job_recovery', 'autostop', 'autodown', 'disk_size', 'disk_tier', 'cpus', 'memory'],
+];
+const keysIn = (resources: Mapping, keys: readonly string[]): readonly string[] =>
+  keys.filter((key) => resources[key] !== undefined).map((key) => `resources.${key}`);
+
+/** Reads `A100:8`, a list of such, or a section of them; a set of YAML has no values. */
+function acceleratorsOf({ accelerators }: Mapping): readonly string[] {
+  if (!isMapping(accelerators)) return listOf(accelerators).flatMap((one) => textOf(one) ?? []);
+  return Object.entries(accelerators).map(([name, count]) =>
+    name.includes(':') ? name : `${name}:${countOf(count) ?? 1}`,
+  );
+}
+
+interface Place {
+  readonly cloud?: string | undefined;
+  readonly region?: string | undefined;
+  readonly zone?: string | undefined;
+}
+
+/** Reads `infra: gcp/us-east5/us-east5-a`, or a key for each part. */
+function placeOf({ infra, cloud, region, zone }: Mapping): Place {
+  const [inCloud, inRegion, inZone] = (textOf(infra) ?? '').split('/').map((part) => textOf(part.replace('*', '')));
+  const place = { cloud: textOf(cloud) ?? inCloud, region: textOf(region) ?? inRegion, zone: textOf(zone) ?? inZone };
+  return { ...place, cloud: place.cloud?.toLowerCase() };
+}
+
+function tpuKeys(into: Translation, resources: Mapping): Mapping {
+  const { accelerator_args: given } = resources;
+  const { runtime_version: version, gcp_queued_resource: isQueued, tpu_vm: _isVm, ...rest } = mappingOf(given);
+  into.lose('', ...keysBeside([], rest, 'resources.accelerator_args.'));
+  into.lose('hosts have the CPUs and memory of their type', ...keysIn(resources, ['cpus', 'memory']));
+  return {
+    ...(textOf(version) !== undefined && { version: textOf(version) }),
+    ...(isQueued === true && { allocation_mode: 'queued-resources' }),
+  };
+}
+
+function loseForPods(into: Translation, resources: Mapping): void {
+  if (resources['use_spot'] === true) into.lose('the nodes of the cluster decide', 'resources.use_spot');
+  into.lose('the cluster decides', ...keysIn(resources, ['region', 'zone', 'infra']));
+  const size = 'write kubernetes.cpus and kubernetes.memory, such as 16 and 128Gi';
+  into.lose(size, ...keysIn(resources, ['cpus', 'memory']));
+}
+
+function putRecovery(into: Translation, recovery: Mapping): void {
+  const { strategy: _strategy, max_restarts_on_errors: restarts, recover_on_exit_codes: codes, ...rest } = recovery;
+  if (typeof restarts === 'number' && restarts > 0) into.set('retries.task', restarts);
+  if (listOf(codes).length > 0) into.set('command.restart_on', codes);
+  into.lose('', ...keysBeside([], rest, 'resources.job_recovery.'));
+}
+
+/** Writes the mounts: a bucket is mounted, a file copied, a private key only named. */
+function putMounts(into: Translation, mounts: Mapping, section: 'tpu' | 'kubernetes'): void {
+  const [buckets, files]: [Mapping[], Mapping[]] = [[], []];
+  for (const [place, source] of Object.entries(mounts)) {
+    const from = textOf(isMapping(source) ? source['source'] : source);
+    const bucket = bucketOf(source);
+    const why = section === 'kubernetes' && bucket !== undefined ? IN_PODS : whyLost(from);
+    if (bucket !== undefined && section === 'tpu') buckets.push({ bucket_name: bucket, mount_path: place });
+    else if (why !== undefined) into.lose(why, `file_mounts ${place}`);
+    else files.push({ from, to: place });
+  }
+  const [first, ...others] = buckets;
+  if (first !== undefined) into.set('gcsfuse', { ...first, ...(others.length > 0 && { extra_mounts: others }) });
+  if (files.length > 0) into.set('files', files);
+}
+
+const IN_PODS = 'a pod mounts no bucket: volumes: [{claim: NAME, mount_path: ..}] is a PersistentVolumeClaim';
+
+function whyLost(from: string | undefined): string | undefined {
+  if (from === undefined || from.includes('://')) return 'copy it in the command';
+  const isSecret = /(^|\/)\.(ssh|netrc|aws|config\/gcloud|kube)(\/|$)/.test(from);
+  return isSecret
+    ? '`jobctl secret put NAME --from-file FILE` keeps it, secrets: {VARIABLE: NAME} brings it'
+    : undefined;
+}
+
+/** Bucket of `gs://bucket`, or a bucket that SkyPilot makes; undefined for any other source. */
+function bucketOf(source: unknown): string | undefined {
+  const { name, store, source: from } = mappingOf(source);
+  const url = textOf(isMapping(source) ? from : source);
+  if (url?.startsWith('gs://') === true) return url.slice('gs://'.length).split('/')[0];
+  return url === undefined && (store === undefined || store === 'gcs') ? textOf(name) : undefined;
+}
