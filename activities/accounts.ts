@@ -38,7 +38,7 @@ export interface OwnedEverywhere {
    * unknown.
    */
   readonly unlisted: readonly string[];
-  /** Of the worker's own account, which a worker must be able to list. Only where it is passed over. */
+  /** The error of the worker's own account, which a worker must be able to list. Set only if that account was passed over. */
   readonly ownFailure?: Error;
 }
 

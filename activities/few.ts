@@ -1,7 +1,7 @@
 /** Looks by name cost two calls each, of a budget of five a second that all slices share; one listing tells of all in its zone. */
 const FEW = 8;
 
-/** How many of a worker's slices are at something at once: a few look by name, which is quicker, many by the listing. */
+/** Counts a worker's slices that do the same thing at once. A few look by name, which is quicker; many use the listing. */
 export class Few {
   #count = 0;
 

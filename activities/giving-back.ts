@@ -32,7 +32,7 @@ export async function deleteUntilGone(
   });
 }
 
-/** Of this worker. */
+/** Deletions of this worker. */
 const DELETIONS = new Few();
 
 async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSliceInput): Promise<void> {

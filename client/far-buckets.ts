@@ -8,10 +8,10 @@ import type { PoolSnapshot } from '../quota/published-state.js';
 
 /** For all buckets together: a submit that takes as long by itself waits for nothing. */
 const MOST_MS = 2_000;
-/** Of one job. */
+/** At most so many buckets of one job are looked up. */
 const MOST_BUCKETS = 10;
 
-/** Where slices may be. */
+/** Zones in which slices may be. */
 export interface Zones {
   readonly zones: readonly string[];
   /** Its pool decides in which of them: traffic between regions is billed that nobody chose. */

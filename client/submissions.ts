@@ -48,7 +48,7 @@ export interface Submitted {
   readonly spec: JobSpec;
   /** False if an identical job was submitted under this name before. */
   readonly isNew: boolean;
-  /** Of a `jobctl serve`, for people. */
+  /** Warnings of a `jobctl serve`, for people. */
   readonly warnings?: readonly string[];
 }
 

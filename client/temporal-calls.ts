@@ -69,13 +69,13 @@ export class TemporalCalls {
   }
 }
 
-/** What the server says to a query for whose task queue nobody has asked for a while. The SDK wraps it. */
+/** The server's answer to a query whose task queue no worker has polled for a while. The SDK wraps it. */
 function isWithoutPoller(error: unknown): boolean {
   const { details = '' } = (error as { readonly cause?: { readonly details?: string } } | undefined)?.cause ?? {};
   return details.startsWith('no poller seen for task queue');
 }
 
-/** What Temporal's own converter says of an encrypted payload. */
+/** The message of Temporal's own converter about an encrypted payload. */
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }

@@ -120,7 +120,7 @@ export interface SliceMachines {
 export interface SlicesMachines extends SliceMachines {
   /** Machines of its other slices, in order. Absent: the request is for one slice. */
   readonly others?: readonly SliceMachines[];
-  /** Of machines that the provider sells for a time: from then on it may delete them. Absent: they have no such end. */
+  /** Time from which the provider may delete machines that it sells for a limited time. Absent: there is no such time. */
   readonly endsAt?: EpochMs;
 }
 

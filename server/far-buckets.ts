@@ -5,7 +5,7 @@ import type { JobSpec } from '../domain/job-spec.js';
 import type { StorePort } from '../cloud/store/port.js';
 
 /**
- * Where a bucket lies, told to whoever submits: of the installation's own, which every job writes to, and of buckets that Google shows
+ * Locations of buckets, as told to a submitter: of the installation's own, which every job writes to, and of buckets that Google shows
  * to anybody, asked without a login. By the server's login any caller could learn which buckets there are, and where
  * (docs/http-api.md).
  */

@@ -4,7 +4,7 @@ import { farBuckets as farFrom, type Zones, zonesOfJob as zonesKnownOf } from '.
 import { readPoolState } from '../pool-state.js';
 import type { CliContext } from './context.js';
 
-/** By this computer's own login. Never rejects. */
+/** Asks with this computer's own login. Never rejects. */
 export async function farBuckets(
   job: Pick<JobSpec, 'gcsfuse'> & Zones,
   { bucket: own, label }: Pick<CliContext, 'bucket' | 'label'>,

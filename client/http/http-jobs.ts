@@ -78,7 +78,7 @@ export class HttpJobs implements JobPort {
         'name-taken': () => new JobNameTaken(name ?? ''),
       },
     });
-    // Where an answer was lost, the one that came says that the job was there.
+    // If an answer was lost, the later one says that the job existed before.
     const told = warnings === undefined ? {} : { warnings };
     return { id, spec: spec as unknown as JobSpec, isNew: isNew || name === undefined, ...told };
   }

@@ -5,7 +5,7 @@ import { accessTokens } from '../access-token.js';
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
- * Where a bucket is, by the one request that whoever may list its objects may make (`storageLayout`; that for the bucket itself
+ * Finds a bucket's location by the one request that needs only the right to list its objects (`storageLayout`; that for the bucket itself
  * wants a right of its own). Undefined: the store does not say. Rejects where it does not answer, or nobody is logged in.
  * @param login `none`: as anybody may ask
  */

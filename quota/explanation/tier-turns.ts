@@ -25,7 +25,7 @@ export interface OtherTier {
   readonly at: EpochMs;
   /** Or sooner, once each zone has refused the present one. Absent: not sooner. */
   readonly orOnceRefused?: true;
-  /** What zones of the job said last to those who asked for its type as this tier is bought, the latest first. */
+  /** Last answers of the job's zones to requests for its type, bought as this tier is. Latest first. */
   readonly answers: readonly { readonly zone: string; readonly at: EpochMs; readonly text: string }[];
 }
 

@@ -54,7 +54,7 @@ export class ZoneRace {
     return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}${tier}`;
   }
 
-  /** Of a job that could be served in other tiers too. */
+  /** Names the tier, if the job could be served in other tiers too. */
   #tierText(): string {
     const { granted, otherTiers } = this.#parts.lease;
     if (granted === undefined || otherTiers.length === 0) return '';

@@ -3,7 +3,7 @@ import { OWN_LABEL_PREFIX, ownershipFrom } from '../../../domain/identity.js';
 import type { LeaseId } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
 
-/** What Temporal says of a job, by id and first run. `unknown`: there is no such job (any more). `unanswered`: it did not say. */
+/** Temporal's answer about a job, by id and first run. `unknown`: there is no such job (any more). `unanswered`: it did not say. */
 export type JobFate =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: EpochMs }
@@ -15,7 +15,7 @@ export interface HeldLease {
   /** `held` or `draining`. */
   readonly state: string;
   readonly slices: readonly string[];
-  /** Of each slice whose deletion does not end, what was answered last. Absent: none. */
+  /** The last answer about each slice whose deletion does not end. Absent: every deletion ends. */
   readonly stuck?: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface LeakedLease extends HeldLease {
 /** Key of a job's chain of runs. */
 export const jobKey = (job: { readonly job: string; readonly run: string }): string => `${job.job}/${job.run}`;
 
-/** What the cloud holds under our owner label: ours to answer for, whatever else it carries. */
+/** Resources under our owner label. We answer for them, whatever other labels they carry. */
 export function ownResources(all: readonly AuditedResource[], owner: string): readonly AuditedResource[] {
   return all.filter(({ labels }) => labels[`${OWN_LABEL_PREFIX}owner`] === owner);
 }

@@ -10,7 +10,7 @@ import type { HeldLease, JobFate } from './leaks.js';
 /** Lookups of many jobs or pools are bounded: the server limits calls a second. */
 const LOOKUPS_AT_A_TIME = 8;
 
-/** What Temporal says of these chains of runs, by `jobKey`. */
+/** Temporal's answers about these chains of runs, by `jobKey`. */
 export async function jobFates(
   temporal: Client,
   jobs: ReadonlyMap<string, { readonly job: string; readonly run: string }>,
@@ -77,5 +77,5 @@ function toHeldLease({ lease, state, slices, stuck = {} }: Holder): readonly Hel
   return [{ lease, state, slices: slices.map(({ name }) => name), ...(told.length > 0 && { stuck: told }) }];
 }
 
-/** Of one page: a worker that lost the pool from its cache reads thousands of rows first. */
+/** Time for one page: a worker that lost the pool from its cache reads thousands of rows first. */
 const QUERY_TIMEOUT_MS = 15_000;

@@ -1,6 +1,6 @@
 import { innermost } from '../../update-answer.js';
 
-/** What an audit did not see, the answer, and what to do. */
+/** A part that an audit could not read, the answer, and the remedy. */
 export interface UnreadPart {
   readonly part: string;
   readonly answer: string;

@@ -17,7 +17,7 @@ import { vmChecks } from './vm-checks.js';
 import type { Wanted } from './wanted.js';
 
 /**
- * What the facts mean for what is wanted, in the order in which one would mend it. Without a login, or without the project,
+ * Judges the facts for what is wanted, in the order in which a person would fix them. Without a login, or without the project,
  * there is that alone: the other questions have the same answer.
  */
 export function checks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {

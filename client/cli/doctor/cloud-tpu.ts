@@ -85,7 +85,7 @@ function wantedVms(
   return { ...(project === undefined ? {} : { googleProject: project }), wanted };
 }
 
-/** What a flag says alone: the job file says the rest. */
+/** Reads the flags of a doctor that has no job file. */
 function wantedByFlags({
   zone,
   accelerator,

@@ -3,7 +3,7 @@ import type { Finding } from './finding.js';
 
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
-  /** Of `gcp`: a folder for what crossed the wire. */
+  /** Only with `gcp`: a folder for the requests and answers. */
   readonly record?: string;
   readonly kubernetes?: true;
   /** A quota file; alone, or beside others. */

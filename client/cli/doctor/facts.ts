@@ -24,7 +24,7 @@ import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import { networkOf } from './wanted.js';
 import type { Wanted, WantedVms } from './wanted.js';
 
-/** What Google says of a project, as far as a `Wanted` needs it. */
+/** Google's answers about a project, as far as a `Wanted` needs them. */
 export interface GoogleFacts {
   readonly googleProject: string;
   readonly identity: Looked<Identity>;
@@ -36,12 +36,12 @@ export interface ProjectAnswers {
   readonly project: Looked<ProjectFacts>;
   readonly services: ReadonlyMap<string, Looked<boolean>>;
   readonly granted: Looked<readonly string[]>;
-  /** Of the service account that the hosts are to run as; undefined: no such account. */
+  /** Permissions on the service account that the hosts shall run as. Undefined: there is no such account. */
   readonly grantedOnAccount: Looked<readonly string[] | undefined>;
   /** Absent where its name is not known. */
   readonly serviceAccount?: string;
   readonly quotaLimits: Looked<readonly QuotaLimit[]>;
-  /** Of Compute Engine, of all regions together; absent where no VMs are wanted. */
+  /** Quotas of Compute Engine over all regions. Absent if no VMs are wanted. */
   readonly projectQuotas?: Looked<readonly RegionQuota[]>;
   readonly hasNetwork: Looked<boolean>;
   readonly firewallRules: Looked<readonly FirewallRule[]>;
@@ -72,14 +72,14 @@ export interface BucketAnswers {
 
 export interface SystemBucketAnswers extends BucketAnswers {
   readonly bindings: Looked<readonly RoleBinding[] | undefined>;
-  /** Of the project. */
+  /** Bindings of the project. */
   readonly projectBindings: Looked<readonly RoleBinding[]>;
 }
 
 export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
 const servicesOf = ({ vms }: Wanted): readonly string[] => (vms === undefined ? SERVICES : SERVICES.slice(1));
 
-/** What is not asked: VMs have nothing to do with Cloud TPU. */
+/** Stands for questions that are not asked: VMs have nothing to do with Cloud TPU. */
 const NOT_ASKED = { known: false, why: 'it is not wanted' } as const;
 
 /** Asks all questions at once; none is asked twice, and none that fails keeps another from being asked. */

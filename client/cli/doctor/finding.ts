@@ -2,12 +2,12 @@ import type { RefusalKind } from '../../../cloud/google-refusal.js';
 
 /** `warning`: it may work; or nobody could look, which is never `ok`. `failed`: a job would fail, or cost for nothing. */
 export interface Finding {
-  /** What was looked at, two words or so. */
+  /** The subject of the check, in about two words. */
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failed';
   /** One line: the value that was found, or what is wrong. */
   readonly what: string;
-  /** What to do, with the command. */
+  /** The remedy, with its command. */
   readonly remedy?: string;
 }
 
@@ -18,7 +18,7 @@ export interface NotLooked {
   readonly known: false;
   readonly why: string;
   readonly remedy?: string;
-  /** Where it is a matter of credentials, rights, project or API. */
+  /** Set if credentials, rights, the project or an API are the cause. */
   readonly kind?: RefusalKind;
   readonly httpStatus?: number;
 }

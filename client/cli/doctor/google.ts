@@ -8,7 +8,7 @@ import type { Environment } from '../dev/home.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** Where a command learns which Google project is meant, and where Google's APIs are. */
+/** The source of the Google project and of the addresses of Google's APIs. */
 export interface GoogleFlags {
   readonly googleProject?: string;
   /** Stands for all of Google's APIs but Cloud Storage; for tests. */
@@ -20,7 +20,7 @@ export interface GoogleFlags {
 
 export interface OpenedGoogleProject {
   readonly port: GoogleProjectPort;
-  /** Of the environment, or of a local stack on real Cloud TPU. */
+  /** From the environment, or from a local stack on real Cloud TPU. */
   readonly bucket?: string;
   readonly systemBucket?: string;
 }

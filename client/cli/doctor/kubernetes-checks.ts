@@ -12,7 +12,7 @@ export interface WantedPods {
 /** The oldest version whose Job controller has `podFailurePolicy` and `podReplacementPolicy` switched on. */
 const OLDEST_MINOR = 29;
 
-/** What the facts mean for a job's pods, in the order in which one would mend it. */
+/** Judges the facts for a job's pods, in the order in which a person would fix them. */
 export function kubernetesChecks(facts: ClusterFacts, wanted: WantedPods): readonly Finding[] {
   const { rest } = facts;
   const first = reachCheck(facts);

@@ -48,7 +48,7 @@ const objectsOf = (request: PodsRequest | undefined): WantedObjects => ({
   ...(request && isRay(request) && { isForRay: true }),
 });
 
-/** Of a RayCluster the least that it starts with. */
+/** The pods that a job asks for. Of a RayCluster, the least that it starts with. */
 function podsOf(request: PodsRequest | undefined): WantedPods {
   if (request === undefined) return { workers: 1 };
   const { gpus } = isRay(request) ? request.workers : request;

@@ -141,7 +141,7 @@ function metricOf(
   });
   const isKind = generation === 'v5litepod' ? /-serving/ : /-pod/;
   const isOfKind = generation === 'v5litepod' ? chips <= LARGEST_SERVING_CHIPS : hosts > 1;
-  // Where Google counts both kinds together there is one metric alone.
+  // If Google counts both kinds together, there is a single metric.
   return names.find((name) => isKind.test(name) === isOfKind) ?? names[0];
 }
 

@@ -20,7 +20,7 @@ export async function recordAnswers(
   env: Environment,
 ): Promise<void> {
   const tpu = await openRecordedTpu(recorder.hear, env['JOBCTL_TPU_ENDPOINT'] || undefined).catch((error: unknown) => {
-    // What the checks heard is kept also where the TPU client cannot be had.
+    // Answers to the checks are kept even if the TPU client is not available.
     recorder.write(googleProject);
     throw error;
   });

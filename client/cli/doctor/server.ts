@@ -26,7 +26,7 @@ export function diagnoseServer(_file: string | undefined, flags: DoctorFlags): P
   });
 }
 
-/** Of stores that are not Google's: whether they are there, and keep to what one writer depends on. */
+/** Checks that a store which is not Google's exists and keeps the promises that a single writer depends on. */
 async function storeChecks({ bucket }: Pick<CliContext, 'bucket'>): Promise<readonly Finding[]> {
   if (bucket === undefined) return [];
   const { openStore } = await import('../../../cloud/store/open-store.js');

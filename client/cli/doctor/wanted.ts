@@ -1,12 +1,12 @@
 import type { AcceleratorType } from '../../../domain/accelerators.js';
 import type { Pricing } from '../../../domain/slice.js';
 
-/** What is going to be asked of a Google project: by a job file, by flags, or nothing in particular. */
+/** Resources that a job file or flags will ask of a Google project, if any. */
 export interface Wanted {
   /** In order of preference; none: what depends on a zone cannot be looked at. */
   readonly zones: readonly string[];
   readonly accelerator?: AcceleratorType;
-  /** Of a job for Compute Engine. Absent: it is for Cloud TPU. */
+  /** Set for a job on Compute Engine. Absent: it is for Cloud TPU. */
   readonly vms?: WantedVms;
   readonly slices: number;
   readonly pricing: Pricing;
@@ -20,7 +20,7 @@ export interface Wanted {
   /** Absent: the project's default one. */
   readonly serviceAccount?: string;
   readonly bucket?: string;
-  /** Of workers and servers alone (docs/adr/0082). */
+  /** Bucket that only workers and servers use (docs/adr/0082). */
   readonly systemBucket?: string;
 }
 
@@ -30,13 +30,13 @@ export interface WantedVms {
   readonly count: number;
   /** Attached to each of them. */
   readonly accelerator?: string;
-  /** Of each of them, by quota's name. */
+  /** GPUs of each VM; `type` is the name that quota uses. */
   readonly gpus?: { readonly type: string; readonly count: number };
-  /** Of each of them. Absent: the name of the type does not say it. */
+  /** CPUs of each VM. Absent: the machine type's name does not tell. */
   readonly cpus?: number;
 }
 
-/** Of the job file that asks for it. */
+/** The section of a job file that asks for it. */
 export const sectionOf = ({ vms }: Pick<Wanted, 'vms'>): string => (vms === undefined ? 'tpu' : 'compute_engine');
 
 export const hostsOf = ({ vms, accelerator, slices }: Wanted): number =>

@@ -1,14 +1,14 @@
 import { isMapping } from '../../../domain/job-file/plain-tree.js';
 import { showValue } from '../../../domain/problem.js';
 
-/** What became of one key or flag of another tool. */
+/** The fate of one key or flag of another tool. */
 export interface Told {
-  /** As the user wrote it: `--max_tries=10`, `metadata.priority`. */
+  /** The key as the user wrote it: `--max_tries=10`, `metadata.priority`. */
   readonly key: string;
   readonly fate: 'kept' | 'changed' | 'lost';
-  /** Where it is in the job file now, and what is different; of what is lost the reason. */
+  /** Its place in the job file and the differences; for a lost key the reason. */
   readonly text: string;
-  /** Of what is lost: the job is the same without it. */
+  /** Set for a lost key without which the job is the same. */
   readonly passes?: true;
 }
 
@@ -17,13 +17,13 @@ export interface KeyRule {
   readonly key: string;
   /** The key of a job file that takes its value, dotted. Absent: there is no counterpart. */
   readonly to?: string;
-  /** What is different, or why it is lost: one sentence. */
+  /** The difference, or the reason for the loss: one sentence. */
   readonly note?: string;
   /** Puts a value that does not go to `to` as it is. It may return what to tell of this value instead of `to` and `note`. */
   readonly put?: (value: unknown, draft: Draft) => Partial<Told> | undefined | void;
   /** `kept`: nothing is lost although no key takes it. */
   readonly fate?: 'kept';
-  /** Of what is lost: the job is the same without it. */
+  /** Set for a lost key without which the job is the same. */
   readonly passes?: true;
   /** A flag that takes no value. */
   readonly isSwitch?: true;
@@ -33,7 +33,7 @@ export interface KeyRule {
 export interface GivenKey {
   readonly key: string;
   readonly value: unknown;
-  /** As the report shows it; the key without it. */
+  /** The key as the report shows it. Absent: the key itself. */
   readonly shown?: string;
 }
 

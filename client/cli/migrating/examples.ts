@@ -1,6 +1,6 @@
 /** Command lines of the tools that jobctl replaces, as their users type them. `docs/migrating.md` shows what each becomes. */
 export interface Example {
-  /** As on the pages of the tool. */
+  /** The line as the tool's pages show it. */
   readonly theirs: string;
   /** The words behind `jobctl`, split as a shell would. Absent: those of `theirs` behind its first word. */
   readonly typed?: string;

@@ -30,14 +30,14 @@ export function readLaunch(words: readonly string[]): LaunchLine {
   return isOfBastion(own) ? bastionLine(own, command) : asteraLine(own, command);
 }
 
-/** What a line of `launch` does, by its first word that is no flag; `start` without one. */
+/** The action of a `launch` line, by its first word that is no flag; `start` without one. */
 export const launchAction = ([first = '']: readonly string[]): string =>
   [...BASTION_ACTIONS, 'submit', 'logs'].includes(first) ? first : 'start';
 
 export function bastionLine(own: readonly string[], command: readonly string[]): LaunchLine {
   const { given, words } = splitFlags(own, LAUNCH_FLAGS);
   const draft = new Draft();
-  // What its words mean depends on the bundler.
+  // The bundler decides what these words mean.
   draft.take(LAUNCH_FLAGS, given.toSorted(bundlerFirst), "Bastion's launch");
   nameImage(
     draft,

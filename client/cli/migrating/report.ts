@@ -1,7 +1,7 @@
 import { oneLine, renderTable } from '../render/columns.js';
 import type { Told } from './draft.js';
 
-/** What became of each key, for a person; what is lost comes last, where it is seen. */
+/** Reports the fate of each key for a person. Lost keys come last, where they are seen. */
 export function reportLines(told: readonly Told[]): readonly string[] {
   const inOrder = [...told.filter(({ fate }) => fate !== 'lost'), ...told.filter(({ fate }) => fate === 'lost')];
   return renderTable(inOrder.map(({ fate, key, text }) => [`  ${fate}`, key, text]));

@@ -42,7 +42,7 @@ function leavesOf(tree: unknown, path = ''): readonly (readonly [string, unknown
   return Object.entries(tree).flatMap(([key, value]) => leavesOf(value, path === '' ? key : `${path}.${key}`));
 }
 
-/** As `--set` reads it back: a text that YAML would take for something else is quoted. */
+/** Writes a value so that `--set` reads it back: a text that YAML would take for something else is quoted. */
 function settable(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {

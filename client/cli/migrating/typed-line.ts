@@ -7,15 +7,15 @@ import type { Draft } from './draft.js';
 import { bastionLine, launchAction } from './import-launch.js';
 import { submitLine } from './submit-line.js';
 
-/** What jobctl makes of a command line of another tool. */
+/** The answer to a command line of another tool. */
 export interface Answer {
-  /** Whose line it is, as a sentence begins: `JobMan's`. */
+  /** Owner of the line, as a sentence begins: `JobMan's`. */
   readonly whose: string;
   /** The words of jobctl that do exactly the same: they run. */
   readonly runs?: readonly string[];
   /** Else the command lines that do the same, ready to paste. */
   readonly lines?: readonly string[];
-  /** What is different, or lost. */
+  /** Differences and losses. */
   readonly notes?: readonly string[];
 }
 
@@ -277,7 +277,7 @@ function bastionAnswer(args: readonly string[]): Answer {
 const as =
   (whose: string, ...verb: readonly string[]): Reader =>
   (args) => ({ whose, lines: [line(...verb, ...jobsOf(args))] });
-/** Of a verb that takes one job. */
+/** For a verb that takes one job. */
 const asOne =
   (whose: string, verb: string): Reader =>
   (args) => ({ whose, lines: [line(verb, firstOf(args))] });

@@ -9,7 +9,7 @@ import { renderTable } from './columns.js';
 export interface AuditReport {
   readonly leaks: readonly LeakedResource[];
   readonly leases: readonly LeakedLease[];
-  /** What was not looked at, and why. Absent: everything was. */
+  /** Parts that were not looked at, and why. Absent: all parts were. */
   readonly unread?: readonly UnreadPart[];
   /** Resources that carry our owner label; all that there are. */
   readonly ours: number;
@@ -63,7 +63,7 @@ function unreadLines(unread: readonly UnreadPart[]): readonly string[] {
 
 const MOST_NAMED = 5;
 
-/** What to do about each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
+/** The remedy for each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
 function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
   const draining = leases.filter(({ state }) => state === 'draining');
   const held = leases.length - draining.length;

@@ -5,7 +5,7 @@ import { type OtherTier, tierTurns, type TierTurns } from '../../../quota/explan
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { clockTime, formatDuration } from './quantities.js';
 
-/** Of a job that waits for chips in one of several tiers. Undefined also while its pool has not published yet where it asks. */
+/** The turns of a job that waits for chips in one of several tiers. Undefined also while its pool has not published yet where it asks. */
 export function turnsOf(view: JobView | undefined, pool: PoolSnapshot | undefined): TierTurns | undefined {
   if (view?.phase !== 'provisioning' || pool === undefined) return undefined;
   const turns = tierTurns(pool, view.id, askedMachines(view.spec).accelerator);

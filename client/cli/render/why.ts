@@ -157,7 +157,7 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   ];
 }
 
-/** By which of its hosts the job ends, and when its provider ends what it has, if its file says so. */
+/** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
 function awaited(view: JobView, now: EpochMs): readonly string[] {
   const { phase, spec } = view;
   const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;

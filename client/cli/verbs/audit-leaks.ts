@@ -30,7 +30,7 @@ export async function auditLeaks(flags: AuditFlags): Promise<number> {
   return exitCodeOf(report);
 }
 
-/** What nobody looked at may be worse than what was found. */
+/** A part that was not looked at may be worse than the leaks that were found. */
 export function exitCodeOf({ leaks, leases, unread }: AuditReport): ExitCode {
   if (unread !== undefined) return ExitCode.Unavailable;
   return leaks.length + leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
@@ -86,7 +86,7 @@ type Keep = (part: UnreadPart) => void;
 const LATER = 'ask again: it may answer then';
 const IS_A_WORKER_UP = asTyped('is a worker up? `jobctl doctor --server` looks; then ask again');
 
-/** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
+/** The owner id of our resources is kept in the store, not in Temporal: the audit must not depend on what it judges. */
 async function ownerOf(store: StoreReader): Promise<string> {
   const owner = (await store.read(ownerObject))?.toString('utf8').trim();
   if (owner) return owner;
@@ -123,7 +123,7 @@ async function accountsOf(
   return all;
 }
 
-/** What the accounts hold, of those that can be listed. */
+/** Lists the resources of all accounts that can be listed. */
 async function listAll(
   accounts: readonly Account[],
   context: CliContext,

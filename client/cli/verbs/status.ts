@@ -94,7 +94,7 @@ async function tiersOf(view: JobView, row: JobRow, context: CliContext): Promise
   return turnsOf(view, await stateOf(context, row));
 }
 
-/** What only the job's workflow knows, or why it cannot be had. */
+/** Facts that only the job's workflow knows, or the reason why they are missing. */
 export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
 
 /** A job without a polling worker is not queried: the query would take the whole timeout. */

@@ -84,7 +84,7 @@ async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: stri
   return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
-/** Of a job that does not wait for its pool, what the pool says of its slices is worth having, and no more. */
+/** For a job that does not wait for its pool, the pool's word on its slices is useful but not required. */
 export async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
   if (store === undefined) return undefined;
   const read = openReader(store).then((reader) => readPoolState(reader, pool));

@@ -230,7 +230,7 @@ function present({ queuedResource, node }: Observation, which: string): Conditio
 }
 
 /**
- * Of flex-start. Google does not say from which moment on it counts the run duration: not before it made the node.
+ * The end of a flex-start slice. Google does not say from which moment on it counts the run duration: not before it made the node.
  * request-using-flex-start (2025-09-04): "provisions the TPU VMs to run for the duration that you specified".
  */
 function endOf({ queuedResource, node }: Pick<Observation, 'queuedResource' | 'node'>): Pick<ReadyCondition, 'endsAt'> {
