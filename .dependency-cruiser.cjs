@@ -17,23 +17,32 @@ const ARROWS = {
       'quota/',
       'contract/',
       'cloud/',
-      'client/(?!cli/)',
+      'client/',
       'activities/(pool-file-reader|pool-source|quota-source)[.]ts$',
     ],
   },
   client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },
-  'client/cli': {
+  cli: {
     value: ['client/', 'domain/', 'quota/', 'contract/', 'cloud/'],
     lazy: ['worker/', 'server/', 'rehearsal/'],
   },
   // A package of its own (docs/adr/0031).
   rehearsal: { value: [] },
 };
+/** Floors of the command line, from the lowest: each imports itself and those below it. */
+const CLI_FLOORS = ['terminal', 'place', 'job', 'jobs', 'doctor', 'local', 'commands'];
 /** Folders of which one inside is judged apart. */
-const INSIDE = { client: '^client/(?!cli/)', rehearsal: '^rehearsal/(?!test/)' };
-const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|rehearsal(?!/test))/';
+const INSIDE = { rehearsal: '^rehearsal/(?!test/)' };
+const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|cli|rehearsal(?!/test))/';
 /** Helpers of tests that know nothing of the product. */
 const TEST_HELPERS = '^test/(until|built|long/built-by-go)[.]ts$';
+
+const floorRule = (floor, at) => ({
+  name: `cli/${floor}: imports only ${CLI_FLOORS.slice(0, at + 1).join(', ')}`,
+  severity: 'error',
+  from: { path: `^cli/${floor}/` },
+  to: { path: '^cli/', pathNot: CLI_FLOORS.slice(0, at + 1).map((below) => `^cli/${below}/`) },
+});
 
 function arrowRules(folder, { value, lazy = [] }) {
   const inside = INSIDE[folder] ?? `^${folder}/`;
@@ -70,13 +79,14 @@ const onlyIn = (packages, folders, why) => ({
 module.exports = {
   forbidden: [
     ...Object.entries(ARROWS).flatMap(([folder, arrows]) => arrowRules(folder, arrows)),
+    ...CLI_FLOORS.map(floorRule),
     onlyIn('@google-cloud/storage|google-auth-library|node-ssh', ['cloud'], 'cloud SDKs stay behind the ports'),
     onlyIn('@kubernetes/client-node', ['cloud', 'test'], 'cloud SDKs stay behind the ports'),
     onlyIn('@google-cloud/tpu|google-gax', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of them"),
-    onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
+    onlyIn('ssh2', ['cloud', 'rehearsal', 'cli/local/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
     onlyIn(
       'selfsigned',
-      ['rehearsal', 'client/cli/dev'],
+      ['rehearsal', 'cli/local/dev'],
       'certificates of the rehearsal, and of a server that asks who calls',
     ),
     onlyIn('@grpc/grpc-js|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
@@ -85,7 +95,7 @@ module.exports = {
     onlyIn('@temporalio/workflow', ['workflows'], 'it works in the sandbox only'),
     onlyIn('@temporalio/activity', ['activities'], 'it works in an activity only'),
     onlyIn('@temporalio/worker', ['worker'], 'heavy, and nothing else runs workflows'),
-    onlyIn('commander', ['client/cli'], 'the library has no command line'),
+    onlyIn('commander', ['cli'], 'the library has no command line'),
     {
       name: 'no Node built-in in pure code or in workflows',
       comment:
@@ -113,7 +123,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^rehearsal/test/' },
       to: {
-        path: '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|bench|chaos|scripts|test)/',
+        path: '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|cli|bench|chaos|scripts|test)/',
         pathNot: TEST_HELPERS,
       },
     },
@@ -129,7 +139,7 @@ module.exports = {
       name: "what a user's computer gets needs only dependencies of jobctl",
       comment: 'of all three packages, as built: test/architecture/tarballs.live.test.ts',
       severity: 'error',
-      from: { path: '^(domain|quota|contract|client)/' },
+      from: { path: '^(domain|quota|contract|client|cli)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

@@ -29,7 +29,7 @@ COPY --from=build /app/rehearsal/dist rehearsal/dist
 COPY docs docs
 COPY examples examples
 COPY deploy/health-check.mjs deploy/serve-key-set.mjs ./
-RUN ln -s /app/dist/client/cli/main.js /usr/local/bin/jobctl
+RUN ln -s /app/dist/cli/main.js /usr/local/bin/jobctl
 # The base's own account, uid 1000.
 USER node
 # The worker answers inside the container alone. A container that runs another verb has no use for the check: --no-healthcheck.

@@ -41,6 +41,7 @@ export const FOLDERS_OF_SOURCES = [
   'worker',
   'server',
   'client',
+  'cli',
   'rehearsal',
   'types',
 ];

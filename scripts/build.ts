@@ -36,7 +36,7 @@ const BUNDLES = [
   },
 ];
 /** Under the name that each has in node_modules/.bin. */
-const COMMANDS = { jobctl: 'dist/client/cli/main.js', 'cloud-tpu-rehearsal': 'rehearsal/dist/main.js' };
+const COMMANDS = { jobctl: 'dist/cli/main.js', 'cloud-tpu-rehearsal': 'rehearsal/dist/main.js' };
 
 async function build(): Promise<void> {
   if (process.argv.includes('--force')) removeBuilt();

@@ -1,22 +1,16 @@
-import { BASTION_VARIABLES, JOBSPEC_KEYS, LAUNCH_FLAGS } from '../client/cli/migrating/bastion-keys.js';
-import type { KeyRule } from '../client/cli/migrating/draft.js';
-import {
-  ASTERA_LINES,
-  BASTION_LINES,
-  type Example,
-  JOBMAN_LINES,
-  typedWords,
-} from '../client/cli/migrating/examples.js';
-import { isForeign } from '../client/cli/migrating/foreign-words.js';
+import { BASTION_VARIABLES, JOBSPEC_KEYS, LAUNCH_FLAGS } from '../cli/job/migrating/bastion-keys.js';
+import type { KeyRule } from '../cli/job/migrating/draft.js';
+import { ASTERA_LINES, BASTION_LINES, type Example, JOBMAN_LINES, typedWords } from '../cli/job/migrating/examples.js';
+import { isForeign } from '../cli/job/migrating/foreign-words.js';
 import {
   JOBMAN_DIFFERENT,
   JOBMAN_LOST,
   JOBMAN_UNUSED,
   JOBMAN_RENAMED,
   JOBMAN_VARIABLES,
-} from '../client/cli/migrating/jobman-keys.js';
-import { ASTERA_FLAGS } from '../client/cli/migrating/launch-keys.js';
-import { type Answer, answerTo } from '../client/cli/migrating/typed-line.js';
+} from '../cli/job/migrating/jobman-keys.js';
+import { ASTERA_FLAGS } from '../cli/job/migrating/launch-keys.js';
+import { type Answer, answerTo } from '../cli/job/migrating/typed-line.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';
 import { userInfo } from 'node:os';
 

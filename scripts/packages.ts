@@ -25,9 +25,9 @@ export const PACKAGES: readonly PackageLayout[] = [
   {
     name: 'jobctl',
     folder: '.',
-    entries: ['client/index', 'client/cli/main', 'contract/index'],
+    entries: ['client/index', 'cli/main', 'contract/index'],
     typed: ['client/index', 'contract/index'],
-    owns: ['client'],
+    owns: ['client', 'cli'],
   },
   {
     name: '@jobctl/worker',

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..');
 const home = mkdtempSync(join(tmpdir(), 'jobctl-recording-'));
 const bin = join(home, 'bin');
 mkdirSync(bin);
-symlinkSync(join(root, 'dist/client/cli/main.js'), join(bin, 'jobctl'));
+symlinkSync(join(root, 'dist/cli/main.js'), join(bin, 'jobctl'));
 const environment = {
   PATH: `${bin}:${process.env['PATH'] ?? ''}`,
   HOME: process.env['HOME'] ?? home,

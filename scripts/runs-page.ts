@@ -16,7 +16,7 @@ export const HEAD = '| step | date | commit | result | time |';
 export const OLDER = 'Older than the code that they judge: ';
 
 const PRODUCT =
-  'domain quota contract workflows activities cloud worker client server rehearsal python deploy package-lock.json'.split(
+  'domain quota contract workflows activities cloud worker client cli server rehearsal python deploy package-lock.json'.split(
     ' ',
   );
 /** What a step judges, by its name. Any other judges all of the product. */
@@ -28,8 +28,8 @@ const JUDGED: readonly (readonly [step: RegExp, paths: readonly string[]])[] = [
   [/^compose/, ['docker-compose.yml', 'docker-compose.verified.yml', 'Dockerfile', 'deploy', 'server']],
   [/^quota/, ['quota', 'workflows/quota']],
   [/^alerts/, ['deploy/prometheus', 'worker']],
-  [/^docs/, ['docs', 'README.md', 'client']],
-  [/^(cli|first hour|export|jobman)/, ['client', 'domain']],
+  [/^docs/, ['docs', 'README.md', 'client', 'cli']],
+  [/^(cli|first hour|export|jobman)/, ['client', 'cli', 'domain']],
   [/^(modules|set-up|runner|hosts|verbs on hosts)/, ['cloud/hosts', 'activities', 'domain']],
   [/^(server|security)/, ['server', 'cloud', 'contract', 'domain']],
 ];

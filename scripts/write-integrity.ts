@@ -6,7 +6,7 @@ import { PACKAGES } from './packages.js';
 
 /**
  * `prepack` of jobctl: writes dist/packages.json, which names the other packages by exact version and by the hash of their
- * tarballs, for client/cli/dev/packages.ts. npm packs the same files to the same bytes, so the hash is that of the tarball
+ * tarballs, for cli/place/packages.ts. npm packs the same files to the same bytes, so the hash is that of the tarball
  * that is published from the same checkout (test/long/packages.test.ts compares the two).
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -19,7 +19,7 @@ function fileOf(entry: string): string {
   return join(ROOT, /^(worker|server)\//.test(entry) ? 'worker/dist' : 'dist', `${entry}.js`);
 }
 
-/** Node's arguments that run an entry of jobctl, such as `client/cli/main`, in a process of its own. */
+/** Node's arguments that run an entry of jobctl, such as `cli/main`, in a process of its own. */
 export const programArguments = (entry: string): readonly string[] => [
   ...(IS_BUILT ? [] : ['--import', TSX]),
   fileOf(entry),

@@ -3,10 +3,11 @@ import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { openReservations } from '../client/cli/dev/loopback.js';
-import { resolveTemporalCli } from '../client/cli/dev/temporal-server/resolve.js';
-import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../client/cli/dev/temporal-server/start-dev.js';
-import type { DevServerOptions } from '../client/cli/dev/temporal-server/start-dev.js';
+import { openReservations } from '../cli/local/dev/loopback.js';
+import { resolveTemporalCli } from '../cli/local/dev/temporal-server/resolve.js';
+import { DEV_NAMESPACE } from '../cli/place/stack/context.js';
+import { answersCalls, devServerArguments } from '../cli/local/dev/temporal-server/start-dev.js';
+import type { DevServerOptions } from '../cli/local/dev/temporal-server/start-dev.js';
 import { ensureSearchAttributes } from '../client/search-attributes.js';
 import { slowness } from './until.js';
 

@@ -1,6 +1,6 @@
 import { JobClient } from '../../client/index.js';
-import { readDevContext } from '../../client/cli/dev/context.js';
-import { stackHome } from '../../client/cli/dev/home.js';
+import { readDevContext } from '../../cli/place/stack/context.js';
+import { stackHome } from '../../cli/terminal/home.js';
 import { eachOf } from '../../domain/each-of.js';
 
 /** No worker polls it: what is submitted to it waits. */

@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { stackHome } from '../../client/cli/dev/home.js';
+import { stackHome } from '../../cli/terminal/home.js';
 import { KUBE_NODE } from '../../test/long/kubernetes/kube-node.js';
 import { debianImage } from '../../test/long/kubernetes/pod-images.js';
 import { openRealCluster, type RealCluster } from '../../test/long/kubernetes/real-cluster.js';

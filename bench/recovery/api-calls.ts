@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { SliceGuard } from '../../activities/attempt/slice-guard.js';
-import { RehearsalAdmin } from '../../client/cli/rehearsal/rehearsal-admin.js';
+import { RehearsalAdmin } from '../../cli/local/rehearsal/rehearsal-admin.js';
 import { createCloudTpu, DEFAULT_API_SETTINGS } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import type { ReadySlice } from '../../contract/job-activities.js';

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteUntilGone } from '../../activities/giving-back.js';
 import { awaitSlice } from '../../activities/slice.js';
-import { RehearsalAdmin } from '../../client/cli/rehearsal/rehearsal-admin.js';
+import { RehearsalAdmin } from '../../cli/local/rehearsal/rehearsal-admin.js';
 import { createCloudTpu, DEFAULT_API_SETTINGS } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import type { CloudTpuPlan } from '../../domain/machine-kinds/cloud-tpu/words.js';

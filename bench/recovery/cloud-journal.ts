@@ -1,4 +1,4 @@
-import type { RehearsalAdmin } from '../../client/cli/rehearsal/rehearsal-admin.js';
+import type { RehearsalAdmin } from '../../cli/local/rehearsal/rehearsal-admin.js';
 import type { JournalEvent } from '../../rehearsal/journal.js';
 
 const CHANGES: ReadonlySet<string> = new Set(['node-state', 'queued-resource-state']);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RehearsalAdmin } from '../../client/cli/rehearsal/rehearsal-admin.js';
+import { RehearsalAdmin } from '../../cli/local/rehearsal/rehearsal-admin.js';
 import { type CommandProcess, processesOf } from '../../chaos/oracle/commands.js';
 import { Listener } from '../../chaos/oracle/listener.js';
 import { TELLING } from '../../chaos/oracle/told.js';

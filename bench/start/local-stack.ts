@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /** The built command line: what users start. */
-export const JOBCTL = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
+export const JOBCTL = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 /** Runs `work` beside a local stack of its own, which is gone afterwards. */
 export async function withLocalStack<T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
-import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../../client/cli/dev/temporal-server/start-dev.js';
+import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
+import { DEV_NAMESPACE } from '../../cli/place/stack/context.js';
+import { answersCalls, devServerArguments } from '../../cli/local/dev/temporal-server/start-dev.js';
 import { programArguments } from '../../test/built.js';
 import { freePort } from '../../test/temporal-server.js';
 import { Part } from './part.js';
@@ -141,7 +142,7 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
   writeFileSync(file, JSON.stringify(config));
   return new Part({
     name,
-    command: [process.execPath, ...programArguments('client/cli/main'), 'worker', '--config', file],
+    command: [process.execPath, ...programArguments('cli/main'), 'worker', '--config', file],
     logFile: file.replace(/json$/u, 'log'),
     env: withoutConfiguration(),
     isReady: async () => (await fetch(`http://${LOOPBACK}:${healthPort}/ready`)).ok,

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { DEV_NAMESPACE } from '../../client/cli/dev/temporal-server/start-dev.js';
+import { DEV_NAMESPACE } from '../../cli/place/stack/context.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { ensureOwner } from '../../client/installation.js';
 import { JobClient } from '../../client/job-client.js';
@@ -198,7 +198,7 @@ function sourcesOf(
     store: endpoint,
     bucket,
     cloudDirectory: join(directory, 'rehearsal'),
-    jobctl: { command: [process.execPath, ...programArguments('client/cli/main')], env },
+    jobctl: { command: [process.execPath, ...programArguments('cli/main')], env },
     pool: POOL,
     machines: rack?.machines ?? [],
   };

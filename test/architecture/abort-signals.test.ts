@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { committedSources } from './committed-sources.js';
 
-const PRODUCT = ['domain', 'contract', 'activities', 'cloud', 'server', 'client', 'worker', 'rehearsal'];
+const PRODUCT = ['domain', 'contract', 'activities', 'cloud', 'server', 'client', 'cli', 'worker', 'rehearsal'];
 const FOLDERS = [...PRODUCT, 'scripts', 'bench', 'chaos', 'test'];
 const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
 

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { committedSources } from './committed-sources.js';
 
-const PRODUCT = ['domain', 'quota', 'contract', 'workflows', 'activities', 'cloud', 'worker', 'server', 'client'];
+const PRODUCT = [
+  'domain',
+  'quota',
+  'contract',
+  'workflows',
+  'activities',
+  'cloud',
+  'worker',
+  'server',
+  'client',
+  'cli',
+];
 /** Words with which a fragment opens: a sentence that a reader has to turn around. */
 const FRAGMENT = /^(?:What|Of|By|Whom|Whose|Whoever|How|Where|As)\b/u;
 

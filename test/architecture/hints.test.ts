@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { createProgram } from '../../client/cli/program.js';
-import { asTyped, VERBS } from '../../client/cli/typed-command.js';
+import { createProgram } from '../../cli/program.js';
+import { asTyped, VERBS } from '../../cli/terminal/typed-command.js';
 
-const CLI = fileURLToPath(new URL('../../client/cli', import.meta.url));
+const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 /** Text that is no hint of a moment: a file's content, what a shell reads, the name of a job without a file (`BY_FLAGS`). */
 const NO_HINTS = new Set([
   ...['init/written-job.ts', 'completion/scripts.ts', 'job-file.ts', 'typed-command.ts'],
@@ -80,7 +80,7 @@ describe('printed commands', () => {
       .filter((file) => !NO_HINTS.has(file))
       .flatMap((file) => untyped(file, readFileSync(join(CLI, file), 'utf8')));
     const told = found.map(({ place, text }) => `${place}: ${text}`);
-    assert.equal(told.length, 0, `put asTyped(..) around it (client/cli/typed-command.ts):\n${told.join('\n')}`);
+    assert.equal(told.length, 0, `put asTyped(..) around it (cli/terminal/typed-command.ts):\n${told.join('\n')}`);
   });
 
   it('would be found: a literal in a template, in a string, in a constant that is printed', () => {

@@ -10,7 +10,7 @@ import { isBuildCurrent } from '../../scripts/build-inputs.js';
 import { PACKAGES } from '../../scripts/packages.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Packages that jobctl loads if they are installed beside it; client/cli/dev/packages.ts says how to get them. */
+/** Packages that jobctl loads if they are installed beside it; cli/place/packages.ts says how to get them. */
 const SEPARATE = PACKAGES.map(({ name }) => name).filter((name) => name !== 'jobctl');
 /** A licence belongs into each tarball. */
 const IN_EACH = new Set(['LICENSE']);

@@ -4,10 +4,10 @@ import type { Board } from '../../client/job-board.js';
 import { inBoardOrder } from '../../client/job-board.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { stripVTControlCharacters } from 'node:util';
-import { type Terminal, textWidth } from '../../client/cli/render/columns.js';
-import { boardLines, renderBoard, type ShownBoard } from '../../client/cli/render/job-list.js';
-import { lookOf } from '../../client/cli/render/look.js';
-import { cutAtWord } from '../../client/cli/render/one-line-table.js';
+import { type Terminal, textWidth } from '../../cli/terminal/render/columns.js';
+import { boardLines, renderBoard, type ShownBoard } from '../../cli/jobs/render-job-list.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
+import { cutAtWord } from '../../cli/terminal/render/one-line-table.js';
 import type { WaitingLine } from '../../quota/waiting-line.js';
 import { row, T0 } from './rows.js';
 

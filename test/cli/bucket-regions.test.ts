@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { farBuckets } from '../../client/cli/bucket-regions.js';
+import { farBuckets } from '../../cli/place/bucket-regions.js';
 import { farRegions } from '../../domain/bucket-place.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';

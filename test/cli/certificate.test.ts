@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { exitCodeOfCertificate, verdictOf } from '../../client/cli/rehearse/certificate.js';
-import type { Certificate, CertifiedPreemption } from '../../client/cli/rehearse/certificate.js';
-import { lostPercent } from '../../client/cli/rehearse/lost-work.js';
-import type { LostWork } from '../../client/cli/rehearse/lost-work.js';
-import { preemptionPlan } from '../../client/cli/rehearse/preemption-plan.js';
-import { attemptOn, preemptionsIn, startsIn } from '../../client/cli/rehearse/preemptions.js';
-import { renderCertificate } from '../../client/cli/rehearse/render-certificate.js';
+import { exitCodeOfCertificate, verdictOf } from '../../cli/local/rehearse/certificate.js';
+import type { Certificate, CertifiedPreemption } from '../../cli/local/rehearse/certificate.js';
+import { lostPercent } from '../../cli/local/rehearse/lost-work.js';
+import type { LostWork } from '../../cli/local/rehearse/lost-work.js';
+import { preemptionPlan } from '../../cli/local/rehearse/preemption-plan.js';
+import { attemptOn, preemptionsIn, startsIn } from '../../cli/local/rehearse/preemptions.js';
+import { renderCertificate } from '../../cli/local/rehearse/render-certificate.js';
 import type { JournalEvent } from '../../rehearsal/journal.js';
 
 const NODE = 'projects/rehearsal/locations/us-central1-a/nodes/jc-train-g1';

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
-import { explainError } from '../../client/cli/explain-error.js';
-import { forgetTokens } from '../../client/cli/login/server-access.js';
-import { printErr } from '../../client/cli/print.js';
-import { runProgram } from '../../client/cli/program.js';
-import { asTyped } from '../../client/cli/typed-command.js';
+import { explainError } from '../../cli/terminal/explain-error.js';
+import { forgetTokens } from '../../cli/place/login/server-access.js';
+import { printErr } from '../../cli/terminal/print.js';
+import { runProgram } from '../../cli/program.js';
+import { asTyped } from '../../cli/terminal/typed-command.js';
 import { programArguments } from '../built.js';
 
 export interface Ended {
@@ -131,7 +131,7 @@ export function setEnvironment(variables: NodeJS.ProcessEnv): void {
 
 /** A real process, for what only one shows: the exit code that a shell sees, a closed pipe, two command lines at once. */
 export function jobctlProcess(args: readonly string[], env: Variables = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
+  const child = spawn(process.execPath, [...programArguments('cli/main'), ...args], {
     env: environmentOf(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

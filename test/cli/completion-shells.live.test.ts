@@ -12,7 +12,7 @@ describe('completion in other real shells', function () {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'completion-'));
-    const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
+    const program = shellWords([process.execPath, ...programArguments('cli/main')]);
     writeFileSync(join(folder, 'jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
   });
   after(() => rmSync(folder, { recursive: true, force: true }));

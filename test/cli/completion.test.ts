@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { COMPLETE_VERB } from '../../client/cli/completion/scripts.js';
+import { COMPLETE_VERB } from '../../cli/commands/completion/scripts.js';
 import { programArguments } from '../built.js';
 import { eventually } from '../cloud/eventually.js';
 import { shellWords } from '../../domain/shell-quote.js';
@@ -23,7 +23,7 @@ describe('completion in a real bash', function () {
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
     folder = mkdtempSync(join(tmpdir(), 'completion-'));
-    const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
+    const program = shellWords([process.execPath, ...programArguments('cli/main')]);
     writeFileSync(join(folder, 'jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`);
     chmodSync(join(folder, 'jobctl'), 0o755);
     const script = await promisify(execFile)(join(folder, 'jobctl'), ['completion', 'bash']);

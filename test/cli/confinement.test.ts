@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { RehearsalAdmin } from '../../client/cli/rehearsal/rehearsal-admin.js';
-import { requireConfinement } from '../../client/cli/rehearse/private-stack.js';
-import { CliError } from '../../client/cli/cli-error.js';
+import { RehearsalAdmin } from '../../cli/local/rehearsal/rehearsal-admin.js';
+import { requireConfinement } from '../../cli/local/rehearse/private-stack.js';
+import { CliError } from '../../cli/terminal/cli-error.js';
 
 /** A kernel without mount namespaces cannot be had here, so the answer of a rehearsal on one stands in for it. */
 describe('a rehearsal where nothing keeps the job from the files of this computer', () => {

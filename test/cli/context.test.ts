@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { refuseStranger, resolveContext } from '../../client/cli/context.js';
-import { withClient, withTemporal } from '../../client/cli/connect.js';
-import { ExitCode } from '../../client/cli/exit-codes.js';
+import { refuseStranger, resolveContext } from '../../cli/place/context.js';
+import { withClient, withTemporal } from '../../cli/place/connect.js';
+import { ExitCode } from '../../cli/terminal/exit-codes.js';
 
 describe('where a command line talks to if nothing names a server', () => {
   let folder: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { queueCheck, workerCheck } from '../../client/cli/doctor/server.js';
-import { cutText } from '../../client/cli/verbs/logs.js';
+import { queueCheck, workerCheck } from '../../cli/doctor/server.js';
+import { cutText } from '../../cli/commands/verbs/logs.js';
 import { row, T0 } from './rows.js';
 
 const POLLS = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };

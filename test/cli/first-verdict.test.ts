@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { refusalLines, verdictLines } from '../../client/cli/render/first-verdict.js';
-import { firstVerdict, type FirstVerdict } from '../../client/cli/submitting/first-verdict.js';
+import { refusalLines, verdictLines } from '../../cli/jobs/submitting/render-first-verdict.js';
+import { firstVerdict, type FirstVerdict } from '../../cli/jobs/submitting/first-verdict.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { foldLine } from '../../client/cli/render/columns.js';
-import { lookOf } from '../../client/cli/render/look.js';
-import { TerminalScreen } from '../../client/cli/watch/screen.js';
+import { foldLine } from '../../cli/terminal/render/columns.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
+import { TerminalScreen } from '../../cli/jobs/watch/screen.js';
 
 describe('a line that is wider than the terminal', () => {
   const cases: Record<string, { text: string; width: number | undefined; wants: readonly string[] }> = {

@@ -13,12 +13,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildCommit } from '../../client/cli/building/git-rules.js';
-import { remoteCommit } from '../../client/cli/building/remote-commit.js';
-import { buildSources } from '../../client/cli/building/sources.js';
-import { packBundle } from '../../client/cli/packing/bundle.js';
-import { askGit } from '../../client/cli/packing/git.js';
-import { removeScratchFolder } from '../../client/cli/packing/scratch-folder.js';
+import { buildCommit } from '../../cli/job/building/git-rules.js';
+import { remoteCommit } from '../../cli/job/building/remote-commit.js';
+import { buildSources } from '../../cli/job/building/sources.js';
+import { packBundle } from '../../cli/job/packing/bundle.js';
+import { askGit } from '../../cli/job/packing/git.js';
+import { removeScratchFolder } from '../../cli/job/packing/scratch-folder.js';
 import type { BuildSpec } from '../../domain/build/spec.js';
 import { jobctl } from './command-line.js';
 

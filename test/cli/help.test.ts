@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Command } from 'commander';
-import { PHASES } from '../../client/cli/job-filter.js';
-import { durationOption } from '../../client/cli/options.js';
-import { createProgram } from '../../client/cli/program.js';
+import { PHASES } from '../../cli/jobs/job-filter.js';
+import { durationOption } from '../../cli/terminal/options.js';
+import { createProgram } from '../../cli/program.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { jobctl } from './command-line.js';
 

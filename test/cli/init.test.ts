@@ -217,7 +217,7 @@ describe('jobctl init', function () {
 
   /** What is shown when `answers` are typed, one to each question. */
   function onATerminal(folder: string, answers: readonly string[], ...flags: string[]): Promise<string> {
-    const words = ['-c', ON_A_TERMINAL, process.execPath, ...programArguments('client/cli/main'), 'init', folder];
+    const words = ['-c', ON_A_TERMINAL, process.execPath, ...programArguments('cli/main'), 'init', folder];
     const env = { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', JOBCTL_HOME: '/nonexistent/jobctl' };
     const child = spawn('python3', [...words, ...flags], { stdio: ['pipe', 'pipe', 'inherit'], env });
     let shown = '';

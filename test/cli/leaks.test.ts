@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
-import { type JobFate, leakedLeases, leakedResources, ownResources } from '../../client/cli/audit/leaks.js';
-import { unreadPart } from '../../client/cli/audit/unread.js';
-import { renderAudit } from '../../client/cli/render/audit.js';
-import { exitCodeOf } from '../../client/cli/verbs/audit-leaks.js';
+import { type JobFate, leakedLeases, leakedResources, ownResources } from '../../cli/doctor/audit/leaks.js';
+import { unreadPart } from '../../cli/doctor/audit/unread.js';
+import { renderAudit } from '../../cli/doctor/audit/render-audit.js';
+import { exitCodeOf } from '../../cli/doctor/audit/audit-leaks.js';
 import { labelsOf } from '../../domain/identity.js';
 import { T0 } from './rows.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { lostPercent, measureWork } from '../../client/cli/rehearse/lost-work.js';
-import type { LostWork } from '../../client/cli/rehearse/lost-work.js';
+import { lostPercent, measureWork } from '../../cli/local/rehearse/lost-work.js';
+import type { LostWork } from '../../cli/local/rehearse/lost-work.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../../domain/progress-marks.js';
 import type { AttemptOutput, ProgressMeasure } from '../../domain/progress-marks.js';
 

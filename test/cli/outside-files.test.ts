@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJobFile } from '../../client/cli/job-file.js';
-import { agreeToOutside, outsideFiles } from '../../client/cli/outside-files.js';
+import { readJobFile } from '../../cli/job/job-file.js';
+import { agreeToOutside, outsideFiles } from '../../cli/job/outside-files.js';
 import { jobctl } from './command-line.js';
 
 describe('files of this computer that a job file names', () => {

@@ -20,8 +20,8 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packTree } from '../../client/cli/packing/pack-tree.js';
-import { treeEntries } from '../../client/cli/packing/tree-entries.js';
+import { packTree } from '../../cli/job/packing/pack-tree.js';
+import { treeEntries } from '../../cli/job/packing/tree-entries.js';
 import { until } from '../until.js';
 
 describe('packing a folder', () => {
@@ -149,7 +149,7 @@ describe('packing a folder', () => {
 
   it('a signal takes the archive away with the process', async () => {
     writeFileSync(join(root, 'a'), 'a');
-    const script = `import { packTree } from ${JSON.stringify(join(process.cwd(), 'client/cli/packing/pack-tree.ts'))};
+    const script = `import { packTree } from ${JSON.stringify(join(process.cwd(), 'cli/job/packing/pack-tree.ts'))};
       await packTree({ root: ${JSON.stringify(root)}, entries: ['a'] });
       console.log('packed'); setInterval(() => {}, 1000);`;
     const env = { ...process.env, TMPDIR: work };

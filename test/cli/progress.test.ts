@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { HostLines } from '../../client/cli/watch/host-lines.js';
-import { exitCodeOf } from '../../client/cli/watch/follow-to-end.js';
-import { PlainScreen, type Screen, TerminalScreen } from '../../client/cli/watch/screen.js';
-import { watchJob } from '../../client/cli/watch/watch-job.js';
-import { lookOf } from '../../client/cli/render/look.js';
-import { currentLine, progressLines, summaryLines } from '../../client/cli/render/progress.js';
+import { HostLines } from '../../cli/jobs/watch/host-lines.js';
+import { exitCodeOf } from '../../cli/jobs/watch/follow-to-end.js';
+import { PlainScreen, type Screen, TerminalScreen } from '../../cli/jobs/watch/screen.js';
+import { watchJob } from '../../cli/jobs/watch/watch-job.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
+import { currentLine, progressLines, summaryLines } from '../../cli/terminal/render/progress.js';
 import type { Outcome } from '../../domain/job-state.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { FollowedLog } from '../../client/log-follower.js';

@@ -1,5 +1,5 @@
-import { ask } from '../../client/cli/ask.js';
-import { CliError } from '../../client/cli/cli-error.js';
+import { ask } from '../../cli/terminal/ask.js';
+import { CliError } from '../../cli/terminal/cli-error.js';
 
 /** Asks on the terminal that it runs on, and says what it heard. */
 try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { judgeFiles } from '../../client/cli/verbs/quota-files.js';
+import { judgeFiles } from '../../cli/commands/verbs/quota-files.js';
 import { refusalOf } from './command-line.js';
 
 const GOOD = readFileSync(new URL('../../examples/quota.toml', import.meta.url), 'utf8');

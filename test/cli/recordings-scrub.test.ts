@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { scrubbed } from '../../client/cli/recordings/scrub.js';
+import { scrubbed } from '../../cli/doctor/recordings/scrub.js';
 import type { Exchange } from '../../cloud/exchange.js';
 
 const PROJECT = 'acme-vision-4711';

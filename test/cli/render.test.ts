@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { clockTime, formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
-import { jobHeader } from '../../client/cli/render/job-header.js';
-import { renderJobStatus } from '../../client/cli/render/job-status.js';
-import { endsSentence } from '../../client/cli/render/slice-ends.js';
-import { renderWhy } from '../../client/cli/render/why.js';
-import { jobEssentials } from '../../client/cli/verbs/validate.js';
-import { lookOf } from '../../client/cli/render/look.js';
+import { clockTime, formatDuration, formatExactDuration } from '../../cli/terminal/render/quantities.js';
+import { jobHeader } from '../../cli/terminal/render/job-header.js';
+import { renderJobStatus } from '../../cli/terminal/render/job-status.js';
+import { endsSentence } from '../../cli/terminal/render/slice-ends.js';
+import { renderWhy } from '../../cli/terminal/render/why.js';
+import { jobEssentials } from '../../cli/commands/verbs/validate.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
 import {
   cutToWidth,
   oneLine,
@@ -13,7 +13,7 @@ import {
   terminalWidth,
   textWidth,
   wrapToWidth,
-} from '../../client/cli/render/columns.js';
+} from '../../cli/terminal/render/columns.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobView } from '../../contract/job.js';
 import { row, T0 } from './rows.js';

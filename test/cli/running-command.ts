@@ -11,7 +11,7 @@ export interface Started {
 
 /** As `jobctl` of command-line.ts. */
 export function started(args: readonly string[], env: Readonly<Record<string, string>>): Started {
-  const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
+  const child = spawn(process.execPath, [...programArguments('cli/main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', JOBCTL_HOME: '/nonexistent/jobctl', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -17,8 +17,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { downloadFile } from '../../client/cli/outputs/download-file.js';
-import { SafeFolder, UnsafePath } from '../../client/cli/safe-folder.js';
+import { downloadFile } from '../../cli/jobs/outputs/download-file.js';
+import { SafeFolder, UnsafePath } from '../../cli/terminal/safe-folder.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { loaded } from '../own-program.js';
 
@@ -60,7 +60,7 @@ describe('a folder that files from elsewhere are laid down in', () => {
     // Root may read every file, so the program becomes nobody. A relative path needs no rights to the folders above.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) for (const each of ['', 'safe', 'safe/x']) chownSync(join(base, each), NOBODY, NOBODY);
-    const { by, file } = loaded(new URL('../../client/cli/safe-folder.ts', import.meta.url));
+    const { by, file } = loaded(new URL('../../cli/terminal/safe-folder.ts', import.meta.url));
     const code = `const { SafeFolder } = await import('${file}');
       if (${isRoot}) process.setgid(${NOBODY}), process.setuid(${NOBODY});
       const folder = new SafeFolder('safe');

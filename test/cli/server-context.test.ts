@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { type ContextFlags, resolveContext } from '../../client/cli/context.js';
-import { VERB_PLACES, wordsOf } from '../../client/cli/contexts/verb-places.js';
-import { createProgram } from '../../client/cli/program.js';
+import { type ContextFlags, resolveContext } from '../../cli/place/context.js';
+import { VERB_PLACES, wordsOf } from '../../cli/place/contexts/verb-places.js';
+import { createProgram } from '../../cli/program.js';
 import { jobctl } from './command-line.js';
 
 const SERVER = 'https://jobctl.example.com';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { holderLines, shareLines } from '../../client/cli/render/chip-holders.js';
-import { lookOf } from '../../client/cli/render/look.js';
+import { holderLines, shareLines } from '../../cli/terminal/render/chip-holders.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
 import { chipHolders, userShares } from '../../quota/chip-holders.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 

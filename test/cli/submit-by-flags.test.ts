@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { jobFileText } from '../../client/cli/job-file.js';
+import { jobFileText } from '../../cli/job/job-file.js';
 import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { jobctl } from './command-line.js';

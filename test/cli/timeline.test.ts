@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { lookOf } from '../../client/cli/render/look.js';
-import { renderTimeline } from '../../client/cli/render/timeline.js';
-import { textWidth } from '../../client/cli/render/columns.js';
-import { timelineOf, type TimelineFacts } from '../../client/cli/timeline.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
+import { renderTimeline } from '../../cli/jobs/render-timeline.js';
+import { textWidth } from '../../cli/terminal/render/columns.js';
+import { timelineOf, type TimelineFacts } from '../../cli/jobs/timeline.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 
 const T0 = Date.UTC(2026, 10, 22, 12);

@@ -1,4 +1,4 @@
-import { createProgram } from '../../client/cli/program.js';
+import { createProgram } from '../../cli/program.js';
 
 class Reached extends Error {}
 

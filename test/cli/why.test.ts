@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { renderPlan } from '../../client/cli/render/quota-plan.js';
-import { withFailingTasks } from '../../client/cli/failing-jobs.js';
-import { renderBoard } from '../../client/cli/render/job-list.js';
-import { lookOf } from '../../client/cli/render/look.js';
+import { renderPlan } from '../../cli/terminal/render/quota-plan.js';
+import { withFailingTasks } from '../../cli/place/failing-jobs.js';
+import { renderBoard } from '../../cli/jobs/render-job-list.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
 import {
   renderFailing,
   renderRebuilding,
@@ -11,8 +11,8 @@ import {
   renderWaiting,
   renderWhy,
   wordingFor,
-} from '../../client/cli/render/why.js';
-import { textWidth } from '../../client/cli/render/columns.js';
+} from '../../cli/terminal/render/why.js';
+import { textWidth } from '../../cli/terminal/render/columns.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { planOf } from '../../quota/plan.js';

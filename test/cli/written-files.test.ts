@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writtenPaths } from '../../client/cli/init/written-files.js';
+import { writtenPaths } from '../../cli/job/init/written-files.js';
 
 const PROGRAMS: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   'a file, by each mode that writes': [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { explainError } from '../../client/cli/explain-error.js';
+import { explainError } from '../../cli/terminal/explain-error.js';
 import { connectTemporal } from '../../client/connect.js';
 import { JobNotFound, NoWorkerAnswers, TemporalUnreachable } from '../../client/errors.js';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveContext } from '../../client/cli/context.js';
-import { settleCodec } from '../../client/cli/dev/stack-codec.js';
+import { resolveContext } from '../../cli/place/context.js';
+import { settleCodec } from '../../cli/local/dev/stack-codec.js';
 import { newCodecKey } from '../../cloud/codec/codec-key.js';
 import { loadWorkerConfig } from '../../worker/config.js';
 

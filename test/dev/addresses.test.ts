@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseAddresses } from '../../client/cli/dev/addresses.js';
-import type { AddressWishes } from '../../client/cli/dev/addresses.js';
-import { stackHome } from '../../client/cli/dev/home.js';
-import { openReservations } from '../../client/cli/dev/loopback.js';
-import type { StackAddresses } from '../../client/cli/dev/stack-record.js';
+import { chooseAddresses } from '../../cli/local/dev/addresses.js';
+import type { AddressWishes } from '../../cli/local/dev/addresses.js';
+import { stackHome } from '../../cli/terminal/home.js';
+import { openReservations } from '../../cli/local/dev/loopback.js';
+import type { StackAddresses } from '../../cli/place/stack/stack-record.js';
 
 describe('the addresses of two stacks that come up at the same time', () => {
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-addresses-'));

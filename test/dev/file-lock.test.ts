@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acquireLock, holderOf, tryLock } from '../../client/cli/dev/file-lock.js';
-import { identify, ownIdentity } from '../../client/cli/dev/process-identity.js';
+import { acquireLock, holderOf, tryLock } from '../../cli/place/stack/file-lock.js';
+import { identify, ownIdentity } from '../../cli/place/stack/process-identity.js';
 import { loaded } from '../own-program.js';
 
-const LOCK_MODULE = loaded(new URL('../../client/cli/dev/file-lock.ts', import.meta.url));
+const LOCK_MODULE = loaded(new URL('../../cli/place/stack/file-lock.ts', import.meta.url));
 
 describe('a file lock', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findServer } from '../../client/cli/dev/guarded-server/find-server.js';
+import { findServer } from '../../cli/local/dev/guarded-server/find-server.js';
 import { scratchFolder } from '../../rehearsal/test/scratch.js';
 
 describe('the way to a Temporal server that asks who calls', () => {

@@ -7,13 +7,13 @@ import {
   loginEnd,
   loginFingerprint,
   makeCredentials,
-} from '../../client/cli/dev/guarded-server/credentials.js';
-import { OWN_PORTS, writeConfiguration } from '../../client/cli/dev/guarded-server/configuration.js';
-import { serverFiles } from '../../client/cli/dev/guarded-server/server-files.js';
-import { stackHome } from '../../client/cli/dev/home.js';
-import { fingerprintOf } from '../../client/cli/dev/part.js';
-import { isServerCurrent } from '../../client/cli/dev/stack-parts.js';
-import type { StackRecord } from '../../client/cli/dev/stack-record.js';
+} from '../../cli/local/dev/guarded-server/credentials.js';
+import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/configuration.js';
+import { serverFiles } from '../../cli/place/stack/server-files.js';
+import { stackHome } from '../../cli/terminal/home.js';
+import { fingerprintOf } from '../../cli/local/dev/part.js';
+import { isServerCurrent } from '../../cli/local/dev/stack-parts.js';
+import type { StackRecord } from '../../cli/place/stack/stack-record.js';
 import { scratchFolder } from '../../rehearsal/test/scratch.js';
 
 const DAY_MS = 86_400_000;

@@ -4,10 +4,10 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureRunning, PartFailed, stopPart } from '../../client/cli/dev/part.js';
-import type { Part, PartSlot } from '../../client/cli/dev/part.js';
-import { identify, isAlive, isGroupAlive } from '../../client/cli/dev/process-identity.js';
-import type { ProcessRecord } from '../../client/cli/dev/stack-record.js';
+import { ensureRunning, PartFailed, stopPart } from '../../cli/local/dev/part.js';
+import type { Part, PartSlot } from '../../cli/local/dev/part.js';
+import { identify, isAlive, isGroupAlive } from '../../cli/place/stack/process-identity.js';
+import type { ProcessRecord } from '../../cli/place/stack/stack-record.js';
 import { until } from '../until.js';
 
 describe('a part of the stack', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { DevContext } from '../../client/cli/dev/context.js';
-import { devLogs } from '../../client/cli/dev/logs.js';
-import { statusText } from '../../client/cli/dev/register-dev.js';
+import type { DevContext } from '../../cli/place/stack/context.js';
+import { devLogs } from '../../cli/local/dev/logs.js';
+import { statusText } from '../../cli/commands/register-dev.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { keyOf, listenSomewhere, ownerOf, Stack, startWorkflow, statusOfWorkflow } from './stack.js';

@@ -6,18 +6,18 @@ import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import type { DevContext } from '../../client/cli/dev/context.js';
-import { devDown } from '../../client/cli/dev/down.js';
-import { devStatus } from '../../client/cli/dev/status.js';
-import type { DevStatus } from '../../client/cli/dev/status.js';
-import type { PartName, StackRecord } from '../../client/cli/dev/stack-record.js';
-import type * as Up from '../../client/cli/dev/up.js';
+import type { DevContext } from '../../cli/place/stack/context.js';
+import { devDown } from '../../cli/local/dev/down.js';
+import { devStatus } from '../../cli/local/dev/status.js';
+import type { DevStatus } from '../../cli/local/dev/status.js';
+import type { PartName, StackRecord } from '../../cli/place/stack/stack-record.js';
+import type * as Up from '../../cli/local/dev/up.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { load } from '../built.js';
 
 /** Its parts are what it is: built, or sources. */
-const { devUp } = await load<typeof Up>('client/cli/dev/up');
+const { devUp } = await load<typeof Up>('cli/local/dev/up');
 
 /** A stack in a state folder of its own. */
 export class Stack {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
-import type { DevContext } from '../../client/cli/dev/context.js';
-import { openReservations } from '../../client/cli/dev/loopback.js';
-import type { DevStatus } from '../../client/cli/dev/status.js';
+import type { DevContext } from '../../cli/place/stack/context.js';
+import { openReservations } from '../../cli/local/dev/loopback.js';
+import type { DevStatus } from '../../cli/local/dev/status.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { storeWilling } from '../../client/cli/dev/up.js';
+import { storeWilling } from '../../cli/local/dev/up.js';
 import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
 
 describe('dev up, before a store that does not answer as it should', () => {

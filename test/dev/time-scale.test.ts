@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { workerConfigOf } from '../../client/cli/dev/context.js';
-import { stackHome } from '../../client/cli/dev/home.js';
-import type { StackRecord } from '../../client/cli/dev/stack-record.js';
+import { workerConfigOf } from '../../cli/place/stack/context.js';
+import { stackHome } from '../../cli/terminal/home.js';
+import type { StackRecord } from '../../cli/place/stack/stack-record.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { Timings } from '../../domain/timings.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type Command, CommanderError } from 'commander';
-import { isForeign } from '../../client/cli/migrating/foreign-words.js';
-import { asVerb, createProgram } from '../../client/cli/program.js';
+import { isForeign } from '../../cli/job/migrating/foreign-words.js';
+import { asVerb, createProgram } from '../../cli/program.js';
 import { verbReached } from '../cli/verb-reached.js';
 import { codeSpansOf, commandsOf, docPages, jobctlCallsIn } from './commands.js';
 

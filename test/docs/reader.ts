@@ -7,7 +7,7 @@ import { until } from '../until.js';
 import { ASKING, AT_GOOGLE, BESIDE, COMMAND_MS, ENDLESS, filesFor, HERE, JOB, sceneOf, SLOW } from './scenes.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-const MAIN = join(ROOT, 'dist/client/cli/main.js');
+const MAIN = join(ROOT, 'dist/cli/main.js');
 
 export interface Ended {
   readonly code: number | null;

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import { explainError } from '../../client/cli/explain-error.js';
-import { runProgram } from '../../client/cli/program.js';
+import { explainError } from '../../cli/terminal/explain-error.js';
+import { runProgram } from '../../cli/program.js';
 
 // The command line in one process, since starting one takes longer than what it does here. One line of JSON, the arguments,
 // in; one of {code, stdout, stderr} out. What a process trusts and whose credentials it finds stand in its environment.

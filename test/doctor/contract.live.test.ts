@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Recording } from '../../client/cli/recordings/recording.js';
+import type { Recording } from '../../cli/doctor/recordings/recording.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
 import { ended, type Started, started } from '../cli/running-command.js';
 import { recordingsIn } from '../cloud/recordings/recorded-call.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Finding } from '../../client/cli/doctor/finding.js';
+import type { Finding } from '../../cli/doctor/finding.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
 import { AdapterProcess } from '../cloud/adapter-process.js';
 import { GOOGLE_PROJECT, ZONE as ADAPTERS_ZONE } from '../cloud/cloud-tpu-plan.js';

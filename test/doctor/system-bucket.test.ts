@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Finding } from '../../client/cli/doctor/finding.js';
+import type { Finding } from '../../cli/doctor/finding.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
 import { Command } from './command.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
 import type { Timings } from '../../domain/timings.js';
 import { everybodysQuota } from '../quota/quota-file-text.js';
 import { until } from '../until.js';

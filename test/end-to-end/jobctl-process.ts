@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DevContext } from '../../client/cli/dev/context.js';
+import type { DevContext } from '../../cli/place/stack/context.js';
 import { onTerminal } from './on-terminal.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import type { TestStack } from './test-stack.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 /** Where a test's stack is, for the command line. */
 export const cliEnvironment = (stack: TestStack): Readonly<Record<string, string>> => ({

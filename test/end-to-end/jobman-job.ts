@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJobFile } from '../../client/cli/job-file.js';
+import { readJobFile } from '../../cli/job/job-file.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { storedLog } from './stored-log.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';

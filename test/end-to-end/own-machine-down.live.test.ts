@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DevContext } from '../../client/cli/dev/context.js';
+import type { DevContext } from '../../cli/place/stack/context.js';
 import { programArguments } from '../built.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { type Rack, startRack } from '../hosts/rack.js';
@@ -20,7 +20,7 @@ describe('a local stack with a machine of one’s own', () => {
       const env = { ...process.env, JOBCTL_HOME: home, NO_COLOR: '1', USER: 'ann' };
       const told = (error: Error | null, out: string, err: string): void =>
         resolve({ code: error === null ? 0 : Number((error as NodeJS.ErrnoException).code), text: out + err });
-      execFile(process.execPath, [...programArguments('client/cli/main'), ...words], { env }, told);
+      execFile(process.execPath, [...programArguments('cli/main'), ...words], { env }, told);
     });
   const done = async (...words: string[]): Promise<string> => {
     const { code, text } = await jobctl(...words);

@@ -291,7 +291,7 @@ describe('the pool file', function () {
       '--tpu-rest-endpoint': rest,
       '--grace': '0s',
     };
-    const args = [...programArguments('client/cli/main'), 'audit', 'leaks', ...Object.entries(flags).flat()];
+    const args = [...programArguments('cli/main'), 'audit', 'leaks', ...Object.entries(flags).flat()];
     const env = { ...process.env, JOBCTL_GOOGLE_PROJECT: 'rehearsal' };
     return promisify(execFile)(process.execPath, args, { env }).then(
       ({ stdout }) => ({ code: 0, stdout }),

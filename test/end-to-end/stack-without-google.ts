@@ -73,7 +73,7 @@ export class StackWithoutGoogle {
     const config = { ssh, pool: this.pool, quotaFile: at('quota.toml'), poolFile: at('pool.toml'), healthPort };
     writeFileSync(at('worker.json'), JSON.stringify(config));
     const log = openSync(at('worker.log'), 'a');
-    const args = [...programArguments('client/cli/main'), 'worker', '--config', at('worker.json')];
+    const args = [...programArguments('cli/main'), 'worker', '--config', at('worker.json')];
     const env = { ...process.env, ...this.#environment };
     this.#worker = spawn(process.execPath, args, { env, stdio: ['ignore', log, log] });
     const ready = async (): Promise<boolean> => (await fetch(`http://127.0.0.1:${healthPort}/ready`)).status === 200;

@@ -45,7 +45,7 @@ export class TestStack {
   readonly #metricsPort: number;
   readonly #codecKey: string | undefined;
   /** Node's arguments that run the program whose worker is started next. */
-  program = programArguments('client/cli/main');
+  program = programArguments('cli/main');
   /** Of the configuration of the worker that is started next, beside its own. */
   workerConfig: object = {};
   #worker: ChildProcess | undefined;

@@ -18,7 +18,7 @@ export function block(language: string): string {
 const PROBE = `
 import { writeFileSync } from 'node:fs';
 import { modulePlans } from './activities/module-plans.js';
-import { readJobFile } from './client/cli/job-file.js';
+import { readJobFile } from './cli/job/job-file.js';
 import { resolveJob } from './domain/job-file/resolve.js';
 import { jobFileJsonSchema } from './domain/job-file/sections.js';
 import { filesNotGiven } from './domain/modules/set-up.js';

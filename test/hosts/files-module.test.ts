@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { ModuleFiles, ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../../activities/module-plans.js';
 import type { OwnModule } from '../../domain/modules/own-modules.js';
-import { readLocalFile } from '../../client/cli/local-files.js';
+import { readLocalFile } from '../../cli/job/local-files.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestStack } from '../end-to-end/test-stack.js';
 
-const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
 /** What tells jobctl where a stack is. */
 export const environmentOf = ({ server, rehearsal: { endpoints }, store }: TestStack): Record<string, string> => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
-import { textWidth } from '../../client/cli/render/columns.js';
+import { textWidth } from '../../cli/terminal/render/columns.js';
 import type { JobView } from '../../contract/job.js';
 import { eachOf } from '../../domain/each-of.js';
 import type { Outcome } from '../../domain/job-state.js';

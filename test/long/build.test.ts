@@ -248,7 +248,7 @@ describe('images that submit builds, by real builders and a real registry', func
     push();
     const marker = `77${process.pid}`;
     const words = ['submit', jobFile(`image: ${image()}, args: {SECONDS: ${marker}}`), '--no-verdict'];
-    const child: ChildProcess = spawn(process.execPath, [...programArguments('client/cli/main'), ...words], {
+    const child: ChildProcess = spawn(process.execPath, [...programArguments('cli/main'), ...words], {
       env: { PATH: process.env['PATH'] ?? '', JOBCTL_HOME: '/nonexistent/jobctl', ...env, JOBCTL_BUILDER: 'buildah' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

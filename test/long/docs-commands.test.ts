@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
 import { commandsOf, type DocCommand, docPages } from '../docs/commands.js';
 import { isIn, LEFT_OUT, RUN_ELSEWHERE } from '../docs/left-out.js';
 import { Reader, spareJob } from '../docs/reader.js';

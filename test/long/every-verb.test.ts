@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { shellWords } from '../../domain/shell-quote.js';
-import { createProgram } from '../../client/cli/program.js';
+import { createProgram } from '../../cli/program.js';
 import { programArguments } from '../built.js';
 import { onTerminal } from '../end-to-end/on-terminal.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
@@ -180,7 +180,7 @@ describe('every verb of the command line', function () {
   }
 
   async function run(args: readonly string[], { env, isClosed, interruptAfter }: RunOptions): Promise<Ended> {
-    const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
+    const child = spawn(process.execPath, [...programArguments('cli/main'), ...args], {
       cwd: folder,
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -206,7 +206,7 @@ describe('every verb of the command line', function () {
     JOBCTL_HOME: join(folder, 'no-stack'),
     ...env,
   });
-  const program = [process.execPath, ...programArguments('client/cli/main')];
+  const program = [process.execPath, ...programArguments('cli/main')];
 
   /** On a terminal of 100 columns. */
   const typed = (args: readonly string[], env: Readonly<Record<string, string>>, keys?: string, question?: string) =>

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import proto from '@temporalio/proto';
-import type { StackRecord } from '../../client/cli/dev/stack-record.js';
+import type { StackRecord } from '../../cli/place/stack/stack-record.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
 import { SSH_PORT } from '../../rehearsal/test/cloud-under-test.js';
 import { Command } from '../doctor/command.js';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
 import { filmOf, type Shown, typeFirstHour } from '../../scripts/recording/first-hour.js';
 import { svgOf } from '../../scripts/recording/svg.js';
 import { LoopbackRegistry } from './loopback-registry.js';

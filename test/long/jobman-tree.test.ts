@@ -9,7 +9,7 @@ import { JobctlUser, type Finished } from '../end-to-end/jobctl-process.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { until } from '../until.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const TREE = fileURLToPath(new URL('../cli/migrating/jobman/', import.meta.url));
 /** How the tree's README runs each file, and what it says that the job prints. */
 const RUNS = [...readFileSync(join(TREE, 'README.md'), 'utf8').matchAll(/^ +jobman (create \S+) +# (.+)$/gm)].map(

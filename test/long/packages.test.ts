@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
 import { Gcloud, gcloudVersion } from '../../rehearsal/test/conformance/gcloud/gcloud.js';
 import type { Target } from '../../rehearsal/test/conformance/gcloud/target.js';

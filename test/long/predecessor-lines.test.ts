@@ -9,12 +9,12 @@ import {
   type Example,
   JOBMAN_LINES,
   typedWords,
-} from '../../client/cli/migrating/examples.js';
+} from '../../cli/job/migrating/examples.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
 import { until } from '../until.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** The file that keeps what was typed and printed; scripts and people set it. */
 const RECORDING = process.env['JOBCTL_RECORDING'];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import type { Certificate } from '../../client/cli/rehearse/certificate.js';
+import type { Certificate } from '../../cli/local/rehearse/certificate.js';
 import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import type { Started } from '../end-to-end/jobctl-process.js';
 

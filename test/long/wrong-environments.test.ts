@@ -40,7 +40,7 @@ describe('an environment in which nothing can work is told from what is typed wr
 
   /** The program as it is installed, from a shell that says what stands around it. */
   function run({ args, env, isBoundByModes, shell }: Run): Promise<Ended> {
-    const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
+    const program = shellWords([process.execPath, ...programArguments('cli/main')]);
     const line = shell === undefined ? `exec $JOBCTL ${shellWords(args)}` : shell;
     const who = isBoundByModes === true && process.getuid?.() === 0 ? AS_OTHERS : [];
     const [file, ...words] = [...who, '/bin/bash', '-c', line.replaceAll('$JOBCTL', program)];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { tierSentences } from '../../client/cli/render/tier-turns.js';
-import { clockTime } from '../../client/cli/render/quantities.js';
+import { tierSentences } from '../../cli/terminal/render/tier-turns.js';
+import { clockTime } from '../../cli/terminal/render/quantities.js';
 import { tierTurns } from '../../quota/explanation/tier-turns.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import { DEFAULT_RULES, NO_MEMORY, type QuotaLease } from '../../quota/quota-config.js';

@@ -23,7 +23,7 @@ export function makeComposeFolders(folder: string, of: 'worker' | 'rehearsal'): 
   chmodSync(folder, 0o755);
   cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
   mkdirSync(join(folder, 'bin'));
-  const program = [process.execPath, ...programArguments('client/cli/main')].map((word) => `'${word}'`).join(' ');
+  const program = [process.execPath, ...programArguments('cli/main')].map((word) => `'${word}'`).join(' ');
   writeFileSync(join(folder, 'bin/jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
   writeFileSync(join(folder, 'bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { JobClient } from '../../client/job-client.js';
-import { painted } from '../../client/cli/print.js';
-import { lookOf } from '../../client/cli/render/look.js';
+import { painted } from '../../cli/terminal/print.js';
+import { lookOf } from '../../cli/terminal/render/look.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { poolHistoryObject, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
@@ -154,7 +154,7 @@ describe('F13: names and messages from outside, on a terminal', function () {
   });
 
   it('no verb writes to the terminal by another way', () => {
-    const root = fileURLToPath(new URL('../../client/cli', import.meta.url));
+    const root = fileURLToPath(new URL('../../cli', import.meta.url));
     const files = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => join(entry.parentPath, entry.name));

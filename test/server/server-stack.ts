@@ -182,7 +182,7 @@ export class ServerStack {
 
   async startServer(index = 0): Promise<void> {
     const log = openSync(this.logOf(index), 'a');
-    const args = [...programArguments('client/cli/main'), 'serve', '--config', this.configFile(index)];
+    const args = [...programArguments('cli/main'), 'serve', '--config', this.configFile(index)];
     const { PATH = '', HOME = '' } = process.env;
     const env = { PATH, HOME, TMPDIR: tmpdir(), NO_COLOR: '1' };
     this.#servers[index] = spawn(process.execPath, args, { env, stdio: ['ignore', log, log] });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeScratchFolder } from '../../../client/cli/packing/scratch-folder.js';
-import { readJobFile } from '../../../client/cli/job-file.js';
-import { builtJob } from '../../../client/cli/building/built-job.js';
+import { removeScratchFolder } from '../../../cli/job/packing/scratch-folder.js';
+import { readJobFile } from '../../../cli/job/job-file.js';
+import { builtJob } from '../../../cli/job/building/built-job.js';
 import { type Ended, jobctl, setEnvironment } from '../command-line.js';
 import { committedTree, registryInFolder } from './registry-in-folder.js';
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { isForeign } from '../../../client/cli/migrating/foreign-words.js';
+import { isForeign } from '../../../cli/job/migrating/foreign-words.js';
 import {
   ASTERA_LINES,
   BASTION_LINES,
   type Example,
   JOBMAN_LINES,
   typedWords,
-} from '../../../client/cli/migrating/examples.js';
-import { answerTo } from '../../../client/cli/migrating/typed-line.js';
-import { runProgram } from '../../../client/cli/program.js';
+} from '../../../cli/job/migrating/examples.js';
+import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { runProgram } from '../../../cli/program.js';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { VERBS } from '../../../client/cli/typed-command.js';
+import { VERBS } from '../../../cli/terminal/typed-command.js';
 import { parseDocument } from 'yaml';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { isForeign } from '../../../client/cli/migrating/foreign-words.js';
-import { answerTo } from '../../../client/cli/migrating/typed-line.js';
-import { VERBS } from '../../../client/cli/typed-command.js';
+import { isForeign } from '../../../cli/job/migrating/foreign-words.js';
+import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { VERBS } from '../../../cli/terminal/typed-command.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Recording } from '../../../client/cli/recordings/recording.js';
+import type { Recording } from '../../../cli/doctor/recordings/recording.js';
 import type { JsonObject } from '../../../rehearsal/json.js';
 import { findStatus, STATUS_CODES } from '../../../rehearsal/tpu/api-error.js';
 import { findRule } from '../../../rehearsal/tpu/http-rules.js';

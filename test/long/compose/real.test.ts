@@ -126,7 +126,7 @@ describe('docker compose up', function () {
       'JOBCTL_BUCKET=jobctl-rehearsal',
       'JOBCTL_HOME=/nonexistent/jobctl',
     ];
-    const list = [process.execPath, ...programArguments('client/cli/main'), 'list', '--output', 'json'];
+    const list = [process.execPath, ...programArguments('cli/main'), 'list', '--output', 'json'];
     assert.deepEqual(phasesIn(stack.engine.inside('env', ...env, ...list)), ['first succeeded']);
   });
 

@@ -59,7 +59,7 @@ describe('docker compose up, in verified mode', function () {
   /** As a user of this machine types it, at the published port of the server. */
   const jobctl = (token: string, ...words: readonly string[]): string => {
     const env = [`T=${token}`, `HOME=${join(folder, 'home')}`, 'JOBCTL_HOME=/nonexistent/jobctl'];
-    const program = [process.execPath, ...programArguments('client/cli/main'), ...words];
+    const program = [process.execPath, ...programArguments('cli/main'), ...words];
     return stack.engine.inside('env', ...env, 'JOBCTL_SERVER=http://127.0.0.1:7480', ...program);
   };
   const loggedIn = async (email: string): Promise<string> => {

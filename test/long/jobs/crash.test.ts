@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DevContext } from '../../../client/cli/dev/context.js';
+import type { DevContext } from '../../../cli/place/stack/context.js';
 import { createStore } from '../../../cloud/store/gcs.js';
-import { identify } from '../../../client/cli/dev/process-identity.js';
+import { identify } from '../../../cli/place/stack/process-identity.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';

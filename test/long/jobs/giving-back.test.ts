@@ -141,4 +141,4 @@ async function jobctlOf(stack: TestStack, ...args: readonly string[]): Promise<S
   );
 }
 
-const MAIN = fileURLToPath(new URL('../../../client/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));

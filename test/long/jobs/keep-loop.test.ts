@@ -3,7 +3,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { purgeJob } from '../../../client/purge-job.js';
 import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { setUpsOf } from '../../../client/cli/verbs/status-timeline.js';
+import { setUpsOf } from '../../../cli/commands/verbs/status-timeline.js';
 import { until } from '../../until.js';
 import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { diagnoseKubernetes } from '../../../client/cli/doctor/kubernetes.js';
+import { diagnoseKubernetes } from '../../../cli/doctor/kubernetes.js';
 import { listNamespaceForAudit } from '../../../cloud/machines/kubernetes/audit.js';
 import * as library from '../../../cloud/machines/kubernetes/library.js';
 import { createKubernetes } from '../../../cloud/machines/kubernetes/kubernetes.js';

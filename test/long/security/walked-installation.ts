@@ -18,7 +18,7 @@ import { BackgroundProcess } from '../postgres/process.js';
 import { type PostgresTemporal, startPostgresTemporal } from '../postgres/temporal-on-postgres.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const MAIN = join(ROOT, 'dist/client/cli/main.js');
+const MAIN = join(ROOT, 'dist/cli/main.js');
 
 /** Of the operator's quota file before the walk. */
 const QUOTA = `[toml-schema]

@@ -52,7 +52,7 @@ export class NextBuild {
   }
 
   get program(): readonly string[] {
-    return [join(this.#copy.root, 'dist/client/cli/main.js')];
+    return [join(this.#copy.root, 'dist/cli/main.js')];
   }
 
   bundle(isEncrypting: boolean): { readonly codePath: string } {

@@ -11,7 +11,7 @@ export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 export function oldTree(folder: string): string {
   const given = process.env['JOBCTL_OLD_TREE'];
   if (given !== undefined) {
-    if (!existsSync(join(given, 'dist/client/cli/main.js'))) throw new Error(`JOBCTL_OLD_TREE=${given}: has no build`);
+    if (!existsSync(join(given, 'dist/cli/main.js'))) throw new Error(`JOBCTL_OLD_TREE=${given}: has no build`);
     return given;
   }
   mkdirSync(folder);

@@ -103,7 +103,7 @@ export function programOf(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [join(root, 'dist/client/cli/main.js'), ...args], {
+  const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', JOBCTL_HOME: '/nonexistent/jobctl', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

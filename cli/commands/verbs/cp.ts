@@ -1,0 +1,144 @@
+import { count } from '../../../domain/units.js';
+import { stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { type CopyPlan, copyPlan, type RemotePlace } from '../../jobs/hosts/copy-places.js';
+import { fetchPaths } from '../../jobs/hosts/fetched-file.js';
+import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
+import { fileSource } from '../../terminal/file-on-disk.js';
+import { type LocalFile, localFiles } from '../../jobs/hosts/local-files.js';
+import { type Reach, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
+import { isFolder } from '../../jobs/hosts/remote-files.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { UnsafePath } from '../../terminal/safe-folder.js';
+import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { printErr, printOut } from '../../terminal/print.js';
+
+export type CpFlags = ReachFlags & OutputFlag;
+
+/** Copied files of one host; `error` if one of them could not be copied. */
+interface Copied {
+  readonly copied: number;
+  readonly unchanged: number;
+  readonly bytes: number;
+  readonly error?: string;
+}
+
+/** Copies files. Exit code 1: a file could not be copied; all others were. */
+export async function cp(places: readonly string[], flags: CpFlags): Promise<number> {
+  const plan = copyPlan(places);
+  const signal = watchEnd();
+  try {
+    return plan.kind === 'put' ? await put(plan, flags, signal) : await get(plan, flags, signal);
+  } catch (error) {
+    if (signal.aborted) return ExitCode.Interrupted;
+    throw error;
+  }
+}
+
+async function put(
+  { sources, target }: CopyPlan & { kind: 'put' },
+  flags: CpFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const files = await localFiles(sources);
+  if (files.length === 0) throw new CliError(ExitCode.Usage, `cp: ${sources.join(', ')}: no file in it`);
+  // Hashed once, regardless of the number of hosts.
+  const contents = await Promise.all(files.map(async (file) => ({ file, source: await fileSource(file.path) })));
+  const reach = await reachHosts(target.job, target.hosts ?? 'all', flags);
+  const results = await onEachHost(reach, signal, async (connection) => {
+    const isInto = await goesInto(connection, target.path, sources, signal);
+    const done = { copied: 0, unchanged: 0, bytes: 0 };
+    try {
+      for (const { file, source } of contents) {
+        const path = placeFor(file, target.path, isInto);
+        const answer = await connection.putFile(source, path, { mode: file.mode, signal });
+        if (answer === 'unchanged') done.unchanged += 1;
+        else done.copied += 1;
+        done.bytes += answer === 'unchanged' ? 0 : source.size;
+      }
+      return done;
+    } catch (error) {
+      return { ...done, error: fileTrouble(error, sources.join(', ')) };
+    }
+  });
+  return report(reach, results, 'to', flags);
+}
+
+/** Decides like `cp`: files go into a folder that exists or is named with a slash; several sources require one. */
+async function goesInto(
+  connection: HostConnection,
+  path: string,
+  sources: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  return sources.length > 1 || path.endsWith('/') || isFolder(connection, path, signal);
+}
+
+/** A folder that is copied to a new name gets that name. */
+function placeFor({ name }: LocalFile, target: string, isInto: boolean): string {
+  if (isInto) return posix.join(target, name);
+  const below = name.split('/').slice(1);
+  return posix.join(target, ...below);
+}
+
+async function get(
+  { sources, target }: CopyPlan & { kind: 'get' },
+  flags: CpFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const [first] = sources as readonly [RemotePlace];
+  const choice = first.hosts ?? [0];
+  if (sources.some(({ hosts }) => JSON.stringify(hosts ?? [0]) !== JSON.stringify(choice)))
+    throw new CliError(ExitCode.Usage, 'cp: from different hosts at once', 'copy from one after the other');
+  const reach = await reachHosts(first.job, choice, flags);
+  const isInto = (await stat(target).catch(() => undefined))?.isDirectory() ?? false;
+  const isSeveral = reach.hosts.length > 1;
+  const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
+  const paths = sources.map(({ path }) => path);
+  const results = await onEachHost(reach, signal, async (connection, { number }) => {
+    const done = { copied: 0, unchanged: 0, bytes: 0 };
+    try {
+      await fetchPaths(connection, paths, { target, isNamed, below: isSeveral ? `host-${number}` : '', done }, signal);
+      return done;
+    } catch (error) {
+      return { ...done, error: fileTrouble(error, target) };
+    }
+  });
+  return report(reach, results, 'from', flags);
+}
+
+/** The error of the host or of this computer; other errors do not concern a single file. @param here the local file */
+function fileTrouble(error: unknown, here: string): string {
+  if (error instanceof HostFileError || error instanceof UnsafePath) return error.message;
+  const { syscall, path, message } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) throw error;
+  // The write that finds the disk full does not know which file it belongs to.
+  return `this computer${path === undefined ? `, ${here}` : ''}: ${message}`;
+}
+
+async function report(
+  { job }: Reach,
+  results: readonly HostResult<Copied>[],
+  direction: 'to' | 'from',
+  flags: CpFlags,
+): Promise<number> {
+  const rows = results.map((result) =>
+    result.kind === 'done'
+      ? { host: result.host.number, ...result.value }
+      : { host: result.host.number, copied: 0, unchanged: 0, bytes: 0, error: result.message },
+  );
+  const bad = rows.filter(({ error }) => error !== undefined);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ job, hosts: rows }, null, 2)}\n`);
+  else {
+    const sum = (key: 'copied' | 'unchanged' | 'bytes'): number => rows.reduce((total, row) => total + row[key], 0);
+    const same = sum('unchanged') === 0 ? '' : `, ${sum('unchanged')} there already`;
+    printErr(
+      `${count(sum('copied'), 'file')} (${count(sum('bytes'), 'byte')}) ${direction} ${rows.length - bad.length} of ${count(rows.length, 'host')} of ${job}${same}\n`,
+    );
+    for (const { host, error } of bad) printErr(`host ${host}: ${error}\n`);
+  }
+  return bad.length === 0 ? ExitCode.Done : ExitCode.Failed;
+}

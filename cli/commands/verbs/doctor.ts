@@ -1,0 +1,70 @@
+import type { Environment } from '../../terminal/home.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import type { Diagnosis, DoctorFlags } from '../../doctor/diagnosis.js';
+import { ok as good, warning } from '../../doctor/finding.js';
+import { diagnoseServer } from '../../doctor/server.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
+import { type CliKind, cliKinds } from '../../doctor/machine-kinds.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { renderFindings } from '../../doctor/render-findings.js';
+import { terminalWidth } from '../../terminal/render/columns.js';
+import { printOut } from '../../terminal/print.js';
+
+/** Runs checks before money is spent. Exit code 0: no check is FAILED; 1: one is. Only `--server` needs Temporal. */
+export async function doctor(
+  file: string | undefined,
+  flags: DoctorFlags,
+  env: Environment = process.env,
+): Promise<number> {
+  if (flags.record !== undefined && flags.gcp !== true)
+    throw new CliError(ExitCode.Usage, '--record: records what Google answers', 'say --gcp too');
+  if (flags.quota !== undefined) {
+    const diagnosis = diagnoseQuotaFile(flags.quota);
+    print(diagnosis, flags.output);
+    return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
+  }
+  const asked = doctors().find(({ flag }) => flags[flag] === true);
+  if (asked === undefined) throw nothingToLookAt();
+  const diagnosis = await asked.diagnose(file, flags, env);
+  print(diagnosis, flags.output);
+  return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
+}
+
+/** Reports the warnings of `jobctl quota validate` as findings: members that match more people than they seem to. */
+function diagnoseQuotaFile(file: string): Diagnosis {
+  const { warnings } = goodFiles(readFiles(file, undefined, 'jobctl doctor --quota takes the path of a quota file'));
+  const findings = warnings.map((text) => {
+    const [what = '', ...remedy] = text.split('\n');
+    return warning('quota file', what, ...(remedy.length === 0 ? [] : [remedy.map((line) => line.trim()).join('\n')]));
+  });
+  return { account: { quotaFile: file }, findings: findings.length === 0 ? [good('quota file', file)] : findings };
+}
+
+const SERVER: NonNullable<CliKind['doctor']> = {
+  flag: 'server',
+  looksAt: 'the Temporal server: whose its task queue is, and its workers',
+  diagnose: diagnoseServer,
+};
+
+const doctors = () => [...cliKinds().flatMap(({ doctor: own }) => own ?? []), SERVER];
+
+function nothingToLookAt(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'jobctl doctor: what is to be looked at?',
+    ...doctors().map(({ flag, looksAt }) => `--${flag}: ${looksAt}`),
+    '--quota FILE: whom the members of a quota file mean',
+  );
+}
+
+const isOk = ({ findings }: Diagnosis): boolean => !findings.some(({ state }) => state === 'failed');
+
+function print(diagnosis: Diagnosis, output: OutputFlag['output']): void {
+  const { account, findings } = diagnosis;
+  const text =
+    output === 'json'
+      ? JSON.stringify({ ...account, ok: isOk(diagnosis), findings }, null, 2)
+      : renderFindings(findings, terminalWidth(process.stdout)).join('\n');
+  printOut(`${text}\n`);
+}

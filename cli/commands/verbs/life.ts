@@ -1,0 +1,118 @@
+import { type AskFlags, askJob } from '../../job/ask-job.js';
+import type { EditFlags } from '../../job/job-edit.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
+import { CliError } from '../../terminal/cli-error.js';
+import type { Replaced } from '../../../contract/job.js';
+import type { Asker } from '../../../domain/job-state.js';
+import { asTyped } from '../../terminal/typed-command.js';
+
+/** Verbs that send requests to open jobs. Each prints the job's answer and returns at once. */
+
+export interface StopFlags extends ManyFlags {
+  /** Also gives back the slices and the lease. */
+  readonly release?: true;
+}
+
+/** Phases in which a stop ends something. */
+const STOPPABLE: ReadonlySet<string> = new Set(['queued', 'provisioning', 'setting-up', 'running', 'evicting']);
+
+export function stop(jobs: readonly string[], flags: StopFlags): Promise<number> {
+  const release = flags.release === true;
+  return actOnJobs(jobs, flags, {
+    verb: 'stop',
+    act: 'stop',
+    among: { state: 'open' },
+    isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
+    answer: async (client, { id }, { by, ...from }) => {
+      const message = await client.stop(id, by, { release, ...fromOf(from) });
+      const { phase } = await client.row(id);
+      return { text: message, json: { phase, message } };
+    },
+  });
+}
+
+// Reading a changed job file loads far more code than the other verbs need.
+
+export async function resume(job: string, flags: EditFlags): Promise<number> {
+  const { askWithEdit } = await import('../../job/job-edit.js');
+  return askWithEdit(job, flags, (client, by, edit) => client.resume(job, by, edit));
+}
+
+export interface RestartFlags extends EditFlags {
+  /** True: all slices. */
+  readonly replace?: true | string;
+}
+
+export async function restart(job: string, { replace, ...flags }: RestartFlags): Promise<number> {
+  const { askWithEdit } = await import('../../job/job-edit.js');
+  const also = replace === undefined ? {} : { replace: replacedOf(replace) };
+  return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also }));
+}
+
+/** @throws CliError if it is no list of slices */
+function replacedOf(written: true | string): Replaced {
+  if (written === true || written === 'all') return 'all';
+  const parts = written.split(',').map((part) => part.trim());
+  const wrong = parts.find((part) => !/^\d{1,4}$/.test(part));
+  if (wrong !== undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      `--replace: '${wrong}' is no slice`,
+      'it takes numbers of slices from 0, such as --replace 0,3, or nothing for all; the job stands before it: jobctl restart JOB --replace',
+    );
+  return [...new Set(parts.map(Number))];
+}
+
+export interface RequeueFlags extends AskFlags {
+  readonly zone?: string;
+}
+
+export const requeue = (job: string, { zone, ...flags }: RequeueFlags): Promise<number> =>
+  askJob(job, flags, (client, { by, ...from }) =>
+    client.requeue(job, by, { ...fromOf(from), ...(zone === undefined ? {} : { zone }) }),
+  );
+
+const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { from });
+
+export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
+  const isOne = jobs.length === 1;
+  return actOnJobs(jobs, flags, {
+    verb: 'cancel',
+    act: 'cancel',
+    among: { state: 'open' },
+    answer: async (client, row, by) => {
+      const { id } = row;
+      const state = await client.cancel(id, { ...by, verb: 'cancel' });
+      // For many jobs, another call per job would not help.
+      const { phase } = isOne || state === 'done' ? await client.row(id) : row;
+      const cancelling = `${id} is being cancelled: its command is stopped, its slices are deleted.`;
+      const next = isOne ? asTyped(`\n  jobctl wait ${id}   until it has ended`) : '';
+      const done = `${id} has ended already: ${phase}. Nothing was changed.`;
+      return { text: state === 'done' ? done : `${cancelling}${next}`, json: { state, phase } };
+    },
+  });
+}
+
+export interface SetupFlags extends AskFlags {
+  /** Names of modules; absent: every module of the job. */
+  readonly module?: readonly string[];
+  readonly force?: true;
+}
+
+/** Asks for a new set-up of the job's hosts. A worker does it later and writes the result to the job's log. @throws CliError without a job */
+export async function setup(
+  job: string | undefined,
+  { module: modules, force, ...flags }: SetupFlags,
+): Promise<number> {
+  if (job === undefined) {
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl setup: of which job?',
+      'jobctl setup JOB sets its hosts up again',
+      'jobctl setup server makes Temporal and a bucket ready for workers',
+    );
+  }
+  const request = { ...(modules === undefined ? {} : { modules }), ...(force === undefined ? {} : { force }) };
+  return askJob(job, flags, (client, { by, ...from }) => client.setUp(job, by, { ...fromOf(from), ...request }));
+}

@@ -1,0 +1,75 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { writeFileSync } from 'node:fs';
+import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
+import {
+  gangEssentials,
+  poolEssentials,
+  quotaEssentials,
+  ruleEssentials,
+} from '../../terminal/render/operator-files.js';
+import { gangBounds } from '../../../quota/gang-bounds.js';
+import { formatProblems } from '../../../domain/problem.js';
+import { formatToml } from '../../../quota/files/quota-fmt.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { readText } from '../../job/job-file.js';
+import { printErr } from '../../terminal/print.js';
+
+/** Verbs that read quota and pool files on this computer. They need no server. */
+
+export interface QuotaValidateFlags extends OutputFlag {
+  /** Path of the pool file that belongs to the quota file. */
+  readonly poolFile?: string;
+}
+
+const VALIDATE_USAGE =
+  'jobctl quota validate takes the path of a quota file (TOML), and of a pool file with --pool-file';
+
+/** Checks the files and prints a summary of what they grant. @throws CliError listing every problem, if the output is text */
+export async function quotaValidate(file: string, { poolFile, output }: QuotaValidateFlags): Promise<number> {
+  const named = poolFile === undefined ? file : `${file} with ${poolFile}`;
+  return printVerdict(named, output, () => judgeFiles(file, poolFile));
+}
+
+/** @throws CliError listing every problem of the files */
+export function judgeFiles(file: string, poolFile?: string): Verdict {
+  const { config, defaults, warnings } = goodFiles(readFiles(file, poolFile, VALIDATE_USAGE));
+  const gangs = gangBounds(config);
+  const ofPool = poolFile === undefined ? [] : [...poolEssentials(defaults), ...ruleEssentials(config)];
+  return {
+    notes: warnings.map((warning) => `warning: ${warning}`),
+    lines: [...quotaEssentials(config), ...gangEssentials(gangs), ...ofPool],
+    json: { quota: config, gangs, ...(poolFile !== undefined && { pool: defaults }), warnings },
+  };
+}
+
+export interface QuotaFmtFlags {
+  /** Write the result to the file; absent: print it. */
+  readonly write?: true;
+}
+
+const FMT_USAGE = 'jobctl quota fmt takes the path of a quota file or a pool file (TOML)';
+
+/** Formats a quota or pool file. @throws CliError if the file is not TOML; it is then left unchanged */
+export async function quotaFmt(file: string, { write }: QuotaFmtFlags): Promise<number> {
+  const text = readText(file, FMT_USAGE);
+  const formatted = formatToml(text, file);
+  if (!formatted.ok) throw new CliError(ExitCode.Usage, formatProblems(formatted.problems));
+  if (write !== true) process.stdout.write(formatted.text);
+  else if (formatted.text === text) printErr(`${file}: in its normal spacing already\n`);
+  else {
+    save(file, formatted.text);
+    printErr(`${file}: written\n`);
+  }
+  return ExitCode.Done;
+}
+
+function save(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CliError(ExitCode.Usage, `${file}: cannot be written: ${fileErrorWords(error)}`);
+  }
+}

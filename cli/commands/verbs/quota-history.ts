@@ -1,0 +1,92 @@
+import { jobOfLeaseKey } from '../../../domain/lease.js';
+import { count } from '../../../domain/units.js';
+import {
+  type HistoryLine,
+  isOf,
+  type LeaseStory,
+  leaseStories,
+  type OpenLease,
+  usageOf,
+  type Window,
+} from '../../../quota/pool-history.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
+import { readPoolHistory } from '../../../client/pool-history.js';
+import { readPoolState } from '../../../client/pool-state.js';
+import { openReader } from '../../place/connect.js';
+import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { formatDuration } from '../../terminal/render/quantities.js';
+import { renderHistory, type ToldHistory } from '../../terminal/render/quota-history.js';
+import { terminalWidth } from '../../terminal/render/columns.js';
+import { printOut } from '../../terminal/print.js';
+
+export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
+  readonly pool: string;
+  /** Milliseconds. */
+  readonly since: number;
+  readonly project?: string;
+  readonly user?: string;
+  readonly limit: number;
+}
+
+/** Reads only the bucket: no server is asked. */
+export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
+  const { pool, since, output, limit } = flags;
+  const store = await openReader(storeOf(resolveContext(flags), `there is no history of pool '${pool}'`));
+  const to = Date.now();
+  const window = { from: Math.max(0, to - since), to };
+  const [{ lines, unreadable }, state] = await Promise.all([
+    readPoolHistory(store, pool, window.from),
+    readPoolState(store, pool),
+  ]);
+  const told = toldOf(pool, window, lines, state, flags);
+  const gaps = [...gapsOf(told.leases, state), ...(unreadable === 0 ? [] : [unreadableGap(unreadable)])];
+  const whole: ToldHistory = { ...told, gaps };
+  const width = terminalWidth(process.stdout);
+  const text = output === 'json' ? JSON.stringify(whole, null, 2) : renderHistory(whole, limit, width).join('\n');
+  printOut(`${text}\n`);
+  return ExitCode.Done;
+}
+
+function toldOf(
+  pool: string,
+  window: Window,
+  lines: readonly HistoryLine[],
+  state: PoolSnapshot | undefined,
+  wanted: Pick<QuotaHistoryFlags, 'project' | 'user'>,
+): Omit<ToldHistory, 'gaps'> {
+  const leases = leaseStories(lines, window, state?.view.leases.map(openLease)).filter((story) => isOf(wanted, story));
+  const isFiltered = wanted.project !== undefined || wanted.user !== undefined;
+  const calls = lines
+    .filter(({ kind }) => CALLS.has(kind))
+    .filter((line) => !isFiltered || isOf(wanted, line))
+    .toSorted((a, b) => a.at - b.at);
+  return { pool, window, leases, usage: usageOf(leases), calls };
+}
+
+const CALLS: ReadonlySet<HistoryLine['kind']> = new Set(['applied', 'admission', 'priority', 'released']);
+
+function openLease({ id, ...rest }: PoolSnapshot['view']['leases'][number]): OpenLease {
+  return { ...rest, job: jobOfLeaseKey(id), number: Number(id.slice(id.lastIndexOf('/') + 1)) };
+}
+
+function gapsOf(leases: readonly LeaseStory[], state: PoolSnapshot | undefined): readonly string[] {
+  const open = leases.filter(({ freedAt, isEndUnknown }) => freedAt === undefined && !isEndUnknown).length;
+  const assumed = leases.filter(({ isStartAssumed }) => isStartAssumed).length;
+  const unended = leases.filter(({ isEndUnknown }) => isEndUnknown).length;
+  const told: readonly (readonly [boolean, string])[] = [
+    [open > 0, `${count(open, 'lease')} not ended: counted until now`],
+    [assumed > 0, `${count(assumed, 'lease')} from before: counted as if it had its chips when the time begins`],
+    [
+      unended > 0,
+      `${count(unended, 'lease')} open no more whose end is not told (it is written some 30 s later, or was lost): counted until what is told last`,
+    ],
+    [state === undefined, 'the pool has published no state: which leases are open now is not known'],
+  ];
+  const age = state === undefined ? [] : [`open leases are as of ${formatDuration(Date.now() - state.at)} ago`];
+  return [...told.flatMap(([applies, sentence]) => (applies ? [sentence] : [])), ...(open > 0 ? age : [])];
+}
+
+const unreadableGap = (number: number): string =>
+  `${count(number, 'line')} could not be read: damaged, or written by another version of jobctl`;

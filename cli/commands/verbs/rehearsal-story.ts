@@ -1,0 +1,104 @@
+import type * as ReadScript from '../../../rehearsal/script/read-script.js';
+import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { loadFrom } from '../../place/fetch-packages.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { readText } from '../../job/job-file.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
+import type { RehearsalAdmin } from '../../local/rehearsal/rehearsal-admin.js';
+import { renderDone, renderEvent, renderToCome } from '../../local/rehearsal/render-events.js';
+import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { pause } from '../../../client/outage.js';
+import { asTyped } from '../../terminal/typed-command.js';
+import { printErr, printOut } from '../../terminal/print.js';
+
+/** Verbs of `jobctl rehearsal` about past and planned events. */
+
+const FOLLOW_MS = 400;
+
+export interface JournalFlags extends OutputFlag {
+  readonly follow?: true;
+  readonly after: number;
+}
+
+export async function journal({ follow, after, output }: JournalFlags): Promise<number> {
+  const { admin } = localRehearsal();
+  const signal = watchEnd();
+  for (let last = after; ;) {
+    for (const event of await admin.journal(last)) {
+      last = event.seq;
+      printOut(`${output === 'json' ? JSON.stringify(event) : renderEvent(event)}\n`);
+    }
+    if (follow !== true) return ExitCode.Done;
+    await pause(FOLLOW_MS, signal);
+    if (signal.aborted) return ExitCode.Interrupted;
+  }
+}
+
+/** Prints JSON lines, one object each, regardless of `--output`. */
+export async function dump(): Promise<number> {
+  const { admin } = localRehearsal();
+  printOut(await admin.dump());
+  return ExitCode.Done;
+}
+
+export interface ScriptFlags extends OutputFlag {
+  readonly follow?: true;
+  readonly stop?: true;
+}
+
+export async function script(file: string | undefined, flags: ScriptFlags): Promise<number> {
+  const { admin } = localRehearsal();
+  const isJson = flags.output === 'json';
+  if (flags.stop === true) {
+    const answer = await admin.delete('script');
+    printOut(isJson ? `${JSON.stringify(answer, null, 2)}\n` : 'no script runs any more\n');
+    return ExitCode.Done;
+  }
+  if (file !== undefined) await startScript(admin, file);
+  if (flags.follow === true) return followScript(admin, isJson);
+  const progress = (await admin.get('script')) as ScriptProgress;
+  printOut(`${isJson ? JSON.stringify(progress, null, 2) : scriptLines(progress).join('\n')}\n`);
+  return ExitCode.Done;
+}
+
+/** Starts a fault script. @throws CliError with file, line and column of each problem; nothing of the script runs then */
+export async function startScript(admin: RehearsalAdmin, file: string): Promise<void> {
+  await admin.post('script', { text: await checkedScript(file) });
+}
+
+/** Returns the text of a valid fault script. @throws CliError with file, line and column of each problem */
+export async function checkedScript(file: string): Promise<string> {
+  const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
+  const { readScript, ScriptError } = await loadFrom<typeof ReadScript>(
+    '@jobctl/cloud-tpu-rehearsal',
+    'script/read-script',
+  );
+  try {
+    readScript(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof ScriptError)) throw error;
+    throw new CliError(ExitCode.Usage, error.message.replaceAll(/^(?=\d+:\d+: )/gm, `${file}:`));
+  }
+}
+
+function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
+  if (done.length + toCome.length === 0) return [asTyped('no script runs; `jobctl rehearsal script FILE` starts one')];
+  return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
+}
+
+/** Prints a line for each event once it is done, until none is left. Stderr shows the coming ones, which may be hours away. */
+async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<number> {
+  const signal = watchEnd();
+  for (let told: number | undefined; ;) {
+    const { done, toCome } = (await admin.get('script')) as ScriptProgress;
+    if (told === undefined && !isJson) for (const event of toCome) printErr(`${renderToCome(event)}\n`);
+    for (const event of done.slice(told)) printOut(`${isJson ? JSON.stringify(event) : renderDone(event)}\n`);
+    told = done.length;
+    if (toCome.length === 0) return ExitCode.Done;
+    await pause(FOLLOW_MS, signal);
+    if (signal.aborted) return ExitCode.Interrupted;
+  }
+}

@@ -1,0 +1,165 @@
+import type * as ClientEnvironment from '../../../rehearsal/client-environment.js';
+import { shellQuote } from '../../../domain/shell-quote.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { stackHome } from '../../terminal/home.js';
+import { loadFrom } from '../../place/fetch-packages.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { type ClockState, sliceNamed } from '../../local/rehearsal/admin-answers.js';
+import { endpointsOf, localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
+import { renderClock, renderRehearsal } from '../../local/rehearsal/render-status.js';
+import { terminalWidth } from '../../terminal/render/columns.js';
+import { asTyped } from '../../terminal/typed-command.js';
+import { printOut } from '../../terminal/print.js';
+
+/** Verbs of `jobctl rehearsal` that make one query or change. Durations are in milliseconds. */
+
+export async function status({ output }: OutputFlag): Promise<number> {
+  const { admin, stack } = localRehearsal();
+  const [seen, clock] = await Promise.all([admin.status(), admin.get('clock') as Promise<ClockState>]);
+  const width = terminalWidth(process.stdout);
+  const adminUrl = stack.rehearsal?.adminUrl ?? '';
+  print(output, { ...seen, adminUrl, clock }, () => renderRehearsal(seen, clock, adminUrl, width));
+  return ExitCode.Done;
+}
+
+export interface PreemptFlags extends OutputFlag {
+  /** `true`: the notice of the rehearsal's settings. */
+  readonly notice?: number | true;
+  readonly vanish?: true;
+}
+
+export async function preempt(word: string, { notice, vanish, output }: PreemptFlags): Promise<number> {
+  const { admin } = localRehearsal();
+  const name = sliceNamed(word, await admin.status());
+  const answer = await admin.post('preempt', {
+    name,
+    ...(notice === undefined ? {} : { notice: true }),
+    ...(typeof notice === 'number' ? { noticeMs: notice } : {}),
+    ...(vanish === true ? { mode: 'vanish' } : {}),
+  });
+  print(output, answer, () => [preempted(answer as Preempted)]);
+  return ExitCode.Done;
+}
+
+interface Preempted {
+  readonly name: string;
+  readonly state: string;
+  readonly preemptAt?: number;
+}
+
+function preempted({ name, state, preemptAt }: Preempted): string {
+  if (preemptAt === undefined) return `${name} is preempted: ${state}`;
+  return `${name} was given notice: it is preempted at ${new Date(preemptAt).toISOString()} of the cloud's clock`;
+}
+
+export interface WarnFlags extends OutputFlag {
+  readonly clearAfter?: number;
+  readonly clear?: true;
+}
+
+export async function warn(word: string, { clearAfter, clear, output }: WarnFlags): Promise<number> {
+  const { admin } = localRehearsal();
+  const name = sliceNamed(word, await admin.status());
+  const answer = await admin.post('warn', { name, clearAfterMs: clearAfter, clear });
+  const said = clear === true ? 'is healthy again' : 'is UNHEALTHY_MAINTENANCE';
+  print(output, answer, () => [`${(answer as { readonly name?: string }).name ?? name} ${said}`]);
+  return ExitCode.Done;
+}
+
+export interface CapacityPlace {
+  readonly zone: string;
+  readonly generation: string;
+  readonly tier?: string;
+}
+
+/** @param chips null: no limit */
+export async function capacity(place: CapacityPlace, chips: number | null, { output }: OutputFlag): Promise<number> {
+  const { admin } = localRehearsal();
+  const answer = await admin.post('capacity', { ...place, chips });
+  const { zone, generation, tier } = place;
+  const where = `${zone}/${generation}${tier === undefined ? '' : `/${tier}`}`;
+  print(output, answer, () => [`${where}: ${chips === null ? 'no limit' : `${chips} chips`}`]);
+  return ExitCode.Done;
+}
+
+export interface FailFlags extends OutputFlag {
+  readonly code: string;
+  readonly message?: string;
+  readonly times?: number;
+  readonly for?: number;
+  readonly answerLost?: true;
+  readonly nameMatches?: string;
+  readonly stop?: true;
+}
+
+export async function fail(method: string | undefined, flags: FailFlags): Promise<number> {
+  const { code, message, times, answerLost, nameMatches, output } = flags;
+  if (flags.stop === true) {
+    print(output, await localRehearsal().admin.delete('refuse'), () => ['no calls fail any more']);
+    return ExitCode.Done;
+  }
+  if (method === undefined) {
+    const what = 'jobctl rehearsal fail: which calls are to fail?';
+    throw new CliError(ExitCode.Usage, what, "such as CreateQueuedResource, objects.insert, or '*' for all; --stop");
+  }
+  const { admin } = localRehearsal();
+  const body = { method, code, message, times, forMs: flags.for, nameMatches };
+  const answer = await admin.post('fail', { ...body, ...(answerLost === true ? { afterEffect: true } : {}) });
+  print(output, answer, () => [failing(method, flags)]);
+  return ExitCode.Done;
+}
+
+function failing(method: string, { code, times, for: forMs, answerLost }: FailFlags): string {
+  const many = times === undefined ? 'each call' : times === 1 ? 'the next call' : `each of the next ${times} calls`;
+  const long = forMs === undefined ? '' : ` for ${forMs / 1000} s of the cloud's clock`;
+  const bounded = times === undefined && forMs === undefined ? asTyped('; `jobctl rehearsal fail --stop` ends it') : '';
+  const how =
+    answerLost === true ? `what it should, and its answer is lost (${code})` : `nothing and fails with ${code}`;
+  return `${many} of ${method} does ${how}${long}${bounded}`;
+}
+
+export interface ClockFlags extends OutputFlag {
+  readonly scale?: number;
+  readonly freeze?: true;
+  readonly thaw?: true;
+  readonly step?: number;
+}
+
+export async function clock({ scale, freeze, thaw, step, output }: ClockFlags): Promise<number> {
+  const { admin } = localRehearsal();
+  const frozen = freeze === true ? true : thaw === true ? false : undefined;
+  const isAsked = scale === undefined && frozen === undefined && step === undefined;
+  const state = isAsked ? await admin.get('clock') : await admin.post('clock', { scale, frozen, stepMs: step });
+  print(output, state, () => [renderClock(state as ClockState)]);
+  return ExitCode.Done;
+}
+
+export interface EnvFlags extends OutputFlag {
+  readonly project?: string;
+  readonly zone: string;
+  readonly unset?: true;
+}
+
+/** Works even if the rehearsal is not running: its addresses stay the same. */
+export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
+  const { stack } = localRehearsal();
+  const { clientEnvironment } = await loadFrom<typeof ClientEnvironment>(
+    '@jobctl/cloud-tpu-rehearsal',
+    'client-environment',
+  );
+  const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
+  const variables = clientEnvironment(endpointsOf(stack), place);
+  print(output, variables, () => (unset === true ? unsetLines(variables) : exportLines(variables)));
+  return ExitCode.Done;
+}
+
+const exportLines = (variables: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(variables).map(([name, value]) => `export ${name}=${shellQuote(value)}`);
+
+const unsetLines = (variables: Readonly<Record<string, string>>): readonly string[] =>
+  Object.keys(variables).map((name) => `unset ${name}`);
+
+function print(output: OutputFlag['output'], answer: object, text: () => readonly string[]): void {
+  printOut(`${output === 'json' ? JSON.stringify(answer, null, 2) : text().join('\n')}\n`);
+}

@@ -1,0 +1,124 @@
+import type { JobView } from '../../../contract/job.js';
+import type { JobClient } from '../../../client/job-client.js';
+import type { JobRow } from '../../../client/job-rows.js';
+import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
+import { asKnown } from '../../place/asker.js';
+import { withClient } from '../../place/connect.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
+import { shownHostKeys } from '../../jobs/hosts/shown-host-keys.js';
+import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chosen-jobs.js';
+import { forEachJob, type JobAnswer } from '../../jobs/many/each-job.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { placesOf } from '../../jobs/places.js';
+import { renderJobStatus } from '../../terminal/render/job-status.js';
+import { noWorkerText } from '../../terminal/render/no-worker.js';
+import { turnsOf } from '../../terminal/render/tier-turns.js';
+import { withSetUp } from '../../place/set-up-reason.js';
+import { stateOf, unattended } from './why.js';
+import { terminalWidth } from '../../terminal/render/columns.js';
+
+export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
+  readonly timeline?: true;
+}
+
+/** A running worker answers in a fraction of this time. */
+const VIEW_TIMEOUT_MS = 5_000;
+
+export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
+  refuseUnclear({ verb: 'status', ids, flags });
+  const context = resolveContext(flags);
+  return withClient(context, async (client) => {
+    const { filter } = boardFilter(flags, Date.now(), await asKnown(client, context, flags));
+    const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter });
+    if (flags.timeline === true) return timelines(client, context, chosen, flags);
+    let isFirst = true;
+    return forEachJob(
+      chosen,
+      flags,
+      async (row) => {
+        // A row that a filter found may be out of date, and lists do not know of a blocked workflow.
+        const { text, json } = await shown(client, context, chosen.isFound ? await client.row(row.id) : row, flags);
+        const gap = isFirst ? '' : '\n';
+        isFirst = false;
+        return { text: `${gap}${text}`, json };
+      },
+      VIEWS_AT_ONCE,
+    );
+  });
+}
+
+/** Each view is a query that a worker answers. */
+const VIEWS_AT_ONCE = 8;
+
+async function timelines(
+  client: JobClient,
+  context: CliContext,
+  chosen: ChosenJobs,
+  flags: StatusFlags,
+): Promise<number> {
+  const { timelineAnswer } = await import('./status-timeline.js');
+  return forEachJob(chosen, flags, (row) => timelineAnswer(client, context, row), VIEWS_AT_ONCE);
+}
+
+async function shown(
+  client: JobClient,
+  context: CliContext,
+  found: JobRow,
+  { output }: StatusFlags,
+): Promise<JobAnswer> {
+  const { id } = found;
+  const idle = await unattended(client, found);
+  const asking =
+    found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
+  const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
+  const standing = places.byJob.get(id);
+  const tiers = 'view' in view ? await tiersOf(view.view, row, context) : undefined;
+  if (output === 'json') {
+    const known =
+      'view' in view
+        ? { view: view.view, ...(tiers && { tiers }), hostKeys: await shownHostKeys(view.view, context) }
+        : { missing: view.missing };
+    return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
+  }
+  const place = { bucket: context.bucket?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
+  const known = 'view' in view && tiers ? { ...view, tiers } : view;
+  const lines = renderJobStatus({ ...row, ...standing }, known, place, Date.now(), terminalWidth(process.stdout));
+  return { text: lines.join('\n'), json: {} };
+}
+
+/** Only a job that waits for chips in a tier that its grant named has a reason to read its whole pool. */
+async function tiersOf(view: JobView, row: JobRow, context: CliContext): Promise<TierTurns | undefined> {
+  if (view.phase !== 'provisioning' || view.granted === undefined) return undefined;
+  return turnsOf(view, await stateOf(context, row));
+}
+
+/** Facts that only the job's workflow knows, or the reason why they are missing. */
+export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
+
+/** A job without a polling worker is not queried: the query would take the whole timeout. */
+function viewUnless(
+  client: JobClient,
+  id: string,
+  idle: TaskQueuePolls | undefined,
+): Promise<ViewOrReason> | ViewOrReason {
+  return idle === undefined ? viewOf(client, id) : { missing: noWorkerText(idle, Date.now()) };
+}
+
+async function viewOf(client: JobClient, id: string): Promise<ViewOrReason> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`no worker answered within ${VIEW_TIMEOUT_MS / 1000} s`)),
+      VIEW_TIMEOUT_MS,
+    );
+  });
+  try {
+    return { view: await Promise.race([client.describe(id), timeout]) };
+  } catch (error) {
+    return { missing: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,208 @@
+import { resolve } from 'node:path';
+import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
+import { showValue } from '../../../domain/problem.js';
+import type { JobClient } from '../../../client/job-client.js';
+import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
+import { userOf } from '../../place/asker.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { storeForFiles, withClient } from '../../place/connect.js';
+import { localContext, resolveContext } from '../../place/context.js';
+import type { CliContext, ContextFlags } from '../../place/context.js';
+import { builtJob, type BuildWish } from '../../job/building/built-job.js';
+import { billedLine } from '../../local/dev/billed-line.js';
+import { lineDefaults } from '../../job/launching/line-defaults.js';
+import { readDevContext } from '../../place/stack/context.js';
+import { stackHome } from '../../terminal/home.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings } from '../../job/job-file.js';
+import { checkJobKeys, type JobKeys } from '../../job/job-keys.js';
+import type { GoodJob } from '../../job/job-file.js';
+import type { HostChoice } from '../../jobs/hosts/host-options.js';
+import { hiddenText, shownLines } from '../../jobs/submitting/shown-lines.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { agreeToOutside } from '../../job/outside-files.js';
+import { removeScratchFolder } from '../../job/packing/scratch-folder.js';
+import { tellLine } from '../../terminal/render/told-line.js';
+import { TransferLine } from '../../terminal/render/transfer-line.js';
+import { announce, answer, both, follow, header, printJson } from '../../jobs/submitting/after-submit.js';
+import { asSubmitted } from '../../jobs/submitting/by-context.js';
+import { refuseQuotedWords } from '../../jobs/submitting/quoted-words.js';
+import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { printErr } from '../../terminal/print.js';
+
+export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
+  readonly local?: true;
+  readonly wait?: true;
+  /** Hosts whose lines `--wait` shows. Absent: the first host that runs the command. */
+  readonly host?: HostChoice;
+  readonly name?: string;
+  readonly set?: readonly string[];
+  readonly project?: string;
+  readonly user?: string;
+  readonly priority?: number;
+  readonly bundle?: string;
+  /** False: `--no-verdict`. */
+  readonly verdict?: boolean;
+  readonly literalQuotes?: true;
+  readonly tpu?: string;
+  readonly zone?: string;
+  readonly slices?: number;
+  readonly pricing?: string;
+  readonly spot?: true;
+  readonly dryRun?: true;
+  readonly allowOutside?: true;
+}
+
+/** @param file absent: `--tpu` and `command` define the job */
+export async function submit(
+  file: string | undefined,
+  flags: SubmitFlags,
+  command: readonly string[] | undefined,
+): Promise<number> {
+  checkFlags(flags);
+  refuseNoJob(file, flags, command);
+  if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
+  return submitRead(await readJob(file, flags, command), file ?? BY_FLAGS, flags);
+}
+
+/** @param named the file, or `BY_FLAGS` */
+export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags): Promise<number> {
+  const { set = [] } = flags;
+  tellWarnings(named, job.warnings);
+  if (flags.dryRun === true) {
+    // The local stack, which need not be running here, has neither user nor project.
+    const raw = flags.local === true ? job.raw : asSubmitted(job.raw, resolveContext(flags));
+    // The output is a job file to keep, so it is printed unchanged.
+    process.stdout.write(flags.output === 'json' ? `${JSON.stringify(raw, null, 2)}\n` : jobFileText(raw));
+    return ExitCode.Done;
+  }
+  await agreeToOutside(job.outside, flags);
+  const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
+  // Runs concurrently with the rest.
+  const farAway = zonesOfJob(job.spec, context).then((zones) => farBuckets({ ...job.spec, ...zones }, context));
+  const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
+  tellWarnings(named, keys.warnings);
+  // Images of a rehearsed cluster are only names: it would build nothing that can be pulled.
+  const wish = flags.local === true && flags.build === undefined ? { ...flags, build: 'local' as const } : flags;
+  const built = await builtJob(job, named, wish);
+  const store = await storeForFiles(job.files, context);
+  const uploading = new TransferLine('uploading');
+  const submission = { ...built, ...keys, file: named, farAway, uploading };
+  const means = { ...(store && { store }), onUpload: uploading.show };
+  return withClient(context, (client) => submitTo(client, context, submission, flags), means);
+}
+
+/** Refuses flags that are wrong for any job. @throws CliError */
+export function checkFlags({ name, host, wait }: SubmitFlags): void {
+  if (name !== undefined && !isValidJobId(name)) {
+    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
+  }
+  if (host !== undefined && wait !== true)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --host says whose lines --wait shows, and --wait is not given',
+      '`jobctl logs JOB --host 0,2` shows the lines of a job that was submitted',
+    );
+}
+
+/** Reads the job from a file with the flags applied, or from the flags alone. */
+function readJob(
+  file: string | undefined,
+  flags: SubmitFlags,
+  command: readonly string[] | undefined,
+): Promise<GoodJob> {
+  const { set = [], project, user, priority, slices, tpu: accelerator, zone, dryRun: isDry } = flags;
+  const pricing = flags.spot === true ? 'spot' : flags.pricing;
+  const known = { project, user, priority, slices, accelerator, zone, pricing, command };
+  const dry = isDry === undefined ? {} : { isDry };
+  if (flags.bundle === '')
+    throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
+  if (file === undefined)
+    return readJobFlags({
+      set,
+      overrides: { ...known, zone: zone ?? lineDefaults(flags).zone, bundle: flags.bundle, isLiteral: true },
+      ...dry,
+    });
+  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
+  return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
+}
+
+/** @throws CliError if the command or the machines are not given */
+function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
+  const help = '`jobctl submit --help` shows what there is';
+  const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
+  if (file === undefined && tpu === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: neither a job file nor --tpu is given',
+      `jobctl submit train.yaml, or ${example}`,
+      help,
+    );
+  if (file === undefined && command === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --tpu without a job file needs a command after --',
+      `such as ${example}`,
+      help,
+    );
+}
+
+/** Resolves the context. A local stack on real Cloud TPU is announced, as by `dev up`: a user may take it for the rehearsal. */
+function configured(flags: ContextFlags): CliContext {
+  const context = resolveContext(flags);
+  const stack = readDevContext(stackHome());
+  const isStack = stack !== undefined && stack.temporal.address === context.temporal.address;
+  if (isStack && stack.rehearsal === undefined) printErr(`${billedLine(stack)}\n`);
+  return context;
+}
+
+async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
+  const { devUp } = await import('../../local/dev/up.js');
+  const stack = await devUp({ onProgress: tellLine });
+  return localContext(stack, flags);
+}
+
+interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
+  readonly file: string;
+  /** Warnings; the promise never rejects. */
+  readonly farAway: Promise<readonly string[]>;
+  readonly uploading: TransferLine;
+}
+
+async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
+  const { name, output, wait, verdict = true } = flags;
+  const submission = await client
+    .submit({
+      job: asSubmitted(job.raw, context),
+      source: job.source,
+      ...(context.server === undefined && { user: userOf(context) }),
+      files: job.files,
+      ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
+      ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
+      ...(name === undefined ? {} : { name }),
+    })
+    .finally(() => job.uploading.end());
+  // No archive is kept here while the job is waited for.
+  removeScratchFolder();
+  // A server and this computer's own login may say the same.
+  tellWarnings(job.file, [...new Set([...(await job.farAway), ...(submission.warnings ?? [])])]);
+  const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
+  const isJson = output === 'json';
+  if (wait !== true && !verdict) {
+    if (isJson) printJson({ id: submitted.id });
+    announce(submitted, context, isJson);
+    return ExitCode.Done;
+  }
+  const { openScreen } = await import('../../jobs/watch/screen.js');
+  const screen = openScreen(isJson);
+  const question = { client, context, id: submitted.id, screen, signal: watchEnd() };
+  if (wait === true) {
+    if (isJson) printJson({ id: submitted.id });
+    for (const line of header(submitted, context)) screen.line(both(line));
+    const lines = shownLines(submitted.spec, flags.host);
+    const text = hiddenText(submitted.id, submitted.spec, lines);
+    if (text !== undefined) screen.line(both(text));
+    return follow(question, lines, isJson, verdict);
+  }
+  return answer(question, submitted, isJson);
+}

@@ -1,0 +1,113 @@
+import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { choicesOf } from '../../../domain/job-choices.js';
+import { inputSizeProblem } from '../../../domain/job-input-size.js';
+import { formatProblem, formatProblems } from '../../../domain/problem.js';
+import { count } from '../../../domain/units.js';
+import { allowedIn, notAllowed } from '../../../quota/allow/allowed.js';
+import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
+import { type GoodJob, placed, readJobFile, readText, type WrittenJob } from '../../job/job-file.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { commandSummary } from '../../terminal/render/job-header.js';
+import { choiceEssentials, poolEssentials, timeEssentials } from '../../terminal/render/operator-files.js';
+import { renderTable } from '../../terminal/render/columns.js';
+
+export interface ValidateFlags extends OutputFlag {
+  readonly set?: readonly string[];
+  readonly kind?: FileKind;
+  readonly poolFile?: string;
+}
+type FileKind = 'job' | 'pool' | 'quota';
+
+export async function validate(file: string, flags: ValidateFlags): Promise<number> {
+  return printVerdict(file, flags.output, () => judge(file, flags));
+}
+
+/** @throws CliError with every problem */
+async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
+  const kind = flags.kind ?? kindOf(file);
+  if (kind !== 'job' && (flags.set || (kind === 'pool' && flags.poolFile !== undefined)))
+    throw new CliError(ExitCode.Usage, `${file}: is a ${kind} file; --set and --pool-file are for job files`);
+  switch (kind) {
+    case 'job':
+      return judgeJob(file, flags);
+    case 'pool': {
+      const { defaults, rules, choices, limits } = await readPoolFile(file);
+      const lines = [
+        ...poolEssentials(defaults),
+        ...(rules === undefined ? [] : timeEssentials(rules)),
+        ...choiceEssentials(choices, limits),
+      ];
+      const { allow } = choices;
+      const said = { ...(rules && { rules }), ...(allow && { allow }), ...(limits && { limits }) };
+      return { notes: [], lines, json: { pool: defaults, ...said, warnings: [] } };
+    }
+    case 'quota': {
+      const { judgeFiles } = await import('./quota-files.js');
+      return judgeFiles(file, flags.poolFile);
+    }
+  }
+}
+
+const WANTED = 'jobctl validate takes the path of a job file (YAML), a pool file or a quota file (TOML)';
+/** Tables that a quota file has and a pool file does not. */
+const QUOTA_TABLE = /^[ \t]*\[\[?[ \t]*["']?(toml-schema|total_resources|project_membership|project_resources)\b/m;
+
+function kindOf(file: string): FileKind {
+  if (!/\.(toml|config)$/i.test(file)) return 'job';
+  return QUOTA_TABLE.test(readText(file, WANTED)) ? 'quota' : 'pool';
+}
+
+async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
+  const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
+  const known = pool === undefined ? { isZoneStrict: true as const } : { pool: pool.defaults };
+  const job = await readJobFile(file, { set, ...known, isDry: true });
+  const { spec, warnings, leftToPool } = job;
+  if (pool !== undefined) refuseByPool(pool, job, { file, set, source: job.source });
+  const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
+  return { notes, lines: jobEssentials(job), json: { spec, leftToPool, warnings } };
+}
+
+/**
+ * Refuses values that a worker would refuse by the pool file alone, with their places in the job file. Only a worker knows
+ * whether the pool is in verified mode, and for which user the job counts.
+ * @throws CliError
+ */
+function refuseByPool({ choices, limits }: GoodPoolFile, { spec, raw }: GoodJob, written: WrittenJob): void {
+  const allowed = allowedIn(choices, { isStrict: false });
+  const problems = allowed === undefined ? [] : notAllowed(allowed, choicesOf(spec));
+  const size = inputSizeProblem({ v: 1, job: raw, source: written.source }, limits?.inputBytes);
+  const lines = [
+    ...problems.map((problem) => formatProblem(placed(written, problem))),
+    ...(size === undefined ? [] : [`${written.file}: ${size}`]),
+  ];
+  if (lines.length > 0) throw new CliError(ExitCode.Usage, lines.join('\n'));
+}
+
+type GoodPoolFile = Extract<ParsedPoolFile, { ok: true }>;
+
+async function readPoolFile(file: string): Promise<GoodPoolFile> {
+  const { parsePoolFile } = await import('../../../quota/files/pool-file.js');
+  const parsed = parsePoolFile(readText(file, WANTED), file, 'default');
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  return parsed;
+}
+
+/** The rows that `validate` prints for a job file. */
+export function jobEssentials({ spec, leftToPool }: Pick<GoodJob, 'spec' | 'leftToPool'>): readonly string[] {
+  const { modules } = spec;
+  const { chips, hosts } = askedSize(spec);
+  const orPools = (key: string): string => (leftToPool.includes(key) ? " (or the pool's)" : '');
+  const kind = machineKind(kindOfJob(spec));
+  const ends = kind.endsText?.(spec, orPools);
+  const rows: (readonly [string, string])[] = [
+    ['slice', `${formatSlices(spec)}: ${count(chips, 'chip')} on ${count(hosts, 'host')}`],
+    ...kind.requestFacts(spec, orPools),
+    ...(ends === undefined ? [] : [['ends', ends] as const]),
+    ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
+    ['command', commandSummary(spec)],
+  ];
+  return renderTable(rows.map(([key, value]) => [`  ${key}`, value]));
+}

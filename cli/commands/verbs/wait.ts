@@ -1,0 +1,90 @@
+import { count } from '../../../domain/units.js';
+import type { JobClient } from '../../../client/job-client.js';
+import { resultOf } from '../../../client/job-rows.js';
+import { asKnown } from '../../place/asker.js';
+import { withClient } from '../../place/connect.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { type FilterFlags, isFiltered, ownFilter } from '../../jobs/job-filter.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chosen-jobs.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { formatDuration } from '../../terminal/render/quantities.js';
+import { followToEnd } from '../../jobs/watch/follow-to-end.js';
+import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { openScreen } from '../../jobs/watch/screen.js';
+import { waitForMany } from '../../jobs/watch/wait-for-many.js';
+import { printErr, printOut } from '../../terminal/print.js';
+
+export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
+  /** Milliseconds. */
+  readonly timeout?: number;
+}
+
+export async function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
+  refuseUnclear({ verb: 'wait', ids, flags });
+  const context = resolveContext(flags);
+  // The timeout includes the time to connect.
+  const signal = watchEnd(flags.timeout);
+  return withClient(context, async (client) => {
+    const [only] = ids;
+    // Following one job reads it first, and survives an outage.
+    if (only !== undefined && ids.length === 1 && !isFiltered(flags))
+      return waitForOne(client, context, only, flags, signal);
+    const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), state: 'open' } as const;
+    const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter });
+    return waitForAll(client, chosen, flags, signal);
+  });
+}
+
+async function waitForOne(
+  client: JobClient,
+  context: CliContext,
+  id: string,
+  { output, timeout = 0 }: WaitFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const screen = openScreen(output === 'json');
+  const onAbort = (): void => {
+    if (signal.reason === 'timeout') throw timedOut(id, id, timeout);
+  };
+  const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
+  if (output === 'json' && row) {
+    printOut(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
+  }
+  return exitCode;
+}
+
+/** Returns 0 if all succeeded, otherwise 1; a job that does not exist counts as failed. */
+async function waitForAll(
+  client: JobClient,
+  { rows, missing }: ChosenJobs,
+  { output, timeout = 0 }: WaitFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  for (const [id, error] of missing) printErr(`${id}: ${error.message}\n`);
+  if (rows.length + missing.size === 0) printErr('no job matches: there is nothing to wait for\n');
+  const over = await waitForMany(client, rows, openScreen(output === 'json'), signal);
+  const left = rows.length - over.length;
+  if (output === 'json') {
+    const ended = over.map(({ id, phase, outcome }) => ({ id, phase, outcome }));
+    const errors = [...missing].map(([id, { message }]) => ({ id, error: message }));
+    printOut(`${JSON.stringify({ jobs: [...ended, ...errors], left }, null, 2)}\n`);
+  }
+  if (left > 0 && signal.reason === 'timeout')
+    throw timedOut(`${count(left, 'job')} of ${rows.length}`, 'JOB..', timeout, left > 1);
+  if (left > 0) {
+    printErr(`\n${count(left, 'job')} ${left === 1 ? 'goes' : 'go'} on\n`);
+    return ExitCode.Interrupted;
+  }
+  const isGood = missing.size === 0 && over.every((row) => resultOf(row) === 'succeeded');
+  return isGood ? ExitCode.Done : ExitCode.Failed;
+}
+
+function timedOut(who: string, ids: string, timeoutMs: number, isPlural = false): CliError {
+  return new CliError(
+    ExitCode.TimedOut,
+    `${who} ${isPlural ? 'have' : 'has'} not ended within ${formatDuration(timeoutMs)}; ${isPlural ? 'they go' : 'it goes'} on`,
+    `\`jobctl wait ${ids}\` waits on, \`jobctl status ${ids}\` shows where it stands`,
+  );
+}

@@ -1,0 +1,217 @@
+import type {
+  BucketFacts,
+  EffectivePolicy,
+  FirewallRule,
+  GoogleProjectPort,
+  Identity,
+  ProjectFacts,
+  QuotaLimit,
+  RegionQuota,
+  RoleBinding,
+  SubnetworkFacts,
+} from '../../cloud/google-project/port.js';
+import { GoogleCallFailed } from '../../cloud/google-project/port.js';
+import {
+  ACT_AS,
+  BUCKET_PERMISSIONS,
+  type NeededPermission,
+  PROJECT_PERMISSIONS,
+  QUOTA_PROJECT_PERMISSION,
+  VM_PERMISSIONS,
+} from '../../cloud/google-project/roles.js';
+import type { Looked } from './finding.js';
+import { regionOf } from '../../domain/job-file/cloud-path.js';
+import { networkOf } from './wanted.js';
+import type { Wanted, WantedVms } from './wanted.js';
+
+/** Google's answers about a project, as far as a `Wanted` needs them. */
+export interface GoogleFacts {
+  readonly googleProject: string;
+  readonly identity: Looked<Identity>;
+  /** Absent where there is no login: each question would have the same answer. */
+  readonly rest?: ProjectAnswers;
+}
+
+export interface ProjectAnswers {
+  readonly project: Looked<ProjectFacts>;
+  readonly services: ReadonlyMap<string, Looked<boolean>>;
+  readonly granted: Looked<readonly string[]>;
+  /** Permissions on the service account that the hosts shall run as. Undefined: there is no such account. */
+  readonly grantedOnAccount: Looked<readonly string[] | undefined>;
+  /** Absent where its name is not known. */
+  readonly serviceAccount?: string;
+  readonly quotaLimits: Looked<readonly QuotaLimit[]>;
+  /** Quotas of Compute Engine over all regions. Absent if no VMs are wanted. */
+  readonly projectQuotas?: Looked<readonly RegionQuota[]>;
+  readonly hasNetwork: Looked<boolean>;
+  readonly firewallRules: Looked<readonly FirewallRule[]>;
+  readonly externalIpPolicy: Looked<EffectivePolicy>;
+  readonly osLoginPolicy: Looked<EffectivePolicy>;
+  readonly zones: readonly ZoneAnswers[];
+  /** Absent where no bucket is wanted. */
+  readonly bucket?: BucketAnswers;
+  readonly systemBucket?: SystemBucketAnswers;
+}
+
+export interface ZoneAnswers {
+  readonly zone: string;
+  readonly acceleratorTypes: Looked<readonly string[]>;
+  readonly runtimeVersions: Looked<readonly string[]>;
+  readonly subnetwork: Looked<SubnetworkFacts | undefined>;
+  readonly regionQuotas: Looked<readonly RegionQuota[]>;
+  /** Whether the zone has what VMs want; absent where none are. */
+  readonly hasMachineType?: Looked<boolean>;
+  readonly hasAccelerator?: Looked<boolean>;
+}
+
+export interface BucketAnswers {
+  readonly name: string;
+  readonly facts: Looked<BucketFacts | undefined>;
+  readonly granted: Looked<readonly string[] | undefined>;
+}
+
+export interface SystemBucketAnswers extends BucketAnswers {
+  readonly bindings: Looked<readonly RoleBinding[] | undefined>;
+  /** Bindings of the project. */
+  readonly projectBindings: Looked<readonly RoleBinding[]>;
+}
+
+export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
+const servicesOf = ({ vms }: Wanted): readonly string[] => (vms === undefined ? SERVICES : SERVICES.slice(1));
+
+/** Stands for questions that are not asked: VMs have nothing to do with Cloud TPU. */
+const NOT_ASKED = { known: false, why: 'it is not wanted' } as const;
+
+/** Asks all questions at once; none is asked twice, and none that fails keeps another from being asked. */
+export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Promise<GoogleFacts> {
+  const identity = await look(google.identity());
+  const { googleProject } = google;
+  if (!identity.known) return { googleProject, identity };
+  const project = await look(google.project());
+  const serviceAccount = wanted.serviceAccount ?? (project.known ? defaultAccount(project.value) : undefined);
+  const needed = [...permissionsOf(wanted), QUOTA_PROJECT_PERMISSION, ACT_AS].map(({ permission }) => permission);
+  const [services, granted, grantedOnAccount, network, zones, bucket, systemBucket] = await Promise.all([
+    readServices(google, wanted),
+    look(google.granted(needed)),
+    readAccount(google, serviceAccount),
+    readNetwork(google, wanted),
+    Promise.all(wanted.zones.map((zone) => readZone(google, zone, wanted))),
+    wanted.bucket === undefined ? undefined : readBucket(google, wanted.bucket),
+    wanted.systemBucket === undefined ? undefined : readSystemBucket(google, wanted.systemBucket),
+  ]);
+  return {
+    googleProject,
+    identity,
+    rest: {
+      ...{ project, services, granted, grantedOnAccount, zones, ...network },
+      ...(serviceAccount === undefined ? {} : { serviceAccount }),
+      ...(bucket === undefined ? {} : { bucket }),
+      ...(systemBucket === undefined ? {} : { systemBucket }),
+    },
+  };
+}
+
+/** Compute Engine's, which TPU VMs run as where none is named. */
+const defaultAccount = ({ number }: ProjectFacts): string => `${number}-compute@developer.gserviceaccount.com`;
+
+/** On the project, by what is wanted of it. */
+export const permissionsOf = ({ vms }: Wanted): readonly NeededPermission[] =>
+  vms === undefined ? PROJECT_PERMISSIONS : VM_PERMISSIONS;
+
+async function readServices(google: GoogleProjectPort, wanted: Wanted): Promise<ReadonlyMap<string, Looked<boolean>>> {
+  const looks = servicesOf(wanted).map(
+    async (service) => [service, await look(google.isServiceEnabled(service))] as const,
+  );
+  return new Map(await Promise.all(looks));
+}
+
+async function readAccount(
+  google: GoogleProjectPort,
+  email: string | undefined,
+): Promise<ProjectAnswers['grantedOnAccount']> {
+  if (email !== undefined) return look(google.grantedOnServiceAccount(email, [ACT_AS.permission]));
+  return { known: false, why: "the project's number is not known, so its default service account is not either" };
+}
+
+type NetworkAnswers = Pick<
+  ProjectAnswers,
+  'quotaLimits' | 'projectQuotas' | 'hasNetwork' | 'firewallRules' | 'externalIpPolicy' | 'osLoginPolicy'
+>;
+
+async function readNetwork(google: GoogleProjectPort, wanted: Wanted): Promise<NetworkAnswers> {
+  const network = networkOf(wanted);
+  const [quotaLimits, projectQuotas, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy] = await Promise.all([
+    wanted.vms === undefined ? look(google.quotaLimits()) : NOT_ASKED,
+    wanted.vms?.gpus === undefined ? undefined : look(google.projectQuotas()),
+    network.includes('/') ? elsewhere(network) : look(google.hasNetwork(network)),
+    network.includes('/') ? elsewhere(network) : look(google.firewallRules()),
+    look(google.effectivePolicy('compute.vmExternalIpAccess')),
+    look(google.effectivePolicy('compute.requireOsLogin')),
+  ]);
+  const found = { quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy };
+  return projectQuotas === undefined ? found : { ...found, projectQuotas };
+}
+
+function elsewhere(network: string): { readonly known: false; readonly why: string } {
+  return { known: false, why: `${network} is of another project; ask there` };
+}
+
+async function readZone(google: GoogleProjectPort, zone: string, wanted: Wanted): Promise<ZoneAnswers> {
+  const region = regionOf(zone);
+  const subnetwork = wanted.subnetwork ?? networkOf(wanted);
+  const { vms } = wanted;
+  const [acceleratorTypes, runtimeVersions, ofVms, found, regionQuotas] = await Promise.all([
+    vms === undefined ? look(google.acceleratorTypes(zone)) : NOT_ASKED,
+    vms === undefined ? look(google.runtimeVersions(zone)) : NOT_ASKED,
+    vms === undefined ? {} : readVms(google, zone, vms),
+    subnetwork.includes('/') ? elsewhere(subnetwork) : look(google.subnetwork(region, subnetwork)),
+    look(google.regionQuotas(region)),
+  ]);
+  return { zone, acceleratorTypes, runtimeVersions, ...ofVms, subnetwork: found, regionQuotas };
+}
+
+async function readVms(
+  google: GoogleProjectPort,
+  zone: string,
+  { machineType, accelerator }: WantedVms,
+): Promise<Pick<ZoneAnswers, 'hasMachineType' | 'hasAccelerator'>> {
+  const [hasMachineType, hasAccelerator] = await Promise.all([
+    look(google.hasInZone(zone, 'machineTypes', machineType)),
+    accelerator === undefined ? undefined : look(google.hasInZone(zone, 'acceleratorTypes', accelerator)),
+  ]);
+  return { hasMachineType, ...(hasAccelerator !== undefined && { hasAccelerator }) };
+}
+
+async function readBucket(google: GoogleProjectPort, name: string): Promise<BucketAnswers> {
+  const permissions = BUCKET_PERMISSIONS.map(({ permission }) => permission);
+  const [facts, granted] = await Promise.all([
+    look(google.bucket(name)),
+    look(google.grantedOnBucket(name, permissions)),
+  ]);
+  return { name, facts, granted };
+}
+
+async function readSystemBucket(google: GoogleProjectPort, name: string): Promise<SystemBucketAnswers> {
+  const [answers, bindings, projectBindings] = await Promise.all([
+    readBucket(google, name),
+    look(google.roleBindingsOnBucket(name)),
+    look(google.roleBindings()),
+  ]);
+  return { ...answers, bindings, projectBindings };
+}
+
+async function look<T>(asked: Promise<T>): Promise<Looked<T>> {
+  try {
+    return { known: true, value: await asked };
+  } catch (error) {
+    if (!(error instanceof GoogleCallFailed)) throw error;
+    const { refusal, message } = error;
+    const { httpStatus } = error.error;
+    return {
+      known: false,
+      why: refusal?.what ?? message,
+      ...(refusal === undefined ? {} : { remedy: refusal.remedy, kind: refusal.kind }),
+      ...(httpStatus === undefined ? {} : { httpStatus }),
+    };
+  }
+}

@@ -1,0 +1,90 @@
+import type { OnExchange } from '../../cloud/exchange.js';
+import type { GoogleProjectPort } from '../../cloud/google-project/port.js';
+import { CliError } from '../terminal/cli-error.js';
+import { readDevContext } from '../place/stack/context.js';
+import { showValue } from '../../domain/problem.js';
+import { readStorePlace } from '../../domain/store-place.js';
+import type { Environment } from '../terminal/home.js';
+import { stackHome } from '../terminal/home.js';
+import { ExitCode } from '../terminal/exit-codes.js';
+
+/** The source of the Google project and of the addresses of Google's APIs. */
+export interface GoogleFlags {
+  readonly googleProject?: string;
+  /** Stands for all of Google's APIs but Cloud Storage; for tests. */
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  readonly bucket?: string;
+  readonly systemBucket?: string;
+}
+
+export interface OpenedGoogleProject {
+  readonly port: GoogleProjectPort;
+  /** From the environment, or from a local stack on real Cloud TPU. */
+  readonly bucket?: string;
+  readonly systemBucket?: string;
+}
+
+/**
+ * Flags, then the environment, then the local stack where it is on real Cloud TPU, then what the credentials and gcloud name.
+ * @throws CliError where nobody names a project
+ */
+export async function openGoogleProject(
+  flags: GoogleFlags,
+  env: Environment,
+  onExchange?: OnExchange,
+): Promise<OpenedGoogleProject> {
+  for (const bucket of [flags.bucket, flags.systemBucket]) refuseOtherStore(bucket);
+  const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
+    import('../../cloud/google-project/google-project.js'),
+    import('../../cloud/google-project/login.js'),
+  ]);
+  const stack = readDevContext(stackHome(env));
+  const real = stack?.rehearsal === undefined ? stack : undefined;
+  const googleProject =
+    flags.googleProject ?? given(env['JOBCTL_GOOGLE_PROJECT']) ?? real?.googleProject ?? (await defaultGoogleProject());
+  if (googleProject === undefined) throw noProject();
+  const apiEndpoint =
+    flags.googleApiEndpoint ?? given(env['JOBCTL_GOOGLE_API_ENDPOINT']) ?? real?.cloud.googleApiEndpoint;
+  const storeEndpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? real?.store.endpoint;
+  const bucket = googleName(given(env['JOBCTL_BUCKET']) ?? real?.store.bucket);
+  const systemBucket = googleName(given(env['JOBCTL_SYSTEM_BUCKET']));
+  return {
+    port: createGoogleProject({
+      googleProject,
+      ...(apiEndpoint === undefined ? {} : { apiEndpoint }),
+      ...(storeEndpoint === undefined ? {} : { storeEndpoint }),
+      ...(onExchange === undefined ? {} : { onExchange }),
+    }),
+    ...(bucket === undefined ? {} : { bucket }),
+    ...(systemBucket === undefined ? {} : { systemBucket }),
+  };
+}
+
+/** @throws CliError for a store that is named by a flag, and is no bucket of Google's */
+function refuseOtherStore(text: string | undefined): void {
+  if (text === undefined || !/[:/]/.test(text)) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `--bucket: ${showValue(text)} is not the name of a bucket of Google's, and Google Cloud is meant here`,
+    'the name alone; a store of another kind is looked at by `jobctl doctor --server`',
+  );
+}
+
+/** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
+function googleName(text: string | undefined): string | undefined {
+  if (text === undefined || !/[:/]/.test(text)) return text;
+  const place = readStorePlace(text);
+  return 'kind' in place && place.kind === 'google' ? place.bucket : undefined;
+}
+
+const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+function noProject(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'no Google Cloud project is named',
+    'neither by --google-project, JOBCTL_GOOGLE_PROJECT, the credentials, nor by gcloud',
+    "name it: --google-project ID; 'gcloud projects list' shows those that you may see",
+  );
+}

@@ -1,0 +1,77 @@
+import { listEveryVm } from '../../cloud/machines/compute-engine/audit.js';
+import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
+import type { AuditedResource, OnUnread } from '../../cloud/machines/audited-resource.js';
+import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
+import type { CliContext } from '../place/context.js';
+import type { Environment } from '../terminal/home.js';
+import { diagnoseCloudTpu } from './cloud-tpu.js';
+import type { Diagnosis, DoctorFlags } from './diagnosis.js';
+import { diagnoseKubernetes } from './kubernetes.js';
+import { listMachinesForAudit } from '../../cloud/machines/own/audit.js';
+import { openReader } from '../place/connect.js';
+import { bucketOf } from '../place/context.js';
+import { kubernetesLibrary } from '../place/kubernetes-cluster.js';
+
+/** Operations of the command line at the provider itself, without a worker. One member for each kind of machines. */
+export interface CliKind {
+  /**
+   * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
+   * @param onUnread hears each part that could not be read
+   * @throws CloudRefused, CloudUnavailable if nothing could be asked
+   */
+  readonly audit: (account: string, context: CliContext, onUnread: OnUnread) => Promise<readonly AuditedResource[]>;
+  /** Absent: another kind's looks at the same provider. */
+  readonly doctor?: {
+    /** The flag of `jobctl doctor` that requests it, and the object of the check. */
+    readonly flag: 'gcp' | 'kubernetes' | 'server';
+    readonly looksAt: string;
+    readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
+  };
+}
+
+/** Audits the namespaces in which jobs of this kind ran. */
+function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'] {
+  return async (account, { kubeconfig }, onUnread) => {
+    const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
+    return listNamespaceForAudit(await kubernetesLibrary(), account, machines, kubeconfig, onUnread);
+  };
+}
+
+/** Endpoint that an auditor asks; empty: Google's. */
+function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) {
+  return {
+    ...(restEndpoint === undefined ? {} : { restEndpoint }),
+    ...(accessTokenFile === undefined ? {} : { accessTokenFile }),
+  };
+}
+
+const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
+  'cloud-tpu': {
+    audit: (googleProject, context, onUnread) => listEverything({ googleProject, ...restOf(context) }, onUnread),
+    doctor: {
+      flag: 'gcp',
+      looksAt: 'a Google project, its rights, limits and network',
+      diagnose: diagnoseCloudTpu,
+    },
+  },
+  kubernetes: {
+    audit: auditNamespace('kubernetes'),
+    doctor: {
+      flag: 'kubernetes',
+      looksAt: 'a Kubernetes cluster: reach, rights, namespace, quota, GPUs',
+      diagnose: diagnoseKubernetes,
+    },
+  },
+  machines: {
+    audit: async (pool, context) =>
+      listMachinesForAudit(await openReader(bucketOf(context, 'own machines cannot be audited')), pool),
+  },
+  // The same cluster: `jobctl doctor --kubernetes` also checks for KubeRay.
+  'ray-cluster': { audit: auditNamespace('ray-cluster') },
+  'compute-engine': {
+    audit: (googleProject, context, onUnread) => listEveryVm({ googleProject, ...restOf(context) }, onUnread),
+  },
+};
+
+export const cliKind = (kind: MachineKindName): CliKind => CLI_KINDS[kind];
+export const cliKinds = (): readonly CliKind[] => MACHINE_KINDS.map(cliKind);

@@ -1,0 +1,158 @@
+import { quotaUnitsOf } from '../../domain/accelerators.js';
+import type { AcceleratorType, Generation } from '../../domain/accelerators.js';
+import { nearestWord } from '../../domain/nearest-word.js';
+import type { QuotaLimit } from '../../cloud/google-project/port.js';
+import type { ProjectAnswers, ZoneAnswers } from './facts.js';
+import { couldNotLook, failed, ok, warning } from './finding.js';
+import type { Finding, Looked } from './finding.js';
+import { regionOf } from '../../domain/job-file/cloud-path.js';
+import type { Wanted } from './wanted.js';
+import { smallest } from '../../domain/extremes.js';
+
+/** Whether a zone has what is wanted, and whether the project may have that much of it. */
+
+export function placeChecks(
+  googleProject: string,
+  { zones, quotaLimits }: ProjectAnswers,
+  wanted: Wanted,
+): readonly Finding[] {
+  if (zones.length === 0) {
+    const what = 'none is named: types, quota, subnetwork and addresses were not looked at';
+    return [warning('zone', what, 'name it: --zone us-central1-a, or a job file')];
+  }
+  return zones.flatMap((answers) => [
+    ...typeChecks(answers, wanted),
+    ...(wanted.accelerator === undefined
+      ? []
+      : [quotaCheck(googleProject, quotaLimits, answers.zone, wanted.accelerator, wanted)]),
+  ]);
+}
+
+function typeChecks(answers: ZoneAnswers, { accelerator, runtimeVersion }: Wanted): readonly Finding[] {
+  const { zone } = answers;
+  if (accelerator === undefined) {
+    return [
+      warning(
+        `${zone} type`,
+        'no accelerator is named: type and quota were not looked at',
+        'name it: --accelerator v5litepod-16, or a job file',
+      ),
+    ];
+  }
+  return [
+    offerCheck(`${zone} type`, zone, accelerator.type, answers.acceleratorTypes),
+    ...(runtimeVersion === undefined
+      ? []
+      : [offerCheck(`${zone} runtime`, zone, runtimeVersion, answers.runtimeVersions)]),
+  ];
+}
+
+function offerCheck(check: string, zone: string, wanted: string, offered: Looked<readonly string[]>): Finding {
+  if (!offered.known) {
+    return offered.kind === 'unknown-zone'
+      ? failed(check, offered.why, offered.remedy ?? '')
+      : couldNotLook(check, offered);
+  }
+  if (offered.value.includes(wanted)) return ok(check, `${zone} offers ${wanted}`);
+  const nearest = nearestWord(wanted, offered.value);
+  const hint = nearest === undefined ? '' : `; the nearest is ${nearest}`;
+  const command = check.endsWith('type') ? 'accelerator-types' : 'versions';
+  return failed(
+    check,
+    `${zone} does not offer ${wanted}${hint}`,
+    `see 'gcloud compute tpus ${command === 'versions' ? 'tpu-vm versions' : command} list --zone=${zone}', or take another zone`,
+  );
+}
+
+function quotaCheck(
+  googleProject: string,
+  limits: Looked<readonly QuotaLimit[]>,
+  zone: string,
+  accelerator: AcceleratorType,
+  { pricing, slices }: Wanted,
+): Finding {
+  const check = `${zone} quota`;
+  if (pricing === 'reserved') return warning(check, 'could not look: what a reservation holds is in no quota');
+  if (!limits.known) return couldNotLook(check, limits);
+  const found = quotaOf(limits.value, accelerator, pricing !== 'ondemand', zone);
+  if (found === undefined) {
+    const what = `could not look: Google lists no quota of ${accelerator.generation} ${pricing} for ${zone}`;
+    return warning(check, what, `see 'https://console.cloud.google.com/iam-admin/quotas?project=${googleProject}'`);
+  }
+  const wanted = quotaUnitsOf(accelerator) * slices;
+  const metric = found.metric.slice(found.metric.lastIndexOf('/') + 1);
+  if (found.limit === 'unlimited') return ok(check, `${metric} has no limit in ${zone}`);
+  if (found.limit >= wanted)
+    return ok(check, `${metric}: ${found.limit} in ${zone}, ${wanted} wanted (what is in use is not told)`);
+  const link = `https://console.cloud.google.com/iam-admin/quotas?project=${googleProject}&metric=${encodeURIComponent(found.metric)}`;
+  return failed(
+    check,
+    `${metric}: ${found.limit} in ${zone}, and ${wanted} are wanted`,
+    `ask for more at ${link}, or take another zone or pricing`,
+  );
+}
+
+export interface FoundQuota {
+  readonly metric: string;
+  readonly limit: number | 'unlimited';
+}
+
+/**
+ * The smallest of the limits that hold for the type in a zone: its own and its region's. Undefined where Google lists none.
+ * Google's metrics as seen in field reports (2025 to 2026): `tpu-v5s-litepod[-serving][-preemptible]`, `tpu-v5p[..]`, `tpu-v6e[..]`,
+ * `tpu-v4s[..]`; those of v2 and v3 are guessed from their quotas' ids (`TPUV2sPreemptiblePodPerProjectPerRegion`).
+ */
+export function quotaOf(
+  limits: readonly QuotaLimit[],
+  accelerator: AcceleratorType,
+  isPreemptible: boolean,
+  zone: string,
+): FoundQuota | undefined {
+  const metric = metricOf(limits, accelerator, isPreemptible);
+  const found = limits.filter((limit) => limit.metric === metric).flatMap((limit) => effectiveLimit(limit, zone) ?? []);
+  if (metric === undefined || found.length === 0) return undefined;
+  const limited = found.filter((limit) => limit >= 0);
+  return { metric, limit: limited.length === 0 ? 'unlimited' : smallest(limited) };
+}
+
+const METRIC_START: Readonly<Record<Generation, RegExp>> = {
+  v2: /^tpu-v2/,
+  v3: /^tpu-v3/,
+  v4: /^tpu-v4/,
+  v5litepod: /^tpu-v5s?-litepod/,
+  v5p: /^tpu-v5p/,
+  v6e: /^tpu-v6e/,
+};
+/** v5litepod-1, -4 and -8 are counted as serving (field reports: `..LitepodServing.. exhausted` at a v5litepod-8). */
+const LARGEST_SERVING_CHIPS = 8;
+
+function metricOf(
+  limits: readonly QuotaLimit[],
+  { generation, chips, hosts }: AcceleratorType,
+  isPreemptible: boolean,
+): string | undefined {
+  const names = [...new Set(limits.map(({ metric }) => metric))].filter((metric) => {
+    const name = metric.slice(metric.lastIndexOf('/') + 1);
+    return (
+      METRIC_START[generation].test(name) &&
+      !/flex|queued|reserv/.test(name) &&
+      /preemptible|spot/.test(name) === isPreemptible
+    );
+  });
+  const isKind = generation === 'v5litepod' ? /-serving/ : /-pod/;
+  const isOfKind = generation === 'v5litepod' ? chips <= LARGEST_SERVING_CHIPS : hosts > 1;
+  // If Google counts both kinds together, there is a single metric.
+  return names.find((name) => isKind.test(name) === isOfKind) ?? names[0];
+}
+
+/** The most specific bucket that holds for the zone; -1: no limit. */
+function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | undefined {
+  const place = unit.includes('{zone}')
+    ? { key: 'zone', value: zone }
+    : unit.includes('{region}')
+      ? { key: 'region', value: regionOf(zone) }
+      : undefined;
+  const specific = place && buckets.find(({ dimensions }) => dimensions[place.key] === place.value);
+  const general = buckets.find(({ dimensions }) => Object.keys(dimensions).length === 0);
+  return (specific ?? general)?.effectiveLimit;
+}

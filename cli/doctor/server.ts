@@ -1,0 +1,79 @@
+import { foreignQueueText } from '../../cloud/temporal/queue-claim.js';
+import { ownerObject } from '../../domain/store-layout.js';
+import { storePlace } from '../../domain/store-place.js';
+import { TASK_QUEUE } from '../../domain/task-queue.js';
+import { isPolled, type TaskQueuePolls, taskQueuePolls } from '../../client/task-queue-polls.js';
+import { TemporalCalls } from '../../client/temporal-calls.js';
+import { openReader, withTemporal } from '../place/connect.js';
+import { type CliContext, resolveContext } from '../place/context.js';
+import { noWorkerRemedy, noWorkerText } from '../terminal/render/no-worker.js';
+import { asTyped } from '../terminal/typed-command.js';
+import type { Diagnosis, DoctorFlags } from './diagnosis.js';
+import { failed, type Finding, ok, warning } from './finding.js';
+
+/** Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). */
+export function diagnoseServer(_file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
+  const context = resolveContext(flags.bucket === undefined ? {} : { bucket: flags.bucket });
+  return withTemporal(context, async (temporal, address) => {
+    const calls = new TemporalCalls(temporal, `Temporal at ${address}`);
+    const polls = await taskQueuePolls({ temporal, calls }, context.taskQueue ?? TASK_QUEUE);
+    const ours = await ownOwner(context);
+    const server = ok('server', `${address}, namespace ${polls.namespace}`);
+    return {
+      account: { temporal: address },
+      findings: [server, ...(await storeChecks(context)), queueCheck(polls, ours), workerCheck(polls, Date.now())],
+    };
+  });
+}
+
+/** Checks that a store which is not Google's exists and keeps the promises that a single writer depends on. */
+async function storeChecks({ bucket }: Pick<CliContext, 'bucket'>): Promise<readonly Finding[]> {
+  if (bucket === undefined) return [];
+  const { openStore } = await import('../../cloud/store/open-store.js');
+  const { systemBucket, ...own } = bucket;
+  const named = [own, ...(systemBucket === undefined ? [] : [{ ...own, bucket: systemBucket }])];
+  const others = named.filter((one) => storePlace(one.bucket).kind !== 'google');
+  return Promise.all(
+    others.map(async (one) => {
+      try {
+        await openStore(one).probe();
+        return ok('store', `${one.bucket} lets one of two writers win`);
+      } catch (error) {
+        return failed(
+          'store',
+          error instanceof Error ? error.message : String(error),
+          'docs/stores.md says what it needs',
+        );
+      }
+    }),
+  );
+}
+
+/** The owner id in this context's bucket; undefined: there is none, or it cannot be read. */
+export async function ownOwner({ store }: Pick<CliContext, 'store'>): Promise<string | undefined> {
+  if (store === undefined) return undefined;
+  const read = async () => (await openReader(store)).read(ownerObject);
+  return (await read().catch(() => undefined))?.toString('utf8').trim();
+}
+
+export function queueCheck(polls: TaskQueuePolls, ours: string | undefined): Finding {
+  const { taskQueue, owner } = polls;
+  if (owner === undefined)
+    return warning('task queue', `'${taskQueue}' is claimed by no installation`, asTyped('jobctl setup server'));
+  if (ours === undefined)
+    return warning('task queue', `'${taskQueue}' is installation '${owner}'; the bucket's owner id cannot be read`);
+  if (owner === ours) return ok('task queue', `'${taskQueue}' is this installation, '${ours}'`);
+  return failed(
+    'task queue',
+    foreignQueueText(polls, owner, ours),
+    'correct the address, the bucket or the task queue',
+  );
+}
+
+export function workerCheck(polls: TaskQueuePolls, now: number): Finding {
+  const { strangers = [] } = polls;
+  if (strangers.length > 0)
+    return failed('workers', `of another installation: ${strangers.join(', ')} (pid@computer/owner)`, 'end them');
+  if (isPolled(polls, now)) return ok('workers', `poll task queue '${polls.taskQueue}'`);
+  return warning('workers', noWorkerText(polls, now), noWorkerRemedy());
+}

@@ -1,0 +1,46 @@
+import type { Asker } from '../../domain/job-state.js';
+import type { JobClient } from '../../client/job-client.js';
+import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
+import { askerAt } from '../place/asker.js';
+import { withClient } from '../place/connect.js';
+import { contextToChange } from '../place/contexts/told-place.js';
+import type { CliContext, ContextFlags } from '../place/context.js';
+import { ExitCode } from '../terminal/exit-codes.js';
+import type { OutputFlag } from '../terminal/options.js';
+import { asTyped } from '../terminal/typed-command.js';
+import { TransferLine } from '../terminal/render/transfer-line.js';
+import { printOut } from '../terminal/print.js';
+
+export interface AskFlags extends ContextFlags, OutputFlag {
+  /** The user who asks. */
+  readonly by?: string;
+}
+
+export interface AskOptions {
+  readonly context?: CliContext;
+  /** Store for local files that a change of the job names. */
+  readonly store?: TemporalJobsOptions['store'] | undefined;
+}
+
+/** Sends a request to an open job and prints its answer. */
+export async function askJob(
+  job: string,
+  flags: AskFlags,
+  call: (client: JobClient, asker: Asker) => Promise<string>,
+  options: AskOptions = {},
+): Promise<number> {
+  const { context = contextToChange(flags), store } = options;
+  const uploading = new TransferLine('uploading');
+  return withClient(
+    context,
+    async (client) => {
+      const asker = await askerAt(client, flags.by, context);
+      const message = await call(client, asker).finally(() => uploading.end());
+      const { phase } = await client.row(job);
+      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
+      printOut(`${text}\n`);
+      return ExitCode.Done;
+    },
+    { ...(store && { store }), onUpload: uploading.show },
+  );
+}

@@ -1,0 +1,101 @@
+import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { fileErrorWords } from '../../domain/error-words.js';
+import type { FileSource } from '../../domain/file-source.js';
+import { archiveOf } from '../../domain/local-files.js';
+import type { LocalFile } from '../../domain/local-files.js';
+import { fileSource } from '../terminal/file-on-disk.js';
+import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree } from './packing/pack-tree.js';
+import { treeEntries } from './packing/tree-entries.js';
+
+/** Most bytes of a file that is read whole (requirements, environment.yml), so that a wrong file name is noticed. */
+const MAX_FILE_BYTES = 500_000;
+
+export interface ReadingOptions {
+  /** True checks files to copy without reading them, which takes minutes for large files. */
+  readonly isDry?: boolean;
+  /** Called with the bytes read of a file to copy. */
+  readonly onRead?: (read: number, size: number) => void;
+}
+
+/** The name of a file in the job and its content, or a problem as text. Undefined: no problem, and the file was not read. */
+export async function readLocalFile(
+  { path, kind }: LocalFile,
+  resolved: string,
+  options: ReadingOptions = {},
+): Promise<[string, Uint8Array | FileSource] | string | undefined> {
+  if (kind !== 'copy') {
+    const content = readNamedFile(resolved);
+    return typeof content === 'string' ? content : [path, content];
+  }
+  try {
+    const found = await stat(resolved);
+    const content = found.isDirectory()
+      ? await packFolder(resolved, options)
+      : await openFile(resolved, found, options);
+    return content && [found.isDirectory() ? archiveOf(path) : path, content];
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** The file's content, or a problem as text. */
+export function readNamedFile(path: string): Uint8Array | string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      return readBounded(file);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** Bounds the bytes read, not the file's size: a pipe (`<(make-job)`) has no size, and a device may have no end. */
+function readBounded(file: number): Uint8Array | string {
+  const content = Buffer.alloc(MAX_FILE_BYTES + 1);
+  let length = 0;
+  while (length < content.length) {
+    const read = readSync(file, content, length, content.length - length, null);
+    if (read === 0) return content.subarray(0, length);
+    length += read;
+  }
+  return `has more than ${MAX_FILE_BYTES} bytes, and that is the most`;
+}
+
+/** Packs a folder into an archive that is removed when the process exits. */
+async function packFolder(folder: string, { isDry, onRead }: ReadingOptions): Promise<FileSource | undefined> {
+  const tree = { root: folder, entries: await treeEntries(folder), ...(onRead && { onRead }) };
+  if (isDry !== true) return (await packTree(tree)).source;
+  await checkTree(tree);
+  return undefined;
+}
+
+async function openFile(
+  path: string,
+  found: Stats,
+  { isDry, onRead }: ReadingOptions,
+): Promise<FileSource | undefined> {
+  if (!found.isFile()) throw new NotPackable('is neither a file nor a folder');
+  if (found.size > MAX_COPIED_BYTES) throw new NotPackable(tooLarge(found.size, MAX_COPIED_BYTES));
+  if (isDry !== true) return fileSource(path, onRead);
+  await access(path, constants.R_OK);
+  return undefined;
+}
+
+const tooLarge = (bytes: number, most: number): string => `has ${bytes} bytes; ${most} are the most`;
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined && !(error instanceof NotPackable)) throw error;
+  return REASONS[code ?? ''] ?? (code === undefined ? message : `cannot be read: ${fileErrorWords(error)}`);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory',
+  EACCES: 'cannot be read: permission denied',
+};

@@ -1,0 +1,88 @@
+import { isMap, isScalar, parseDocument, type Document } from 'yaml';
+import { jobNameFrom } from '../../../domain/identity.js';
+import { parseJobFile } from '../../../domain/job-file/parse.js';
+import { formatPath, formatProblems, type Path, type Problem, showValue } from '../../../domain/problem.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import type { Told } from './draft.js';
+import { JOBMAN_LOST, JOBMAN_RENAMED, JOBMAN_UNUSED } from './jobman-keys.js';
+
+export interface ImportedFile {
+  readonly text: string;
+  readonly told: readonly Told[];
+}
+
+/**
+ * A JobMan file under jobctl's names, with its comments and the order of its keys.
+ * @throws CliError for what is wrong with the file itself
+ */
+export function importJobman(text: string, file: string): ImportedFile {
+  const document = parseDocument(text, { merge: true, logLevel: 'error' });
+  const told: Told[] = [];
+  if (document.errors.length === 0 && isMap(document.contents)) {
+    for (const { key, to = '', note } of JOBMAN_RENAMED) {
+      if (!move(document, key.split('.'), to.split('.'))) continue;
+      told.push({ key, fate: 'changed', text: note === undefined ? to : `${to}: ${note}` });
+    }
+    fitName(document);
+    if (document.hasIn(['command', 'run']) && !document.hasIn(['command', 'shell'])) {
+      document.setIn(['command', 'shell'], 'plain');
+      told.push({ key: 'command', fate: 'changed', text: KEEPS_SHELL });
+    }
+    told.push(...withoutUnused(document), ...withoutUnknown(document, file));
+  }
+  const written = document.errors.length === 0 ? document.toString({ lineWidth: 0 }) : text;
+  const resolved = parseJobFile(written, { file, env: process.env });
+  if (!resolved.ok) throw new CliError(ExitCode.Usage, formatProblems(resolved.problems));
+  const warnings = resolved.warnings.map((warning): Told => ({ key: '(as it runs)', fate: 'changed', text: warning }));
+  return { text: written, told: [...told, ...warnings] };
+}
+
+/** The value under its new name: in the place of the old one if it stays in its section. */
+function move(document: Document, from: Path, to: Path): boolean {
+  if (!document.hasIn(from) || document.hasIn(to)) return false;
+  const value = document.getIn(from, true);
+  const section = document.getIn(from.slice(0, -1), true);
+  const isSameSection = formatPath(from.slice(0, -1)) === formatPath(to.slice(0, -1));
+  if (isSameSection && isMap(section)) {
+    const pair = section.items.find(({ key }) => isScalar(key) && key.value === from.at(-1));
+    if (pair !== undefined && isScalar(pair.key)) pair.key.value = to.at(-1);
+    return true;
+  }
+  document.deleteIn(from);
+  document.setIn(to, value);
+  if (isMap(section) && section.items.length === 0) document.deleteIn(from.slice(0, -1));
+  return true;
+}
+
+const KEEPS_SHELL =
+  'command.shell: plain keeps the shell of JobMan, in which a pipe has the exit code of its last program alone';
+
+function fitName(document: Document): void {
+  const name: unknown = document.get('name');
+  if (typeof name === 'string' && !name.includes('${')) document.set('name', jobNameFrom(name));
+}
+
+/** Takes away what jobctl takes in a JobMan file and does not use. */
+function withoutUnused(document: Document): readonly Told[] {
+  return JOBMAN_UNUSED.flatMap(({ key, note = '' }) => {
+    const path = key.split('.');
+    if (!document.hasIn(path)) return [];
+    const told: Told = { key: `${key}: ${showValue(document.getIn(path))}`, fate: 'lost', text: note };
+    document.deleteIn(path);
+    return [told];
+  });
+}
+
+/** Takes away what jobctl has no key for, and says so. */
+function withoutUnknown(document: Document, file: string): readonly Told[] {
+  const resolved = parseJobFile(document.toString({ lineWidth: 0 }), { file, env: process.env });
+  const unknown = resolved.ok ? [] : resolved.problems.filter(({ at, path }) => at === 'key' && document.hasIn(path));
+  return unknown.map((problem) => {
+    document.deleteIn(problem.path);
+    return { key: `${formatPath(problem.path)}: ${showValue(problem.value)}`, fate: 'lost', text: reason(problem) };
+  });
+}
+
+const reason = ({ path, message }: Problem): string =>
+  JOBMAN_LOST.find(({ key }) => key === formatPath(path))?.note ?? `jobctl: ${message}`;

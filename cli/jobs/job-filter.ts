@@ -1,0 +1,123 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Sort } from '../../client/job-board.js';
+import type { JobFilter } from '../../client/job-query.js';
+import type { ShownPhase } from '../../client/job-rows.js';
+import { asker } from '../place/asker.js';
+import type { CliContext } from '../place/context.js';
+import { durationOption, outputOption } from '../terminal/options.js';
+import { formatDuration } from '../terminal/render/quantities.js';
+
+/** Flags that select jobs, for `list` and for verbs that take several jobs. */
+export interface FilterFlags {
+  readonly mine?: true;
+  readonly all?: true;
+  readonly project?: string;
+  readonly user?: string;
+  readonly phase?: readonly ShownPhase[];
+  /** Milliseconds. */
+  readonly since?: number;
+  readonly name?: string;
+}
+
+/** Spelled out, because importing domain's list would load its module; test/cli compares the two. */
+export const PHASES = [
+  'queued',
+  'provisioning',
+  'setting-up',
+  'running',
+  'paused',
+  'released',
+  'evicting',
+  'holding',
+  'finishing',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const;
+const SHOWN_PHASES: readonly ShownPhase[] = [...PHASES, 'terminated'];
+/** Slurm's and Kubernetes' word for queued, and the other spelling of cancelled. */
+const SAME_PHASE: Readonly<Record<string, ShownPhase>> = { pending: 'queued', canceled: 'cancelled' };
+
+export const SORTS: readonly Sort[] = ['board', 'submitted', 'ended', 'name', 'user', 'project', 'chips'];
+
+/** @param all meaning of `--all` for the verb */
+export function withFilters(command: Command, all: string): Command {
+  return command
+    .optionsGroup('Which jobs:')
+    .option('--name <pattern>', "jobs whose id matches: train, 'lr-*', 'exp-?'", namePattern)
+    .addOption(new Option('--mine', 'your jobs only').conflicts('user'))
+    .option('--user <user>', 'jobs of this user only')
+    .option('--project <project>', 'jobs of this quota project only')
+    .addOption(
+      new Option('--phase <phases>', 'jobs in these phases only; separate several by commas, or repeat the flag')
+        .choices(SHOWN_PHASES)
+        .argParser(phaseList),
+    )
+    .option('--since <duration>', 'jobs that were submitted or ended within this time, such as 2d', durationOption)
+    .option('--all', all)
+    .optionsGroup('Options:');
+}
+
+/** Adds job ids, or filters that describe jobs. */
+export const ofMany = (command: Command, all: string): Command =>
+  withFilters(command.argument('[job...]', 'ids of jobs'), all).addOption(outputOption());
+
+/** For a verb that changes jobs: it asks before it changes jobs that a filter found, or other people's jobs. */
+export const changingMany = (command: Command): Command =>
+  ofMany(command, 'all open jobs').option('--yes', 'do not ask').addOption(byOption());
+
+export const byOption = (): Option => new Option('--by <user>', 'the user who asks (default: your login name)');
+
+function phaseList(value: string, before: readonly ShownPhase[] = []): readonly ShownPhase[] {
+  const words = value.split(',').map((word) => word.trim());
+  const phases = words.map((word) => SAME_PHASE[word] ?? SHOWN_PHASES.find((phase) => phase === word));
+  const wrong = words[phases.indexOf(undefined)];
+  if (wrong !== undefined) {
+    const named = words.length === 1 ? '' : `'${wrong}' is not a phase. `;
+    throw new InvalidArgumentError(`${named}Allowed choices are ${SHOWN_PHASES.join(', ')}.`);
+  }
+  return [...before, ...phases.filter((phase) => phase !== undefined)];
+}
+
+function namePattern(value: string): string {
+  if (/^[a-z0-9?*-]+$/.test(value)) return value;
+  throw new InvalidArgumentError(
+    "Ids of jobs are small letters, digits and dashes; * stands for any text, ? for one character (quote them: 'lr-*').",
+  );
+}
+
+export interface MeantJobs {
+  readonly filter: JobFilter;
+  /** For ended jobs, such as `in the last day`; absent: any time. */
+  readonly endedWithin?: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The filter of `list`: open jobs and those that ended within a day, unless `--since` or `--all` says otherwise. */
+export function boardFilter(flags: FilterFlags, now: number, context: Pick<CliContext, 'user'>): MeantJobs {
+  const filter = ownFilter(flags, now, context);
+  if (flags.since !== undefined) return { filter, endedWithin: `in the last ${formatDuration(flags.since)}` };
+  if (flags.all === true) return { filter };
+  return { filter: { ...filter, endedSince: now - DAY_MS }, endedWithin: 'in the last day' };
+}
+
+/** The filter that the flags give, without defaults. */
+export function ownFilter(
+  { mine, project, user, phase, since, name }: FilterFlags,
+  now: number,
+  context: Pick<CliContext, 'user'>,
+): JobFilter {
+  const who = mine === true ? asker(undefined, context).by : user;
+  return {
+    ...(project === undefined ? {} : { project }),
+    ...(who === undefined ? {} : { user: who }),
+    ...(phase === undefined ? {} : { phase }),
+    ...(since === undefined ? {} : { since: now - since }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+/** Returns whether any flag selects jobs. */
+export const isFiltered = ({ mine, all, project, user, phase, since, name }: FilterFlags): boolean =>
+  [mine, all, project, user, phase, since, name].some((flag) => flag !== undefined);

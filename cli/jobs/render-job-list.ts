@@ -1,0 +1,146 @@
+import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
+import { noWorkerText } from '../terminal/render/no-worker.js';
+import type { Board, PhaseTotal } from '../../client/job-board.js';
+import type { JobRow, ShownPhase } from '../../client/job-rows.js';
+import { count, type EpochMs } from '../../domain/units.js';
+import type { PlaceInLine } from '../../quota/waiting-line.js';
+import { ordinal } from '../../quota/explanation/explain-words.js';
+import type { Places } from './places.js';
+import { oneLine, wrapToWidth } from '../terminal/render/columns.js';
+import { failingText } from '../terminal/render/failing-task.js';
+import { reasonOf } from '../terminal/render/job-header.js';
+import { userColumn } from '../terminal/render/shown-user.js';
+import type { Colour, Look } from '../terminal/render/look.js';
+import { type Column, renderOneLineTable } from '../terminal/render/one-line-table.js';
+import { formatDuration } from '../terminal/render/quantities.js';
+
+export interface ShownBoard extends Omit<Board, 'lines'> {
+  readonly places: Places;
+  /** Age limit of the ended jobs, in words; absent: no limit. */
+  readonly endedWithin?: string;
+  /** No worker polls the task queue of the first open job: the rows show an old state. */
+  readonly noWorker?: TaskQueuePolls;
+}
+
+export interface RenderedBoard {
+  /** Facts about all rows, such as the label REHEARSAL. */
+  readonly heading: readonly string[];
+  /** Titles, then one line per job. */
+  readonly table: readonly string[];
+  /** The number of jobs per phase, and missing information. */
+  readonly summary: readonly string[];
+}
+
+/** The board of `jobctl list`. If all rows have the same label (REHEARSAL), only the heading shows it: no row passes for real. */
+export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): RenderedBoard {
+  const { rows, endedWithin } = board;
+  if (rows.length === 0) {
+    const why = endedWithin === undefined ? 'no jobs' : `no jobs that are open or ended ${endedWithin}`;
+    const hint = endedWithin === undefined ? '' : '; --all shows those that ended before';
+    return { heading: [], table: [], summary: wrapped(`${why}${hint}`, look) };
+  }
+  const labels = [...new Set(rows.map(({ label }) => label))];
+  const isMixed = labels.length > 1;
+  const named = labels.filter((label) => label !== undefined);
+  return {
+    heading: named.flatMap((label) =>
+      wrapped(`${label}: ${isMixed ? 'rows so labelled' : 'these jobs'} do not run on real Cloud TPUs`, look),
+    ),
+    table: renderOneLineTable({ columns: columnsOf(board, isMixed, now, look), rows }, look),
+    summary: summaryOf(board, look, now),
+  };
+}
+
+/** For a pipe and a terminal: the summary comes last, where users look when the command has ended. */
+export function boardLines({ heading, table, summary }: RenderedBoard): readonly string[] {
+  return [...heading, ...table, ...summary];
+}
+
+function columnsOf(
+  { rows, places }: Pick<ShownBoard, 'rows' | 'places'>,
+  isMixed: boolean,
+  now: EpochMs,
+  look: Look,
+): readonly Column<JobRow>[] {
+  const placeOf = ({ id }: JobRow): PlaceInLine | undefined => places.byJob.get(id);
+  return [
+    { title: 'JOB', cell: ({ id }) => id },
+    ...(isMixed ? [{ title: 'LABEL', cell: ({ label }: JobRow) => label ?? '-' }] : []),
+    { title: 'PROJECT', cell: ({ project }) => project, droppedBelow: 26 },
+    { ...userColumn(rows), droppedBelow: 12 },
+    { title: 'SLICE', cell: ({ slice }) => slice, droppedBelow: 18 },
+    {
+      title: 'PHASE',
+      cell: (row) => phaseText(row, placeOf(row)),
+      paint: ({ phase }, text) => paintPhase(phase, text, look),
+    },
+    { title: 'TIME', cell: (row) => formatDuration(timeOf(row, now)) },
+    { title: 'ATTEMPT', cell: ({ attempts }) => String(attempts), droppedBelow: 34 },
+    { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) },
+  ];
+}
+
+const phaseText = ({ phase }: JobRow, place: PlaceInLine | undefined): string =>
+  place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
+
+/** Time in its phase; for an ended job, time from its submit to its end. */
+const timeOf = ({ phaseSince, submittedAt, endedAt }: JobRow, now: EpochMs): number =>
+  endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
+
+function whyText(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): string {
+  if (row.failingTask !== undefined) return failingText(row.failingTask, now);
+  const why = place === undefined ? reasonOf(row) : oneLine(place.why);
+  return row.endedAt === undefined ? why : `${formatDuration(now - row.endedAt)} ago: ${why}`;
+}
+
+const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {
+  running: 'green',
+  finishing: 'green',
+  'setting-up': 'cyan',
+  provisioning: 'cyan',
+  evicting: 'yellow',
+  paused: 'yellow',
+  holding: 'yellow',
+  queued: 'bold',
+  failed: 'red',
+  terminated: 'red',
+};
+
+/** Paints a phase, or text that stands for one. */
+export const paintPhase = (phase: ShownPhase, text: string, look: Look): string =>
+  look.paint(COLOURS[phase] ?? 'dim', text);
+
+// Summary ------------------------------------------------------------------------------------------------------------
+
+const ENDS: ReadonlySet<ShownPhase> = new Set(['succeeded', 'failed', 'cancelled', 'terminated']);
+
+function summaryOf(
+  { rows, total, phases, places: { missing }, endedWithin, noWorker }: ShownBoard,
+  look: Look,
+  now: EpochMs,
+): readonly string[] {
+  const parts = [...phases];
+  const open = parts.filter(([phase]) => !ENDS.has(phase)).map(openText);
+  const ended = parts.filter(([phase]) => ENDS.has(phase)).map(([phase, { jobs }]) => `${jobs} ${phase}`);
+  const within = endedWithin === undefined ? '' : ` ${endedWithin}`;
+  const groups = [
+    ...(open.length === 0 ? [] : [open.join(', ')]),
+    ...(ended.length === 0 ? [] : [`ended${within}: ${ended.join(', ')}`]),
+  ];
+  return [
+    ...wrapped(groups.join('; '), look),
+    ...(rows.length < total ? wrapped(`${rows.length} of ${count(total, 'job')} shown: --limit shows more`, look) : []),
+    ...(noWorker === undefined ? [] : wrapped(noWorkerText(noWorker, now), look)),
+    ...(missing === undefined ? [] : wrapped(`places in line are not known: ${oneLine(missing)}`, look)),
+  ];
+}
+
+/** `4 running (64 chips)`. */
+function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): string {
+  // A released job has given its chips back.
+  const holds = phase !== 'released' && chips !== undefined && chips > 0;
+  return `${jobs} ${phase}${holds ? ` (${count(chips, 'chip')})` : ''}`;
+}
+
+const wrapped = (text: string, { width }: Look): readonly string[] =>
+  width === undefined ? [oneLine(text)] : wrapToWidth(oneLine(text), width);

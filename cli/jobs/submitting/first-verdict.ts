@@ -1,0 +1,97 @@
+import type { PlaceInLine } from '../../../quota/waiting-line.js';
+import type { JobClient } from '../../../client/job-client.js';
+import { isOver, type JobRow } from '../../../client/job-rows.js';
+import { isPolled, type TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { CliContext } from '../../place/context.js';
+import { placesOf } from '../places.js';
+import { isOutage, pause } from '../../../client/outage.js';
+
+/** The first knowledge about a job, seconds after its submission. Each member is JSON: `submit --output json` prints it. */
+export type FirstVerdict =
+  /** Its worker or its pool refuses it. It has ended and holds nothing; `message` gives the reason, possibly on several lines. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Its pool has granted it. `why` describes its present state. */
+  | { readonly kind: 'granted'; readonly phase: string; readonly why?: string }
+  /** It was accepted and waits. Without a place: the pool has not been published since. */
+  | ({ readonly kind: 'queued'; readonly why: string } & Partial<Pick<PlaceInLine, 'position' | 'of'>>)
+  /** The same job was submitted before, and its outcome is known. */
+  | { readonly kind: 'ended'; readonly phase: string; readonly why?: string }
+  | ({ readonly kind: 'no-worker' } & TaskQueuePolls)
+  /** No worker or pool has answered for it within `waitedMs`. */
+  | { readonly kind: 'unknown'; readonly waitedMs: number; readonly why?: string };
+
+export interface VerdictQuestion {
+  readonly client: Pick<JobClient, 'row' | 'polls' | 'wait'>;
+  readonly context: CliContext;
+  readonly id: string;
+  /** Ends the wait, not the job. */
+  readonly signal: AbortSignal;
+}
+
+const LOOK_MS = 150;
+/** An idle worker takes a job in a fraction of this time. */
+const BEFORE_POLLS_MS = 1_000;
+/** Time for a worker to take the job. */
+const ACCEPT_MS = 5_000;
+/** Time for its place in line, once it is accepted: a busy pool is published every 2 s. */
+const PLACE_MS = 3_000;
+
+/** Looks at a job until its pool answers: about a second, 8 s at most (docs/adr/0056). Undefined: `signal` aborted first. */
+export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerdict | undefined> {
+  const since = Date.now();
+  let acceptedAt: number | undefined;
+  let polls: TaskQueuePolls | undefined;
+  let last: string | undefined;
+  while (!question.signal.aborted) {
+    const row = await rowOf(question);
+    const now = Date.now();
+    if (typeof row === 'string') return { kind: 'unknown', waitedMs: now - since, why: row };
+    if (row.phase !== 'queued') return pastItsPool(question, row);
+    // The workflow gives a reason in its first task.
+    if (row.why !== undefined) acceptedAt ??= now;
+    last = row.why;
+    if (acceptedAt === undefined && polls === undefined && now - since >= BEFORE_POLLS_MS) {
+      polls = await pollsOf(question);
+      if (polls && !isPolled(polls, now)) return { kind: 'no-worker', ...polls };
+    }
+    const place = acceptedAt === undefined ? undefined : await placeOf(question, row);
+    if (place) return { kind: 'queued', ...place };
+    if (acceptedAt === undefined ? now - since >= ACCEPT_MS : now - acceptedAt >= PLACE_MS)
+      return last === undefined ? { kind: 'unknown', waitedMs: now - since } : { kind: 'queued', why: last };
+    await pause(LOOK_MS, question.signal);
+  }
+  return undefined;
+}
+
+/** The row, or the reason why it cannot be read: the job is already submitted, so an outage here must not fail the command. */
+async function rowOf({ client, id }: VerdictQuestion): Promise<JobRow | string> {
+  try {
+    return await client.row(id);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    return (error as Error).message;
+  }
+}
+
+async function pastItsPool({ client, id }: VerdictQuestion, row: JobRow): Promise<FirstVerdict> {
+  const { phase } = row;
+  const known = { phase, ...(row.why === undefined ? {} : { why: row.why }) };
+  if (!isOver(row)) return { kind: 'granted', ...known };
+  if (row.outcome !== undefined) return { kind: 'ended', ...known };
+  // A job that was never accepted has no outcome. A terminated job throws another error.
+  try {
+    await client.wait(id);
+  } catch (error) {
+    if ((error as Error).name === 'JobInvalid') return { kind: 'refused', message: (error as Error).message };
+    throw error;
+  }
+  return { kind: 'ended', ...known };
+}
+
+/** A submitter may lack the right to ask about task queues. */
+const pollsOf = ({ client }: VerdictQuestion): Promise<TaskQueuePolls | undefined> =>
+  client.polls().catch(() => undefined);
+
+async function placeOf({ context, id }: VerdictQuestion, row: JobRow): Promise<PlaceInLine | undefined> {
+  return (await placesOf([row], context)).byJob.get(id);
+}

@@ -1,0 +1,129 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
+import type { JobClient } from '../../../client/job-client.js';
+import { isOver, type JobRow } from '../../../client/job-rows.js';
+import { currentLine, progressLines } from '../../terminal/render/progress.js';
+import { oneLine } from '../../terminal/render/columns.js';
+import type { FollowedLog } from '../../../client/log-follower.js';
+import { isOutage, pause } from '../../../client/outage.js';
+import type { Screen } from './screen.js';
+import { SetUpSight } from './set-up-sight.js';
+import { WorkerWatch } from './worker-watch.js';
+
+export interface Watch {
+  readonly client: Pick<JobClient, 'row' | 'unattended'>;
+  readonly id: string;
+  readonly screen: Screen;
+  /** Absent: only phases are shown. */
+  readonly logs?: FollowedLog;
+  /** Store of the job's bucket. Absent: the set-up is shown without its progress. */
+  readonly store?: Pick<StoreReader, 'read'>;
+  /** True if the user was already told that no worker polls for the job, if so at first. */
+  readonly isVerdictTold?: boolean;
+  /** Ends the watching, not the job. */
+  readonly signal: AbortSignal;
+  /** Looks are as rare as for a calm job, because a server counts each request. */
+  readonly isServed?: boolean;
+  /** Shows only the hosts' lines, no progress lines. */
+  readonly isQuiet?: boolean;
+}
+
+/** A look at the row is one call to Temporal and wakes no worker. A job that runs for hours gets fewer looks. */
+const LOOK_MS = 500;
+const CALM_LOOK_MS = 2_000;
+const YOUNG_MS = 10 * 60_000;
+const REDRAW_MS = 1_000;
+
+/**
+ * Shows a job and all its lines until it is over; on return, every stored line was printed.
+ * @returns the row of the job that is over; undefined if the signal ended the watching
+ */
+export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
+  const { screen, logs, signal, isQuiet = false, isServed = false } = watch;
+  const following = new Following(logs?.run(signal), screen);
+  const sight = new Sight(watch);
+  const setUp = new SetUpSight(isQuiet ? undefined : watch.store, screen);
+  const workers = new WorkerWatch(watch.client, screen, watch.isVerdictTold ?? false);
+  const current = (row: JobRow): string | undefined =>
+    isOver(row) ? undefined : currentLine(setUp.seen(row), Date.now(), screen.look);
+  let before: JobRow | undefined;
+  const redraw = setInterval(() => {
+    if (before && !isQuiet && !isOver(before)) screen.current(current(before));
+  }, REDRAW_MS);
+  try {
+    for (;;) {
+      const row = await sight.row();
+      if (row === undefined) return undefined;
+      // An attempt's lines come before the news of its end.
+      if (before?.phase === 'running' && row.phase !== 'running') await logs?.caughtUp(signal);
+      if (!isQuiet) {
+        for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
+        screen.current(current(row));
+      }
+      workers.seen(row);
+      before = row;
+      logs?.reached(row);
+      following.throwIfRefused(isQuiet);
+      if (isOver(row)) {
+        await following.end;
+        following.throwIfRefused(isQuiet);
+        return signal.aborted ? undefined : row;
+      }
+      const isYoung = Date.now() - row.submittedAt < YOUNG_MS;
+      await pause(isYoung && !isServed ? LOOK_MS : CALM_LOOK_MS, signal);
+    }
+  } finally {
+    clearInterval(redraw);
+    screen.current(undefined);
+  }
+}
+
+/** Reports unreadable logs (no rights, no bucket). They do not end the watching, unless only logs are shown. */
+class Following {
+  readonly end: Promise<void>;
+  #refusal: unknown;
+
+  constructor(run: Promise<void> | undefined, screen: Screen) {
+    this.end = (run ?? Promise.resolve()).catch((error: unknown) => {
+      this.#refusal = error;
+      const text = `${screen.look.symbols.note} the logs cannot be shown: ${oneLine(String((error as Error).message))}`;
+      screen.line(both(text));
+    });
+  }
+
+  throwIfRefused(isAll: boolean): void {
+    if (isAll && this.#refusal !== undefined) throw this.#refusal;
+  }
+}
+
+/** Reads the job's row, with retries while Temporal is away; a job that was never seen is not waited for. */
+class Sight {
+  readonly #watch: Watch;
+  #wasSeen = false;
+
+  constructor(watch: Watch) {
+    this.#watch = watch;
+  }
+
+  /** Undefined: `signal` aborted first. */
+  async row(): Promise<JobRow | undefined> {
+    const { client, id, screen, signal } = this.#watch;
+    for (let isTold = false; !signal.aborted; isTold = true) {
+      try {
+        const row = await client.row(id);
+        this.#wasSeen = true;
+        if (isTold) screen.line(both(`${screen.look.symbols.note} it answers again`));
+        return row;
+      } catch (error) {
+        if (!this.#wasSeen || !isOutage(error)) throw error;
+        if (!isTold)
+          screen.line(
+            both(`${screen.look.symbols.note} ${oneLine((error as Error).message)}; still trying, the job goes on`),
+          );
+        await pause(CALM_LOOK_MS, signal);
+      }
+    }
+    return undefined;
+  }
+}
+
+const both = (text: string): { live: string; plain: string } => ({ live: ` ${text}`, plain: text });

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { identify, isAlive, isGroupAlive, signalGroup, signalProcess } from '../../place/stack/process-identity.js';
+import type { ProcessIdentity } from '../../place/stack/process-identity.js';
+import { readTail } from './log-file.js';
+import { type ProcessRecord, readJson, writeJson } from '../../place/stack/stack-record.js';
+
+/** A background process of the stack, as data. */
+export interface Part {
+  /** Name for people. */
+  readonly title: string;
+  /** Returns the executable. Called only if the part is started, because getting it may take minutes. */
+  readonly command: () => Promise<string>;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** A running part whose configuration differs from this one is restarted. Absent: a running part is kept. */
+  readonly configuration?: string;
+  /** Tries once, for about a second. */
+  readonly isReady: () => Promise<boolean>;
+  readonly readyTimeoutMs: number;
+  /** Restarts a running part that does not answer in time, on its stored data. Absent: silence is an error. */
+  readonly isRestartedIfSilent?: boolean;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  readonly stopGraceMs: number;
+  /** A resource that only one process may use, and the file that names it; not in the slot, which may be lost. */
+  readonly claim?: { readonly what: string; readonly file: string };
+}
+
+/** Record of a part's process. */
+export interface PartSlot {
+  readonly logFile: string;
+  read(): ProcessRecord | undefined;
+  write(record: ProcessRecord | undefined): void;
+}
+
+/** A part ended before it was ready, or was not ready in time. The message includes the end of its log. */
+export class PartFailed extends Error {
+  override readonly name = 'PartFailed';
+}
+
+export type StopOutcome = 'stopped' | 'killed' | 'was not running';
+export type Started = 'was running' | 'started' | 'started again';
+
+const POLL_MS = 50;
+const LOG_LIMIT_BYTES = 20_000_000;
+const LINES_SHOWN = 15;
+
+/**
+ * Starts the part unless it already runs as wanted; returns once it is ready.
+ * @throws PartFailed
+ */
+export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started> {
+  const before = slot.read();
+  const isRunning = before !== undefined && isAlive(before.identity);
+  if (isRunning && (part.configuration === undefined || before.fingerprint === fingerprintOf(part))) {
+    const isSilent = await untilReady(part, slot, before.identity, 0).then(
+      () => false,
+      (error: unknown) => {
+        if (part.isRestartedIfSilent !== true) throw error;
+        return true;
+      },
+    );
+    if (!isSilent) return 'was running';
+  }
+  if (isRunning) await stopPart(part, slot);
+  refuseSecond(part);
+  const command = await part.command();
+  const logFrom = rotateLog(slot.logFile);
+  const identity = start(command, part, slot, logFrom);
+  await untilReady(part, slot, identity, logFrom);
+  return before === undefined ? 'started' : 'started again';
+}
+
+/**
+ * Sends SIGTERM to the part, and SIGKILL to its group after its grace; returns once all of it is gone. Does not touch another
+ * process that has reused the pid.
+ */
+export async function stopPart(part: Pick<Part, 'stopGraceMs'>, slot: PartSlot): Promise<StopOutcome> {
+  const identity = slot.read()?.identity;
+  if (identity === undefined) return 'was not running';
+  const wasRunning = signalProcess(identity, 'SIGTERM');
+  const endedInTime = await until(() => !isAlive(identity), part.stopGraceMs);
+  // Also after a clean exit: processes that it started are in its group.
+  signalGroup(identity, 'SIGKILL');
+  await until(() => !isGroupAlive(identity), KILL_TIMEOUT_MS);
+  if (isAlive(identity))
+    throw new Error(`process ${identity.pid} does not end, not even by SIGKILL; see: ps -o stat ${identity.pid}`);
+  slot.write(undefined);
+  if (!wasRunning) return 'was not running';
+  return endedInTime ? 'stopped' : 'killed';
+}
+
+const KILL_TIMEOUT_MS = 5_000;
+
+function start(command: string, part: Part, slot: PartSlot, logFrom: number): ProcessIdentity {
+  mkdirSync(dirname(slot.logFile), { recursive: true, mode: 0o700 });
+  const log = openSync(slot.logFile, 'a', 0o600);
+  try {
+    writeSync(log, `--- ${new Date().toISOString()} ${command} ${part.args.join(' ')}\n`);
+    const { cwd, env } = part;
+    const child = spawn(command, part.args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
+    // Without a listener, a command that does not exist would end this process.
+    child.on('error', (err) => appendIfOpen(slot.logFile, `${err.message}\n`));
+    child.unref();
+    const identity = child.pid === undefined ? undefined : identify(child.pid);
+    if (identity === undefined) throw failure(part, slot, `${command} cannot be started, or ended at once`, logFrom);
+    try {
+      slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
+      if (part.claim !== undefined) writeJson(part.claim.file, identity);
+    } catch (error) {
+      // The disk may be full: a process without a record would never be ended by `dev down`.
+      signalGroup(identity, 'SIGKILL');
+      throw error;
+    }
+    return identity;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** @throws PartFailed if a process that this stack no longer knows uses the part's exclusive resource */
+function refuseSecond({ title, claim }: Part): void {
+  if (claim === undefined) return;
+  const holder = livingHolder(claim.file);
+  if (holder === undefined) return;
+  throw new PartFailed(
+    `${title}: ${claim.what} is in use by process ${holder.pid}, which this stack does not know of: two would damage it\n` +
+      `  end that one first: kill ${holder.pid}`,
+  );
+}
+
+/** The process that holds the resource of the file, if it is alive. */
+export function livingHolder(file: string): ProcessIdentity | undefined {
+  const holder = readJson(file) as ProcessIdentity | undefined;
+  return holder !== undefined && isAlive(holder) ? holder : undefined;
+}
+
+async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {
+  const deadline = Date.now() + part.readyTimeoutMs;
+  for (;;) {
+    // The record stays, so that `down` can end processes that it left behind.
+    if (!isAlive(identity)) throw failure(part, slot, `process ${identity.pid} ended before it was ready`, logFrom);
+    // The process is checked again after a yes, because another process may answer on its port.
+    if ((await part.isReady()) && isAlive(identity)) return;
+    if (Date.now() > deadline) {
+      const waited = `${part.readyTimeoutMs / 1000} s`;
+      throw failure(part, slot, `process ${identity.pid} runs, but is not ready after ${waited}`, logFrom);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** The error with the last lines that the part printed since `logFrom`, which most often show the reason. */
+function failure(part: Part, { logFile }: PartSlot, what: string, logFrom: number): PartFailed {
+  const said = readTail(logFile, LINES_SHOWN, logFrom);
+  return new PartFailed(`${part.title}: ${what}. The end of ${logFile}:\n${said}`);
+}
+
+export function fingerprintOf({ configuration = '' }: Pick<Part, 'configuration'>): string {
+  return createHash('sha256').update(configuration).digest('hex').slice(0, 16);
+}
+
+function logSize(logFile: string): number {
+  return statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Keeps one older log; returns the offset at which the output of the new start begins. */
+function rotateLog(logFile: string): number {
+  const size = logSize(logFile);
+  if (size < LOG_LIMIT_BYTES) return size;
+  renameSync(logFile, `${logFile}.1`);
+  return 0;
+}
+
+function appendIfOpen(logFile: string, text: string): void {
+  const log = openSync(logFile, 'a');
+  writeSync(log, text);
+  closeSync(log);
+}
+
+async function until(isTrue: () => boolean, timeoutMs: number): Promise<boolean> {
+  for (const deadline = Date.now() + timeoutMs; !isTrue(); await sleep(POLL_MS))
+    if (Date.now() > deadline) return false;
+  return true;
+}

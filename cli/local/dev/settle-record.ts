@@ -1,0 +1,108 @@
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { formatProblems } from '../../../domain/problem.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { chooseAddresses } from './addresses.js';
+import type { StackHome } from '../../terminal/home.js';
+import type { Reservations } from './loopback.js';
+import { stopPart } from './part.js';
+import type { DevOptions } from './stack-lock.js';
+import type { CloudWish } from './real-cloud.js';
+import { isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import { settleCodec } from './stack-codec.js';
+import { PART_NAMES, readStackRecord, writeStackRecord } from '../../place/stack/stack-record.js';
+import type { RealCloud, StackRecord } from '../../place/stack/stack-record.js';
+
+export interface DevUpOptions extends DevOptions {
+  /** A Bastion quota file; null: none from now on; absent: unchanged. */
+  readonly quotaFile?: string | null;
+  /** Reference of the key that payloads are encrypted with; null: none from now on; absent: unchanged. */
+  readonly codecKey?: string | null;
+  /** A pool file; null: none from now on; absent: unchanged. */
+  readonly poolFile?: string | null;
+  /** A running Temporal server; null: our own; absent: unchanged. */
+  readonly temporalAddress?: string | null;
+  /** Absent: unchanged, or the rehearsal for a new stack. */
+  readonly cloud?: CloudWish;
+  /** Asks the user at the terminal; absent: there is no user to ask. */
+  readonly confirm?: (question: string) => Promise<boolean>;
+  /** Required ports; absent: unchanged, or free ones. */
+  readonly temporalPort?: number;
+  readonly uiPort?: number;
+  /** Speed of the cloud's clock relative to this computer's, 1 or more; absent: unchanged. Set the rehearsal's clock too. */
+  readonly timeScale?: number;
+}
+
+/** Records the wanted state of the stack before anything is started. */
+export async function settleRecord(
+  home: StackHome,
+  options: DevUpOptions,
+  reservations: Reservations,
+  realCloud: RealCloud | undefined,
+  onProgress: (line: string) => void,
+): Promise<StackRecord> {
+  const known = readStackRecord(home);
+  const temporalAddress =
+    options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
+  const quotaFile =
+    options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile, 'quota');
+  const pool = await settlePoolFile(known?.poolFile, options.poolFile);
+  const codec = await settleCodec(known?.codec, options.codecKey);
+  if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
+  const parts = readStackRecord(home)?.parts ?? {};
+  const exact = {
+    ...(options.temporalPort === undefined ? {} : { temporal: options.temporalPort }),
+    ...(options.uiPort === undefined ? {} : { temporalUi: options.uiPort }),
+  };
+  const running = new Set(PART_NAMES.filter((name) => isRecordedAlive(parts[name])));
+  const cloud = realCloud === undefined ? {} : { realCloud };
+  const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
+  const addresses = await chooseAddresses(home, reservations, wishes);
+  const keys = codec === undefined ? {} : { codec };
+  const timeScale = options.timeScale ?? known?.timeScale;
+  const clock = timeScale === undefined ? {} : { timeScale };
+  const files = { quotaFile, ...pool };
+  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, ...files, ...keys, ...clock, parts };
+  writeStackRecord(home, record);
+  return record;
+}
+
+/** Returns whether our own server runs but is no longer wanted, or wanted on other ports. */
+function isServerToEnd(known: StackRecord, temporalAddress: string | null, options: DevUpOptions): boolean {
+  if (!isRecordedAlive(known.parts.server)) return false;
+  const { temporalPort = known.addresses.temporal, uiPort = known.addresses.temporalUi } = options;
+  const hasOtherPorts = temporalPort !== known.addresses.temporal || uiPort !== known.addresses.temporalUi;
+  return temporalAddress !== null || hasOtherPorts;
+}
+
+async function stopServer(home: StackHome, onProgress: (line: string) => void): Promise<void> {
+  onProgress('Stopping our Temporal server: another address is wanted');
+  await stopPart({ stopGraceMs: STOP_GRACE_MS.server }, slotOf(home, 'server'));
+}
+
+export function absoluteOrNull(path: string | null): string | null {
+  return path === null ? null : resolve(path);
+}
+
+/** @throws Error with all problems of the pool file: a worker would not become ready with it */
+async function settlePoolFile(
+  known: string | undefined,
+  wanted: string | null | undefined,
+): Promise<Pick<StackRecord, 'poolFile'>> {
+  if (wanted === undefined) return known === undefined ? {} : { poolFile: known };
+  const poolFile = readableFile(wanted, 'pool');
+  if (poolFile === null) return {};
+  const { parsePoolFile } = await import('../../../quota/files/pool-file.js');
+  const parsed = parsePoolFile(readFileSync(poolFile, 'utf8'), poolFile, 'default');
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  return { poolFile };
+}
+
+function readableFile(path: string | null, kind: 'quota' | 'pool'): string | null {
+  const absolute = absoluteOrNull(path);
+  if (absolute === null) return null;
+  if (!existsSync(absolute)) throw new Error(`${kind} file ${absolute}: does not exist`);
+  accessSync(absolute, constants.R_OK);
+  return absolute;
+}

@@ -1,0 +1,91 @@
+import type { EpochMs } from '../../../domain/units.js';
+import { temporalAddressOf, uiUrlOf } from '../../place/stack/context.js';
+import { stackHome, type StackHome } from '../../terminal/home.js';
+import { guardedLine } from './guarded-server/guarded-line.js';
+import type { DevOptions } from './stack-lock.js';
+import { isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
+import { isGuarded, readStackRecord } from '../../place/stack/stack-record.js';
+import type { PartName, RealCloud, StackAddresses, StackRecord } from '../../place/stack/stack-record.js';
+
+/**
+ * `ready`: runs and answers. `not ready`: runs, does not answer. `dead`: exited or was killed; `dev up` starts it again.
+ * `stopped`: not started, or ended by `dev down`.
+ */
+export type PartState = 'ready' | 'not ready' | 'dead' | 'stopped';
+
+export interface PartStatus {
+  readonly name: PartName;
+  readonly state: PartState;
+  /** Its address, for people. */
+  readonly address: string;
+  readonly pid: number | null;
+  readonly since: EpochMs | null;
+  readonly logFile: string;
+  /** Reasons that a part gives for not being ready. Absent: it is ready, or gives none. */
+  readonly reasons?: readonly string[];
+}
+
+export interface DevStatus {
+  readonly home: string;
+  /** True if all parts of the stack are ready. */
+  readonly up: boolean;
+  /** Address of the Temporal server, ours or a configured one. */
+  readonly temporalAddress: string | null;
+  /** URL of the Temporal Web UI; null if the server is not ours. */
+  readonly uiUrl: string | null;
+  /** Login to a server that authenticates callers, for people. Absent: it does not, or it is not ours. */
+  readonly login?: string;
+  /** Absent: the rehearsal. */
+  readonly realCloud?: { readonly googleProject: string; readonly bucket: string };
+  /** Empty if no stack was ever started in this state folder. */
+  readonly parts: readonly PartStatus[];
+}
+
+/** Reads the status; changes nothing and takes no lock. */
+export async function devStatus({ env = process.env }: DevOptions = {}): Promise<DevStatus> {
+  const home = stackHome(env);
+  const record = readStackRecord(home);
+  if (record === undefined) return { home: home.root, up: false, temporalAddress: null, uiUrl: null, parts: [] };
+  const parts = await Promise.all(
+    partsOf(record).map(async (name): Promise<PartStatus> => {
+      const state = await stateOf(home, name, record);
+      const known = state === 'stopped' ? undefined : record.parts[name];
+      const { logFile } = slotOf(home, name);
+      const address = addressOf(name, record.addresses);
+      const reasons = state === 'not ready' ? await reasonsOf(name, record) : [];
+      return {
+        ...{ name, state, address, pid: known?.identity.pid ?? null, since: known?.startedAt ?? null, logFile },
+        ...(reasons.length > 0 && { reasons }),
+      };
+    }),
+  );
+  const up = parts.every(({ state }) => state === 'ready');
+  return {
+    ...{ home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record) },
+    ...(isGuarded(record) ? { login: guardedLine(home, temporalAddressOf(record)) } : {}),
+    ...(record.realCloud === undefined ? {} : { realCloud: placeOf(record.realCloud) }),
+    parts,
+  };
+}
+
+function placeOf({ googleProject, bucket }: RealCloud): NonNullable<DevStatus['realCloud']> {
+  return { googleProject, bucket };
+}
+
+async function stateOf(home: StackHome, name: PartName, record: StackRecord): Promise<PartState> {
+  const process = record.parts[name];
+  if (process === undefined) return 'stopped';
+  if (!isRecordedAlive(process)) return 'dead';
+  return (await isPartReady(home, name, record)) ? 'ready' : 'not ready';
+}
+
+function addressOf(name: PartName, addresses: StackAddresses): string {
+  switch (name) {
+    case 'server':
+      return `127.0.0.1:${addresses.temporal}`;
+    case 'rehearsal':
+      return `127.0.0.1:${addresses.tpu}`;
+    case 'worker':
+      return `127.0.0.1:${addresses.health}`;
+  }
+}

@@ -1,0 +1,156 @@
+import { resolve } from 'node:path';
+import { shortPath } from '../../../terminal/render/told-line.js';
+import { cachedCliPath, fillCache, PINNED_CLI_VERSION } from './cache.js';
+import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
+import { executableOnPath, isExecutableFile } from './executable.js';
+import { goInstall, type GoProgram, probeGo } from './go-install.js';
+import { checkTemporalCli } from './version.js';
+
+/** The ways to a Temporal CLI, in the order they are tried. */
+export const WAYS = ['JOBCTL_TEMPORAL_CLI', 'PATH', 'cache', 'download', 'go install'] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface TemporalCli {
+  /** Absolute path. */
+  readonly path: string;
+  /** Versions of the CLI and of the server inside, for people. */
+  readonly version: string;
+  readonly how: Way;
+}
+
+export interface ResolveOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Called with one line for people at each decision and during long steps. */
+  readonly onProgress?: (line: string) => void;
+  readonly downloadUrl?: string;
+  /** Hashes of the archives there, in the form of `ARCHIVE_SHA256`. */
+  readonly hashes?: Readonly<Record<string, string>>;
+  /** Time in ms that an address may be silent before the next way is tried. */
+  readonly probeTimeoutMs?: number;
+  readonly platform?: string;
+  readonly arch?: string;
+}
+
+/** No way led to a Temporal CLI; the message names each way with its reason, and the remedy. */
+export class NoTemporalCli extends Error {
+  override readonly name = 'NoTemporalCli';
+  readonly reasons: Readonly<Record<Way, string>>;
+
+  constructor(reasons: Readonly<Record<Way, string>>) {
+    const tried = WAYS.map((way) => `  ${way}: ${reasons[way]}`).join('\n');
+    super(
+      `No Temporal server: each way to the Temporal CLI was tried, none worked.\n${tried}\nWhat to do: install the CLI ` +
+        '(https://docs.temporal.io/cli) and put it on PATH or name it in JOBCTL_TEMPORAL_CLI, or give the address of a server ' +
+        'that runs: jobctl dev up --temporal-address HOST:PORT',
+    );
+    this.reasons = reasons;
+  }
+}
+
+/** A way that is not set up: a reason for the final error, but not reported if another way works. */
+class NotThere extends Error {}
+
+type Context = Required<ResolveOptions>;
+
+const PROBE_TIMEOUT_MS = 3_000;
+
+/**
+ * Finds or installs a Temporal CLI that runs on this machine and is new enough. If the address of a running server is configured,
+ * the caller uses that and does not call this.
+ * @throws NoTemporalCli
+ */
+export async function resolveTemporalCli(options: ResolveOptions = {}): Promise<TemporalCli> {
+  const context: Context = {
+    env: process.env,
+    onProgress: () => undefined,
+    downloadUrl: DOWNLOAD_URL,
+    hashes: ARCHIVE_SHA256,
+    probeTimeoutMs: PROBE_TIMEOUT_MS,
+    platform: process.platform,
+    arch: process.arch,
+    ...options,
+  };
+  const reasons: Partial<Record<Way, string>> = {};
+  for (const way of WAYS) {
+    try {
+      return await tryWay(way, context);
+    } catch (err) {
+      reasons[way] = (err as Error).message;
+      if (!(err instanceof NotThere)) context.onProgress(`Temporal CLI by ${way}: ${reasons[way]}`);
+    }
+  }
+  throw new NoTemporalCli(reasons as Record<Way, string>);
+}
+
+async function tryWay(way: Way, context: Context): Promise<TemporalCli> {
+  const path = await PATH_BY_WAY[way](context);
+  const { cli, server } = await checkTemporalCli(path);
+  const found = { path, version: `${cli} (server ${server})`, how: way };
+  context.onProgress(`Temporal CLI ${found.version} by ${way}: ${shortPath(path)}`);
+  return found;
+}
+
+const CLI: GoProgram = {
+  title: 'the Temporal CLI',
+  module: 'github.com/temporalio/cli',
+  version: PINNED_CLI_VERSION,
+  command: 'cmd/temporal',
+  executable: 'temporal',
+  minutes: 3,
+};
+
+const PATH_BY_WAY: Readonly<Record<Way, (context: Context) => Promise<string>>> = {
+  JOBCTL_TEMPORAL_CLI: ({ env }) => settle(() => configuredPath(env)),
+  PATH: ({ env }) => settle(() => pathOnPath(env)),
+  cache: ({ env }) => settle(() => existingCache(env)),
+  download: async (context) => {
+    const { downloadUrl: baseUrl, probeTimeoutMs, platform, arch, hashes, onProgress } = context;
+    const archive = await findArchive({ baseUrl, probeTimeoutMs, platform, arch, hashes });
+    return filled(context, (scratch) => downloadCli(archive, scratch, onProgress));
+  },
+  'go install': async (context) => {
+    const { env, onProgress, probeTimeoutMs } = context;
+    await probeGo(CLI, env, probeTimeoutMs);
+    return filled(context, (scratch) => goInstall(CLI, env, scratch, onProgress));
+  },
+};
+
+async function filled(context: Context, make: (scratch: string) => Promise<string>): Promise<string> {
+  const path = cachedCliPath(context.env);
+  const isUsable = (): Promise<boolean> =>
+    checkTemporalCli(path).then(
+      () => true,
+      () => false,
+    );
+  const makeChecked = async (scratch: string): Promise<string> => {
+    const made = await make(scratch);
+    await checkTemporalCli(made);
+    return made;
+  };
+  await fillCache(path, isUsable, makeChecked, context.onProgress);
+  return path;
+}
+
+function configuredPath(env: Context['env']): string {
+  const configured = env['JOBCTL_TEMPORAL_CLI'];
+  if (configured === undefined || configured === '') throw new NotThere('not set');
+  return resolve(configured);
+}
+
+function pathOnPath(env: Context['env']): string {
+  const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
+  const found = executableOnPath(name, env);
+  if (found === undefined) throw new NotThere('there is no `temporal` on PATH');
+  return found;
+}
+
+function existingCache(env: Context['env']): string {
+  const path = cachedCliPath(env);
+  if (!isExecutableFile(path)) throw new NotThere(`${path} is not there yet`);
+  return path;
+}
+
+/** Runs `find` so that its exceptions become rejections. */
+async function settle(find: () => string): Promise<string> {
+  return find();
+}

@@ -1,0 +1,197 @@
+import { billedLine } from './billed-line.js';
+import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from '../../place/stack/context.js';
+import type { DevContext } from '../../place/stack/context.js';
+import { stackHome } from '../../terminal/home.js';
+import type { Environment, StackHome } from '../../terminal/home.js';
+import { bringPackages } from '../../place/fetch-packages.js';
+import { openReservations } from './loopback.js';
+import { ensureRunning } from './part.js';
+import type { Part } from './part.js';
+import { guardedLine } from './guarded-server/guarded-line.js';
+import { provisionJobKeySecret, provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
+import { settleCloud } from './real-cloud.js';
+import type { CloudWish } from './real-cloud.js';
+import { absoluteOrNull, settleRecord } from './settle-record.js';
+import type { DevUpOptions } from './settle-record.js';
+import { lockStack } from './stack-lock.js';
+import {
+  isPartReady,
+  isRecordedAlive,
+  isServerCurrent,
+  PART_TITLES,
+  partsOf,
+  rehearsalPart,
+  serverPart,
+  slotOf,
+  type StartablePart,
+  workerPart,
+} from './stack-parts.js';
+import { isGuarded, readStackRecord, writeJson } from '../../place/stack/stack-record.js';
+import type { PartName, RealCloud, StackRecord } from '../../place/stack/stack-record.js';
+import { asTyped } from '../../terminal/typed-command.js';
+import { isOfStore } from '../../../cloud/store/port.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type { DevUpOptions } from './settle-record.js';
+
+/**
+ * Starts every part of the state folder's local stack that is not running, and returns once all are ready. Running parts are not
+ * touched; dead ones are restarted under their old addresses on their old data. Repeating is safe; a concurrent call waits.
+ * @throws Error whose message gives problem, reason and remedy: PartFailed, PortTaken, NoTemporalCli
+ */
+export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
+  const { env = process.env, onProgress = () => undefined } = options;
+  const home = stackHome(env);
+  const lock = await lockStack(home, onProgress);
+  try {
+    const running = await runningAsWanted(home, options);
+    if (running !== undefined) {
+      if (running.rehearsal === undefined) onProgress(billedLine(running));
+      onProgress(`The local stack runs (state folder ${home.root})`);
+      return running;
+    }
+    return await bringUp(home, options, env, onProgress);
+  } finally {
+    lock.release();
+  }
+}
+
+/** The fast path: every part runs, answers and is as wanted. */
+async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<DevContext | undefined> {
+  const record = readStackRecord(home);
+  const context = readDevContext(home);
+  if (record === undefined || context === undefined || !isAsWanted(record, options)) return undefined;
+  const wanted = partsOf(record);
+  if (!wanted.every((name) => isRecordedAlive(record.parts[name])) || !isServerCurrent(home, record)) return undefined;
+  const ready = await Promise.all(wanted.map((name) => isPartReady(home, name, record)));
+  return ready.every(Boolean) ? context : undefined;
+}
+
+function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
+  const { temporalAddress, quotaFile, poolFile, codecKey, temporalPort, uiPort, cloud } = options;
+  return (
+    isCloudAsWanted(record.realCloud, cloud) &&
+    (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
+    (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
+    (codecKey === undefined || codecKey === (record.codec?.key ?? null)) &&
+    (poolFile === undefined || absoluteOrNull(poolFile) === (record.poolFile ?? null)) &&
+    (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
+    (uiPort === undefined || uiPort === record.addresses.temporalUi)
+  );
+}
+
+function isCloudAsWanted(real: RealCloud | undefined, wish: CloudWish | undefined): boolean {
+  if (wish === undefined) return true;
+  if (wish.kind === 'rehearsal' || real === undefined) return wish.kind === 'rehearsal' && real === undefined;
+  const { googleProject = real.googleProject, bucket = real.bucket, isAlone = real.isAlone ?? false } = wish;
+  return googleProject === real.googleProject && bucket === real.bucket && isAlone === (real.isAlone ?? false);
+}
+
+async function bringUp(
+  home: StackHome,
+  options: DevUpOptions,
+  env: Environment,
+  onProgress: (line: string) => void,
+): Promise<DevContext> {
+  const known = readStackRecord(home);
+  const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
+  const rehearsal = realCloud === undefined ? (['@jobctl/cloud-tpu-rehearsal'] as const) : [];
+  await bringPackages(['@jobctl/worker', ...rehearsal], { env, onProgress });
+  const reservations = openReservations();
+  try {
+    const record = await settleRecord(home, options, reservations, realCloud, onProgress);
+    const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
+    const server = await ourServer(home, record, env, onProgress);
+    if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
+    // Waits for both even if one fails, so that every started process is recorded and reported.
+    const first = await Promise.allSettled([
+      server === undefined ? undefined : start('server', server.part).finally(server.settled),
+      realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
+    ]);
+    for (const result of first) if (result.status === 'rejected') throw result.reason;
+    const context = contextOf(home, record);
+    const owner = await storeWilling(() => provisionStore(context), onProgress);
+    await provisionTemporal(context, { isOwnServer: record.temporalAddress === null, owner });
+    await provisionSshKey(context.ssh, home.sshDir);
+    provisionJobKeySecret(home);
+    writeJson(home.workerConfigFile, workerConfigOf(home, record));
+    await start('worker', workerPart(home, record, env));
+    writeJson(home.contextFile, context);
+    if (realCloud !== undefined) onProgress(REACHES_HOSTS);
+    if (isGuarded(record)) onProgress(guardedLine(home, temporalAddressOf(record)));
+    if (record.realCloud?.isAlone === true) onProgress(UNGUARDED);
+    if (record.codec?.key !== undefined) onProgress(ENCRYPTED);
+    onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
+    return context;
+  } finally {
+    reservations.release();
+  }
+}
+
+/**
+ * Retries the store: one that refuses a few reads, or starts to answer a moment late, must not leave a stack half up.
+ * @throws the store's last error, after `STORE_TRIES`, with a note about the part that is not running
+ */
+export async function storeWilling<T>(call: () => Promise<T>, onProgress: (line: string) => void, pauseMs = 1_000) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isOfStore(error)) throw error;
+      if (tries === STORE_TRIES) {
+        error.message += asTyped('\n  The worker is not started; `jobctl dev up` goes on from here');
+        throw error;
+      }
+      onProgress(`The store does not answer as it should (${error.message}): trying again`);
+      await sleep(pauseMs);
+    }
+  }
+}
+
+const STORE_TRIES = 10;
+
+const ENCRYPTED = asTyped(
+  'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)',
+);
+
+const REACHES_HOSTS =
+  'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';
+
+const UNGUARDED =
+  'WARNING: every login of this computer can submit jobs with your Google credentials: the dev server asks nobody who calls (--i-am-alone-here)';
+
+/** Undefined if an address is configured. The executable is found before anything is started: without it nothing is. */
+async function ourServer(
+  home: StackHome,
+  record: StackRecord,
+  env: Environment,
+  onProgress: (line: string) => void,
+): Promise<StartablePart | undefined> {
+  if (record.temporalAddress !== null) return undefined;
+  const find = isGuarded(record) ? findGuardedServer : resolveCliPath;
+  let found: Promise<string> | undefined;
+  const path = (): Promise<string> => (found ??= find(env, onProgress));
+  if (!isRecordedAlive(record.parts.server) || !isServerCurrent(home, record)) await path();
+  return serverPart(home, record, path, env);
+}
+
+async function findGuardedServer(env: Environment, onProgress: (line: string) => void): Promise<string> {
+  const { findServer } = await import('./guarded-server/find-server.js');
+  return findServer(env, onProgress);
+}
+
+async function resolveCliPath(env: Environment, onProgress: (line: string) => void): Promise<string> {
+  const { resolveTemporalCli } = await import('./temporal-server/resolve.js');
+  return (await resolveTemporalCli({ env, onProgress })).path;
+}
+
+async function startPart(
+  home: StackHome,
+  name: PartName,
+  part: Part,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const slot = slotOf(home, name);
+  const how = await ensureRunning(part, slot);
+  onProgress(`${PART_TITLES[name]}: ${how} (process ${slot.read()?.identity.pid})`);
+}

@@ -1,0 +1,119 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { modeForOthers } from '../../../domain/file-mode.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { acquireLock } from '../stack/file-lock.js';
+import { type Environment, xdgFolder } from '../../terminal/home.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+
+/** The source of a user's tokens for one server. */
+export type StoredLogin = OidcLogin | TokenWay;
+
+/** Tokens of an issuer, from a login of a person. */
+export interface OidcLogin {
+  readonly kind: 'oidc';
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly idToken: string;
+  readonly expiresAt: number;
+  /** Absent: the user must log in again when the ID token expires. */
+  readonly refreshToken?: string;
+}
+
+/** Another keeper has the token: gcloud, a file or a variable. Only the keeper is stored. */
+export interface TokenWay {
+  readonly kind: 'from';
+  readonly from: string;
+  /** Audience of its tokens: a token for another audience is not sent. */
+  readonly audience?: string;
+}
+
+interface StoredLogins {
+  readonly v: 1;
+  readonly servers: Readonly<Record<string, StoredLogin>>;
+}
+
+/**
+ * `jobctl-login/logins.json` in the XDG state folder. `dev down --purge` may remove the stack's folder, so it is separate
+ * (docs/adr/0081).
+ */
+export const loginsFile = (env: Environment = process.env): string =>
+  join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-login', 'logins.json');
+
+const keyOf = (url: string): string => new URL(url).href.replace(/\/$/, '');
+
+/** @throws CliError if others can read the file, or it is damaged */
+export function storedLogin(url: string, file = loginsFile()): StoredLogin | undefined {
+  return readLogins(file).servers[keyOf(url)];
+}
+
+/** Audiences of the logins at all other servers. */
+export function audiencesElsewhere(
+  url: string,
+  file = loginsFile(),
+): readonly { readonly audience: string; readonly url: string }[] {
+  const { [keyOf(url)]: _here, ...others } = readLogins(file).servers;
+  return Object.entries(others).flatMap(([other, login]) => {
+    const audience = login.kind === 'oidc' ? login.clientId : login.audience;
+    return audience === undefined ? [] : [{ audience, url: other }];
+  });
+}
+
+/**
+ * Changes the stored login for one server, one process at a time: a refresh token may be valid only once.
+ * @param change returns the new login; undefined removes it
+ */
+export async function changeLogin(
+  url: string,
+  change: (before: StoredLogin | undefined) => Promise<StoredLogin | undefined>,
+  file = loginsFile(),
+): Promise<StoredLogin | undefined> {
+  const lock = await acquireLock(`${file}.lock`, { timeoutMs: LOCK_PATIENCE_MS });
+  try {
+    const { [keyOf(url)]: before, ...others } = readLogins(file).servers;
+    const after = await change(before);
+    if (after !== before)
+      writeLogins(file, { v: 1, servers: after === undefined ? others : { ...others, [keyOf(url)]: after } });
+    return after;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Longer than a call to an issuer takes. */
+const LOCK_PATIENCE_MS = 45_000;
+
+function readLogins(file: string): StoredLogins {
+  try {
+    const mode = modeForOthers(statSync(file).mode);
+    if (mode !== undefined)
+      throw new CliError(
+        ExitCode.Usage,
+        `${file}: others can reach it (mode ${mode}), and it holds your logins`,
+        `chmod 600 ${file}; if somebody may have read it: jobctl logout, then jobctl login`,
+      );
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as Partial<StoredLogins>;
+    if (stored.v === 1 && typeof stored.servers === 'object') return stored as StoredLogins;
+    throw new SyntaxError('of another version');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { v: 1, servers: {} };
+    if (error instanceof CliError) throw error;
+    // The error's text may contain a token, so it is not repeated.
+    const why = error instanceof SyntaxError ? 'it is damaged, or of another version of jobctl' : fileErrorWords(error);
+    throw new CliError(ExitCode.Usage, `${file}: cannot be read: ${why}`, `remove it, and log in again`);
+  }
+}
+
+function writeLogins(file: string, logins: StoredLogins): void {
+  const scratch = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(scratch, `${JSON.stringify(logins, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(scratch, 0o600);
+    renameSync(scratch, file);
+  } finally {
+    rmSync(scratch, { force: true });
+  }
+}

@@ -1,0 +1,207 @@
+import { pathToFileURL } from 'node:url';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
+import type { LoginFiles } from '../../../cloud/temporal/login-files.js';
+import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/shared-lister.js';
+import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
+import type { Timings } from '../../../domain/timings.js';
+import type { StackHome } from '../../terminal/home.js';
+import { serverLoginFiles } from './server-files.js';
+import { isGuarded, readJson } from './stack-record.js';
+import type { RealCloud, StackAddresses, StackRecord } from './stack-record.js';
+
+/** Settings for clients of a local stack, stored in `context.json`. */
+export interface DevContext {
+  readonly temporal: LoginFiles & {
+    readonly address: string;
+    readonly namespace: string;
+    readonly uiUrl: string | null;
+  };
+  /** Without an endpoint: Google's store. */
+  readonly store: { readonly endpoint?: string; readonly bucket: string };
+  readonly cloud: {
+    readonly tpuEndpoint?: string;
+    readonly tpuRestEndpoint?: string;
+    /** Endpoint of Google's other APIs. */
+    readonly googleApiEndpoint?: string;
+    readonly insecure: boolean;
+    /** File of the rehearsal's token, which its ports require. */
+    readonly accessTokenFile?: string;
+  };
+  /** Absent: the cloud is real, and its resources are billed. */
+  readonly rehearsal?: {
+    readonly adminUrl: string;
+    /** The token with its header, for `curl -H @FILE`. */
+    readonly headerFile: string;
+    readonly journalDir: string;
+  };
+  /** Kubeconfig of the rehearsed Kubernetes. Absent if the cloud is real: the user's own kubeconfig applies. */
+  readonly kubeconfig?: string;
+  readonly ssh: {
+    readonly port: number;
+    readonly privateKeyFile: string;
+    readonly publicKeyFile: string;
+    /** Secret that the keys of jobs are made from. Absent: the jobctl that started the stack had none. */
+    readonly jobKeys?: { readonly current: string };
+  };
+  readonly googleProject: string;
+  /** Absent if the cloud is real. */
+  readonly label?: string;
+  /** Keys of the payload codec; absent: payloads are plain. */
+  readonly codec?: CodecReferences;
+  /** Absent: the jobctl that started the stack had none. */
+  readonly secretStore?: string;
+  /** A GET returns 200 when the worker is ready. */
+  readonly workerReadyUrl: string;
+}
+
+export const DEV_NAMESPACE = 'default';
+export const DEV_BUCKET = 'jobctl-dev';
+export const DEV_GOOGLE_PROJECT = 'rehearsal';
+/** Shown where a user could mistake the rehearsal for the real cloud. */
+export const DEV_LABEL = 'REHEARSAL';
+/**
+ * A rehearsal answers at once, so waits that take minutes in production take seconds here: jobs of a killed worker continue after
+ * 20 s, and an unanswered create settles in the same time.
+ */
+const DEV_TIMINGS: Partial<Timings> = {
+  createSettleMs: 20_000,
+  notFoundApartMs: 1_000,
+  heartbeatTimeoutMs: 20_000,
+  claimTimeoutMs: 10_000,
+  reconcileMs: 10_000,
+  rebuildSettleMs: 500,
+  rebuildBoundMs: 30_000,
+  zoneBackoffMs: 5_000,
+};
+
+/** Waits for the cloud, on the cloud's clock. The other waits are for our own processes, which run in real time. */
+const CLOUD_WAITS = ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'zoneBackoffMs', 'zoneBackoffMaxMs'] as const;
+/** A shorter wait is a busy loop. */
+const LEAST_WAIT_MS = 50;
+
+const scaled = (ms: number, timeScale: number): number => Math.max(LEAST_WAIT_MS, Math.round(ms / timeScale));
+
+function timingsOf({ timeScale = 1 }: StackRecord): Partial<Timings> {
+  if (timeScale === 1) return DEV_TIMINGS;
+  const waits = CLOUD_WAITS.map((name) => [name, scaled(DEV_TIMINGS[name] ?? DEFAULT_TIMINGS[name], timeScale)]);
+  return { ...DEV_TIMINGS, ...(Object.fromEntries(waits) as Partial<Timings>) };
+}
+
+const http = (port: number): string => `http://127.0.0.1:${port}`;
+
+/** The context of the stack in that state folder, or undefined if no stack came up there. */
+export function readDevContext(home: StackHome): DevContext | undefined {
+  return readJson(home.contextFile) as DevContext | undefined;
+}
+
+export function temporalAddressOf({ addresses, temporalAddress }: StackRecord): string {
+  return temporalAddress ?? `127.0.0.1:${addresses.temporal}`;
+}
+
+/** Null for a server that is not ours, and for one that authenticates callers. */
+export function uiUrlOf(record: StackRecord): string | null {
+  const { addresses, temporalAddress } = record;
+  return temporalAddress === null && !isGuarded(record) ? http(addresses.temporalUi) : null;
+}
+
+export const readyUrlOf = ({ health }: StackAddresses): string => `${http(health)}/ready`;
+export const adminUrlOf = ({ admin }: StackAddresses): string => http(admin);
+
+export function contextOf(home: StackHome, record: StackRecord): DevContext {
+  return {
+    temporal: {
+      ...{ address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
+      ...loginFilesOf(home, record),
+    },
+    ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
+    ...(record.codec === undefined ? {} : { codec: record.codec }),
+    secretStore: pathToFileURL(home.secretsDir).href,
+    workerReadyUrl: readyUrlOf(record.addresses),
+  };
+}
+
+/** Empty unless the server authenticates callers. */
+export const loginFilesOf = (home: StackHome, record: StackRecord): LoginFiles =>
+  isGuarded(record) ? serverLoginFiles(home) : {};
+
+type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'secretStore' | 'workerReadyUrl'>;
+
+function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
+  return {
+    store: { endpoint: http(addresses.store), bucket: DEV_BUCKET },
+    cloud: {
+      tpuEndpoint: `127.0.0.1:${addresses.tpu}`,
+      tpuRestEndpoint: http(addresses.tpuRest),
+      insecure: true,
+      accessTokenFile: home.rehearsalTokenFile,
+    },
+    rehearsal: {
+      adminUrl: adminUrlOf(addresses),
+      headerFile: home.rehearsalHeaderFile,
+      journalDir: home.rehearsalDir,
+    },
+    kubeconfig: home.kubeconfigFile,
+    ssh: { port: addresses.ssh, ...keysOf(home) },
+    googleProject: DEV_GOOGLE_PROJECT,
+    label: DEV_LABEL,
+  };
+}
+
+/** SSH port of real TPU VMs. */
+const SSH_PORT = 22;
+
+function realSide(home: StackHome, real: RealCloud): CloudSide {
+  const { googleProject, bucket, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort = SSH_PORT } = real;
+  return {
+    store: { bucket, ...(storeEndpoint === undefined ? {} : { endpoint: storeEndpoint }) },
+    cloud: {
+      insecure: false,
+      ...(tpuEndpoint === undefined ? {} : { tpuEndpoint }),
+      ...(googleApiEndpoint === undefined ? {} : { tpuRestEndpoint: googleApiEndpoint, googleApiEndpoint }),
+    },
+    ssh: { port: sshPort, ...keysOf(home) },
+    googleProject,
+  };
+}
+
+function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh'], 'port'> {
+  return {
+    privateKeyFile: `${sshDir}/id_ed25519`,
+    publicKeyFile: `${sshDir}/id_ed25519.pub`,
+    jobKeys: { current: pathToFileURL(jobKeySecretFile).href },
+  };
+}
+
+/** The rehearsal has no other callers; the adapter's default is Google's own limit. */
+const REHEARSAL_CALLS_PER_SECOND = 200;
+
+function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
+  const { urgentMs, quietMs } = DEFAULT_LISTING_PERIODS;
+  const listingPeriods = { urgentMs: scaled(urgentMs, timeScale), quietMs: scaled(quietMs, timeScale) };
+  return { callsPerSecond: REHEARSAL_CALLS_PER_SECOND, ...(timeScale === 1 ? {} : { listingPeriods }) };
+}
+
+/** The worker's configuration file; worker/config.ts owns its schema. */
+export function workerConfigOf(home: StackHome, record: StackRecord): object {
+  const { temporal, store, cloud, kubeconfig, ssh, googleProject, label, secretStore } = contextOf(home, record);
+  const { uiUrl: _ofPeople, ...withoutUi } = temporal;
+  const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
+  const isReal = record.realCloud !== undefined;
+  const { jobKeys, ...reach } = ssh;
+  return {
+    temporal: withoutUi,
+    store,
+    cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
+    ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
+    // The submitter's files belong to this user, like the worker.
+    ssh: { ...reach, jobKeySecret: jobKeys?.current, readsKeyFiles: true },
+    googleProject,
+    secretStore,
+    // A real cloud has no label and uses production waits.
+    ...(isReal ? {} : { label, timings: timingsOf(record) }),
+    healthPort: record.addresses.health,
+    ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
+    ...(record.codec === undefined ? {} : { codec: record.codec }),
+    ...(record.poolFile === undefined ? {} : { poolFile: record.poolFile }),
+  };
+}

@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
+import type { EpochMs } from '../../../domain/units.js';
+import type { StackHome } from '../../terminal/home.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+/** Parts in the order in which they start. */
+export const PART_NAMES = ['server', 'rehearsal', 'worker'] as const;
+export type PartName = (typeof PART_NAMES)[number];
+
+/** A background process that was started. `isAlive` tells whether it still runs. */
+export interface ProcessRecord {
+  readonly identity: ProcessIdentity;
+  readonly startedAt: EpochMs;
+  /** Fingerprint of the configuration at its start; a different one requires a restart. */
+  readonly fingerprint: string;
+}
+
+/** Loopback addresses of a stack. Chosen once and kept, so that a restarted stack has the same addresses. */
+export interface StackAddresses {
+  readonly temporal: number;
+  readonly temporalUi: number;
+  readonly tpu: number;
+  readonly tpuRest: number;
+  readonly store: number;
+  readonly admin: number;
+  readonly health: number;
+  /** Port of the rehearsed Kubernetes. */
+  readonly kubernetes: number;
+  /** Port of every rehearsed TPU VM. */
+  readonly ssh: number;
+  /** S in 127.S.0.0/16, the addresses of the rehearsed TPU VMs. */
+  readonly subnetOctet: number;
+}
+
+/** Real Cloud TPU, for a stack that has no rehearsal. */
+export interface RealCloud {
+  readonly googleProject: string;
+  readonly bucket: string;
+  /** Endpoints other than Google's, for tests: `host:port`, and URLs. */
+  readonly tpuEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  /** SSH port of the hosts; absent: 22. */
+  readonly sshPort?: number;
+  /** The user said that no other login uses this computer: its Temporal server, the dev server, does not authenticate callers. */
+  readonly isAlone?: true;
+}
+
+export interface StackRecord {
+  readonly v: 1;
+  readonly addresses: StackAddresses;
+  /** Absent: the rehearsal. Chosen with the state folder and never changed: jobs and slices of two clouds do not mix. */
+  readonly realCloud?: RealCloud;
+  /** Address of a Temporal server that is not ours; null: ours. */
+  readonly temporalAddress: string | null;
+  /** Absolute path; null: the unlimited pool `default`. */
+  readonly quotaFile: string | null;
+  /** Absent: payloads are plain. */
+  readonly codec?: CodecReferences;
+  /** Absolute path; absent: no pool file. */
+  readonly poolFile?: string;
+  /** Speed of the rehearsal's clock relative to this computer's; absent: 1. jobctl's waits scale with it. */
+  readonly timeScale?: number;
+  readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
+}
+
+/** Returns whether the stack's own Temporal server authenticates callers, who could act with the user's Google login. */
+export function isGuarded({ realCloud, temporalAddress }: Pick<StackRecord, 'realCloud' | 'temporalAddress'>): boolean {
+  return temporalAddress === null && realCloud !== undefined && realCloud.isAlone !== true;
+}
+
+/** The stack of that state folder, or undefined if none was started there. */
+export function readStackRecord(home: StackHome): StackRecord | undefined {
+  const record = readJson(home.recordFile) as StackRecord | undefined;
+  if (record !== undefined && record.v !== 1) {
+    throw new Error(`${home.recordFile}: version ${String(record.v)} is of another jobctl; stop that stack with it`);
+  }
+  return record;
+}
+
+/** Call only under the stack's lock. */
+export function writeStackRecord(home: StackHome, record: StackRecord): void {
+  writeJson(home.recordFile, record);
+}
+
+/** Replaces a whole file: a reader, or a start after a crash, sees the old one or the new one. */
+export function writeJson(path: string, value: unknown): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}.new`;
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** The file's JSON, or undefined if the file does not exist. */
+export function readJson(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (err) {
+    const { code = '' } = err as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw err;
+  }
+  try {
+    return JSON.parse(text);
+  } catch (err) {
+    throw new Error(`${path}: is not JSON (${(err as Error).message}); delete it to begin anew`, { cause: err });
+  }
+}

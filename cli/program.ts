@@ -1,0 +1,159 @@
+import { Command, CommanderError } from 'commander';
+import { shellWords } from '../domain/shell-quote.js';
+import { CliError } from './terminal/cli-error.js';
+import { registerJobVerbs } from './commands/commands.js';
+import { registerContext, whereText } from './commands/register-context.js';
+import { refuseServerAlone } from './place/contexts/verb-places.js';
+import { registerDev } from './commands/register-dev.js';
+import { COMPLETE_VERB } from './commands/completion/scripts.js';
+import { EXIT_CODES_TEXT, ExitCode } from './terminal/exit-codes.js';
+import { registerHostVerbs } from './commands/host-commands.js';
+import { registerLogin } from './commands/register-login.js';
+import { isForeign } from './job/migrating/foreign-words.js';
+import { registerImport } from './commands/register-import.js';
+import type { Invocation } from './terminal/options.js';
+import { registerOperatorVerbs } from './commands/operator-commands.js';
+import { registerOutputsVerbs } from './commands/outputs-commands.js';
+import { registerMachines } from './commands/register-machines.js';
+import { registerQuota } from './commands/register-quota.js';
+import { registerRehearsal } from './commands/register-rehearsal.js';
+import { registerRehearse } from './commands/register-rehearse.js';
+import { registerSecret } from './commands/secret-commands.js';
+import { asTyped } from './terminal/typed-command.js';
+import { usageError } from './terminal/usage-error.js';
+import { printErr, printOut } from './terminal/print.js';
+
+/**
+ * Runs one command line.
+ * @param args without node and script
+ * @returns the exit code
+ * @throws the errors of a verb, which `explainError` turns into text
+ */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
+  if (args[0] === 'help' && args[1] === 'where') {
+    printOut(whereText());
+    return ExitCode.Done;
+  }
+  const end = args.indexOf('--');
+  const typedCommandWords = end === -1 ? undefined : args.slice(end + 1);
+  const typed = await ofJobctl(end === -1 ? args : args.slice(0, end), typedCommandWords);
+  const own = asVerb(typed.own);
+  const { commandWords } = typed;
+  const invocation: Invocation = { commandWords, exitCode: 0 };
+  refuseStrayWords(own, invocation);
+  const program = createProgram(invocation);
+  try {
+    await program.parseAsync([...own], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own, program);
+    return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
+  }
+  return invocation.exitCode || Number(process.exitCode ?? 0);
+}
+
+/**
+ * Translates another tool's command line into jobctl's if that does exactly the same (docs/adr/0064).
+ * @throws CliError with the equivalent command line of jobctl, if it is not certain to be the same
+ */
+async function ofJobctl(own: readonly string[], commandWords: readonly string[] | undefined): Promise<Typed> {
+  if (!isForeign(own)) return { own, commandWords };
+  const { answerTo, refusalOf } = await import('./job/migrating/typed-line.js');
+  const answer = answerTo(own, commandWords);
+  if (answer === undefined) return { own, commandWords };
+  const { runs, notes = [] } = answer;
+  if (runs === undefined) throw refusalOf(own, answer);
+  const lines = [`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(runs)}\``, ...notes];
+  printErr(`${lines.join('\n  ')}\n`);
+  const end = runs.indexOf('--');
+  return end === -1 ? { own: runs, commandWords } : { own: runs.slice(0, end), commandWords: runs.slice(end + 1) };
+}
+
+/** A command line, split at `--`. */
+interface Typed {
+  readonly own: readonly string[];
+  readonly commandWords: readonly string[] | undefined;
+}
+
+/** Prints one completion candidate per line. */
+async function complete(words: readonly string[]): Promise<number> {
+  const { candidates } = await import('./commands/completion/candidates.js');
+  const program = createProgram({ commandWords: undefined, exitCode: 0 });
+  // The word that is being typed is not yet a verb.
+  const before = asVerb(words.slice(0, -1));
+  for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) printOut(`${word}\n`);
+  return ExitCode.Done;
+}
+
+/** Translates the words that people try first, and the words of kubectl, Slurm and Docker. */
+export function asVerb(own: readonly string[]): readonly string[] {
+  const [first = '', second, ...more] = own;
+  if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
+  if (first === 'get' || first === 'describe') {
+    // `get jobs`, `get job train-7f3k`, `get pods`
+    const rest = second !== undefined && /^(jobs?|pods?|po)$/.test(second) ? more : own.slice(1);
+    const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
+    return [isOne ? 'status' : 'list', ...rest];
+  }
+  // Astera's launch has subcommands.
+  if (first === 'launch' && second === 'submit') return ['launch', ...more];
+  return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
+}
+const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
+const NEAR_WORDS: ReadonlySet<string> = new Set(['ls', 'ps', 'queue']);
+
+export function createProgram(invocation: Invocation): Command {
+  const program = new Command('jobctl')
+    .description('Runs machine-learning jobs on Cloud TPUs: durable, queued by quota, set up on every host.')
+    .exitOverride()
+    // A verb with subcommands (setup) takes no flag after one of them.
+    .enablePositionalOptions()
+    .hook('preAction', (_, verb) => refuseServerAlone(verb))
+    // Commander's own messages go through `usageError`.
+    .configureOutput({
+      outputError: () => undefined,
+      writeOut: (text) => printOut(asTyped(text)),
+      writeErr: (text) => printErr(asTyped(text)),
+    })
+    .addHelpText(
+      'after',
+      `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
+    );
+  registerJobVerbs(program, invocation);
+  registerImport(program, invocation);
+  registerHostVerbs(program, invocation);
+  registerOutputsVerbs(program, invocation);
+  registerContext(program, invocation);
+  registerLogin(program, invocation);
+  registerSecret(program, invocation);
+  registerQuota(program, invocation);
+  registerMachines(program, invocation);
+  registerOperatorVerbs(program, invocation);
+  registerDev(program);
+  registerRehearsal(program, invocation);
+  registerRehearse(program, invocation);
+  return program;
+}
+
+/** Verbs that take words after `--`. Other verbs would ignore them silently. */
+const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'launch', 'exec', 'ssh', 'import']);
+
+function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
+  if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
+  const [verb = ''] = own;
+  if (!TAKE_WORDS.has(verb) || (verb === 'import' && own[1] !== 'launch')) {
+    throw new CliError(
+      ExitCode.Usage,
+      `jobctl ${verb}: takes no words after --`,
+      'only `jobctl submit FILE -- CMD..`, `launch -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
+    );
+  }
+  if (verb === 'submit' && commandWords.length === 0) {
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: no command after --',
+      "such as -- python3 train.py, or -- 'cd src && make train'",
+    );
+  }
+}

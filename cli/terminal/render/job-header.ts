@@ -1,0 +1,52 @@
+import { count } from '../../../domain/units.js';
+import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
+import type { JobSpec } from '../../../domain/job-spec.js';
+import { awaitedHost, rayOf } from '../../../domain/modules/command.js';
+import type { JobRow } from '../../../client/job-rows.js';
+import { oneLine } from './columns.js';
+import { asTyped } from '../typed-command.js';
+
+/**
+ * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. A job with a label costs nothing and
+ * shows the label instead of a price.
+ * @param isPricingSaid false: the job file leaves the pricing to the pool, so it is unknown here
+ */
+export function jobHeader(id: string, spec: JobSpec, label: string | undefined, isPricingSaid = true): string {
+  const { chips, hosts } = askedSize(spec);
+  const { pricing } = askedMachines(spec);
+  const price = usdPerHour(spec);
+  return [
+    id,
+    ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
+    `${formatSlices(spec)} ${pricing === 'any' ? 'any pricing' : pricing}${isPricingSaid ? '' : ' by default'}`,
+    `${count(chips, 'chip')} on ${count(hosts, 'host')}`,
+    ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
+  ].join('   ');
+}
+
+/** The reason for a job's state. Its last own reason does not explain an end from outside. */
+export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
+  return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : asTyped(oneLine(why ?? ''));
+}
+
+/** The first line of the command, and its hosts. */
+export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'>): string {
+  const { command } = spec;
+  if (command === undefined) return 'none: holds its slices until it is cancelled';
+  const [first = '', ...more] = command.run.trim().split('\n');
+  const shown = `${oneLine(first)}${more.length > 0 ? ' ..' : ''}`;
+  if (rayOf(spec) !== undefined) return `${shown} (on host 0, Ray on all hosts)`;
+  const where = command.hosts === 'all' ? 'all hosts' : `host ${command.hosts.join(', ')}`;
+  const awaited = awaitedHost(command);
+  return `${shown} (on ${where}${awaited === undefined ? '' : `; ends with the success of ${awaited}`})`;
+}
+
+/** Next commands for a job, also shown after Ctrl-C. */
+export function nextCommands(id: string): readonly string[] {
+  return [
+    asTyped(`  jobctl status ${id}    where it stands`),
+    asTyped(`  jobctl logs -f ${id}   its output`),
+    asTyped(`  jobctl wait ${id}      until its end`),
+    asTyped(`  jobctl cancel ${id}    stop it`),
+  ];
+}

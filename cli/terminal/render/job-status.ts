@@ -1,0 +1,187 @@
+import type { JobRow } from '../../../client/job-rows.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
+import type { PlaceInLine } from '../../../quota/waiting-line.js';
+import { ordinal } from '../../../quota/explanation/explain-words.js';
+import type { Granted, JobView, SliceView } from '../../../contract/job.js';
+import { hookText } from '../../../domain/hooks.js';
+import { doneTwiceText } from '../../../domain/done-twice.js';
+import { leftText } from '../../../domain/left-processes.js';
+import { outputsText } from '../../../domain/outputs.js';
+import { kindOfJob, machineKind } from '../../../domain/machines.js';
+import { count, type EpochMs } from '../../../domain/units.js';
+import { failingText } from './failing-task.js';
+import { formatDuration, formatExactDuration } from './quantities.js';
+import { commandSummary, reasonOf } from './job-header.js';
+import { oneLine, renderTable } from './columns.js';
+import { shownUser } from './shown-user.js';
+import { endsSentence } from './slice-ends.js';
+import { tierSentences } from './tier-turns.js';
+import { asTyped } from '../typed-command.js';
+import { externalIpOf } from '../../../domain/slice.js';
+import { placeOfObject } from '../../../domain/store-place.js';
+
+export interface StatusPlace {
+  readonly bucket: string | undefined;
+  readonly uiUrl: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+const SHOWN_EVENTS = 12;
+
+/**
+ * Renders `jobctl status`.
+ * @param detail the workflow's view, or the reason why it is missing
+ */
+export function renderJobStatus(
+  row: JobRow & Partial<PlaceInLine>,
+  detail: { readonly view: JobView; readonly tiers?: TierTurns } | { readonly missing: string },
+  place: StatusPlace,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  const view = 'view' in detail ? detail.view : undefined;
+  const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
+  const facts = [
+    ...rowFacts(row, now),
+    ...(view ? viewFacts(view, now) : []),
+    ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
+    ...placeFacts(row, place),
+  ];
+  return [
+    oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
+    ...renderTable(
+      facts.map(([key, value]) => [`  ${key}`, value]),
+      width,
+    ),
+    ...(view
+      ? [...slices([...view.slices, ...(view.rivals ?? [])], row.endedAt !== undefined, width), ...events(view, row.id)]
+      : []),
+    ...('missing' in detail ? ['', ...missing(row, detail.missing)] : []),
+  ];
+}
+
+type Fact = readonly [string, string];
+
+function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
+  const { phase, phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
+  const reason = reasonOf(row);
+  const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
+  const since =
+    endedAt === undefined
+      ? `for ${formatDuration(now - phaseSince)}`
+      : `in ${formatExactDuration((outcome?.endedAt ?? endedAt) - submittedAt)}`;
+  return [
+    ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
+    ...(failingTask === undefined ? [] : [['WORKFLOW', failingText(failingTask, now)] as const]),
+    ...(place === '' ? [] : [['why', asTyped(`jobctl why ${row.id}   every reason, and the earliest time`)] as const]),
+    ['project', `${project} (pool ${pool}), user ${shownUser(row)}`],
+    ['slice', slice],
+    ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
+    ['attempts', `${attempts}${outcome ? preemptionsOf(outcome) : ''}`],
+    ...(outcome ? outcomeFacts(outcome) : []),
+  ];
+}
+
+/** Counts of preemptions by the provider, and by quota if there were any. */
+function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 0 }: NonNullable<JobRow['outcome']>) {
+  const byQuota = quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`;
+  const restarts = requestedRestarts === 0 ? '' : `, ${count(requestedRestarts, 'restart')} by exit code`;
+  return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
+}
+
+type JobOutcome = NonNullable<JobRow['outcome']>;
+
+function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, doneTwice }: JobOutcome): Fact[] {
+  const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
+  const by = cause === undefined ? '' : ` (${cause.by})`;
+  return [
+    ['outcome', `${result}${code}${by}`],
+    ...(doneTwice === undefined ? [] : [['done twice', oneLine(doneTwiceText(doneTwice))] as const]),
+    ...(left === undefined ? [] : [['left', oneLine(leftText(left))] as const]),
+    ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
+    ...(outputs === undefined ? [] : [['outputs', oneLine(outputsText(outputs))] as const]),
+  ];
+}
+
+function viewFacts(view: JobView, now: EpochMs): Fact[] {
+  const { spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt } = view;
+  const { modules } = spec;
+  const kind = machineKind(kindOfJob(spec));
+  const ends = endsSentence(view, now);
+  return [
+    ['pricing', kind.requestText(spec)],
+    ...(ends === undefined ? [] : [['ends', ends] as const]),
+    ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
+    ...(image === undefined ? [] : [['image', oneLine(image)] as const]),
+    ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
+    ['command', commandSummary(spec)],
+    ...(attempt > 0 && preemptions > 0
+      ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
+      : []),
+    ...(quotaPreemptions === undefined
+      ? []
+      : [['by quota', `preempted ${count(quotaPreemptions, 'time')}; no budget ends it for that`] as const]),
+    ...(requestedRestarts === undefined
+      ? []
+      : [['restarts', `${requestedRestarts} of ${spec.retries.requested} that its exit code may ask for`] as const]),
+  ];
+}
+
+/** True for the best tier, the only one of most pools, bought as the job asked: other rows already say it. */
+function isOnlyTier({ tier, pricing }: Granted): boolean {
+  return tier === 0 && pricing === undefined;
+}
+
+/** `tier 1 of the pool, bought as reserved (reservation team-v6e)` */
+function grantedText({ tier, pricing, reservation }: Granted): string {
+  const bought = pricing === undefined ? '' : `, bought as ${pricing}`;
+  return `tier ${tier + 1} of the pool${bought}${reservation === undefined ? '' : ` (reservation ${reservation})`}`;
+}
+
+function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
+  return [
+    [
+      'logs',
+      asTyped(`jobctl logs ${id}${bucket === undefined ? '' : `      files: ${placeOfObject(bucket, `jobs/${id}/`)}`}`),
+    ],
+    ...(outcome?.outputs === undefined ? [] : [['results', asTyped(`jobctl download ${id}`)] as const]),
+    ...(outcome !== undefined && outcome.outputs === undefined && endedAt !== undefined && attempts > 0
+      ? [['outputs', 'none stored; files that it wrote on its hosts went with them'] as const]
+      : []),
+    ...(uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`] as const]),
+  ];
+}
+
+/** The workflow of an ended job last saw its slices when it released them; they are deleted afterwards. */
+function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
+  if (all.length === 0) return [];
+  const rows = all.map(({ ref, generation, state, hosts, detail }) => [
+    `  ${ref.name}`,
+    ref.zone,
+    String(generation),
+    isEnded && state !== 'gone' ? 'let go' : state,
+    hosts.length === 0 ? '-' : hosts.map((host) => externalIpOf(host) ?? host.internalIp).join(' '),
+    oneLine(detail ?? ''),
+  ]);
+  return ['', ...renderTable([['  NODE', 'ZONE', 'GEN', 'STATE', 'HOSTS', 'DETAIL'], ...rows], width)];
+}
+
+function events({ events: all }: JobView, id: string): readonly string[] {
+  const shown = all.slice(-SHOWN_EVENTS);
+  const rest = all.length - shown.length;
+  return [
+    '',
+    ...(rest > 0 ? [asTyped(`  .. ${count(rest, 'event')} before: jobctl logs ${id} --job`)] : []),
+    ...shown.map(({ at, text }) => `  ${new Date(at).toISOString().slice(0, 19)}Z  ${oneLine(text)}`),
+  ];
+}
+
+function missing(row: JobRow, reason: string): readonly string[] {
+  return [`  slices and events are missing: ${oneLine(reason)}`, `  ${hintFor(row)}`];
+}
+
+function hintFor({ id, endedAt, failingTask }: JobRow): string {
+  if (failingTask !== undefined) return asTyped(`what to do: \`jobctl why ${id}\``);
+  if (endedAt !== undefined) return asTyped(`\`jobctl logs ${id} --job\` has what was stored`);
+  return asTyped('is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)');
+}

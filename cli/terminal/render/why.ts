@@ -1,0 +1,285 @@
+import { hookText } from '../../../domain/hooks.js';
+import { isDone } from '../../../domain/job-state.js';
+import { askedMachines } from '../../../domain/machines.js';
+import { awaitedHost } from '../../../domain/modules/command.js';
+import { jobOfLeaseKey } from '../../../domain/lease.js';
+import { count, type EpochMs } from '../../../domain/units.js';
+import {
+  amountOf,
+  andList,
+  demandOf,
+  dueText,
+  ordinal,
+  reasonText,
+  rebuildingText,
+} from '../../../quota/explanation/explain-words.js';
+import type { Wording } from '../../../quota/explanation/explain-words.js';
+import type { Remedy } from '../../../quota/explanation/remedies.js';
+import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
+import type { CapacityRow } from '../../../quota/seen-capacity.js';
+import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
+import type { JobView, SliceView } from '../../../contract/job.js';
+import type { JobRow } from '../../../client/job-rows.js';
+import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { WhyWaiting } from '../../../client/why-waiting.js';
+import { asTyped } from '../typed-command.js';
+import { FAILING_REMEDY, failingText } from './failing-task.js';
+import { formatDuration, formatExactDuration } from './quantities.js';
+import { reasonOf } from './job-header.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
+import { endsSentence } from './slice-ends.js';
+import { tierSentences } from './tier-turns.js';
+import { oneLine, wrapToWidth } from './columns.js';
+
+/** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
+export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
+  return { nameOf: jobOfLeaseKey, timeOf: (at) => clockTime(at, now), hasTiers };
+}
+
+function clockTime(at: EpochMs, now: EpochMs): string {
+  const [then, today] = [new Date(at), new Date(now)];
+  const pad = (value: number): string => String(value).padStart(2, '0');
+  const clock = `${pad(then.getHours())}:${pad(then.getMinutes())}`;
+  if (then.toDateString() === today.toDateString()) return clock;
+  return `${then.getFullYear()}-${pad(then.getMonth() + 1)}-${pad(then.getDate())} ${clock}`;
+}
+
+/** Renders `jobctl why` for a job that waits for its pool. */
+export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
+  const { why, pool, at, admission, admissionReason, problem } = waiting;
+  const words = { ...wordingFor(waiting.hasTiers, now), isDraining: admission === 'draining' };
+  const behind = why.behind === undefined ? '' : `, behind ${words.nameOf(why.behind)}`;
+  const place = why.position === 0 ? 'it starts now' : `${ordinal(why.position)} of ${why.of} in line${behind}`;
+  const reasons = why.reasons.map((reason) => reasonText(reason, why, words));
+  const byAdmin =
+    admission === 'open' || admissionReason === undefined ? [] : [`the admin's reason: ${admissionReason}`];
+  return [
+    ...wrapped(`${row.id} waits for ${demandOf(why.units)} in project ${why.project} (${place}).`, width, ''),
+    ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
+    ...wrapped(outlook(waiting, words), width, ''),
+    ...renderStuck(waiting.stuck ?? [], pool, now, width),
+    ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
+    ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
+  ];
+}
+
+/** Slices that hold chips because their deletion does not end. */
+export function renderStuck(
+  stuck: readonly StuckSlice[],
+  pool: string,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  const [first] = stuck;
+  if (first === undefined) return [];
+  const shown = stuck.slice(0, MOST_STUCK_SHOWN).map((each) => withStop(oneLine(stuckText(each, now))));
+  const more = stuck.length - shown.length;
+  return [
+    ...shown.flatMap((text) => wrapped(`${text.charAt(0).toUpperCase()}${text.slice(1)}`, width, '')),
+    ...(more > 0
+      ? wrapped(asTyped(`And ${count(more, 'more slice')}: jobctl quota show --pool ${pool}`), width, '')
+      : []),
+    ...wrapped(asTyped(asSentence(releaseRemedy(jobOfLeaseKey(first.id), pool))), width, ''),
+  ];
+}
+
+const MOST_STUCK_SHOWN = 3;
+
+export type RebuildingPool = Pick<PoolSnapshot, 'pool' | 'at'> & { readonly rebuilding: Rebuilding };
+
+/** Renders `jobctl why` for a job that waits for a pool whose workflow lost its memory. */
+export function renderRebuilding(row: JobRow, state: RebuildingPool, now: EpochMs, width?: number): readonly string[] {
+  const { pool, at, rebuilding } = state;
+  const text = rebuildingText(pool, rebuilding, (time) => clockTime(time, now));
+  return [
+    ...wrapped(`${row.id} waits: ${oneLine(text)}.`, width, ''),
+    ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
+  ];
+}
+
+/** Lines for a job whose workflow is blocked; empty for others. */
+export function renderFailing({ failingTask }: JobRow, now: EpochMs, width?: number): readonly string[] {
+  if (failingTask === undefined) return [];
+  return [
+    ...wrapped(`Its workflow ${withStop(failingText(failingTask, now))}`, width, ''),
+    ...wrapped(FAILING_REMEDY, width, ''),
+  ];
+}
+
+/** The most important reason: without a worker nothing else changes. Empty if a worker polls. */
+export function renderUnattended(
+  { id }: JobRow,
+  polls: TaskQueuePolls | undefined,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  if (polls === undefined) return [];
+  const text = `${id} stands still: ${noWorkerText(polls, now)}.`;
+  return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
+}
+
+/** Events and actions that would help, and events that are due anyway. */
+function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
+  const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
+  const ends = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [] : [endsText(remedy, words)]));
+  const priority = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [priorityText(remedy)] : []));
+  const needs = [[least, ...ends].filter((part) => part !== '').join(': ')].filter((part) => part !== '');
+  const due = why.due.map((time) => dueText(time, words));
+  return [...needs, ...priority, ...due].map(asSentence).join(' ');
+}
+
+function endsText(remedy: Exclude<Remedy, { kind: 'priority' }>, words: Wording): string {
+  const names = remedy.of.map(({ id, units }) => `${words.nameOf(id)} (${units})`);
+  if (remedy.kind === 'all-end') return `the end of ${andList(names)} together would do`;
+  return `the end of ${names.length === 1 ? names.join('') : `one of ${names.join(', ')}`} would do`;
+}
+
+function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }>): string {
+  return `with priority ${priority} it would ${starts ? 'start' : 'be 1st'}`;
+}
+
+const withStop = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
+const asSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** Renders `jobctl why` for a job that does not wait for its pool, or of whose wait no more is known. */
+export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, width?: number): readonly string[] {
+  const reason = reasonOf(row);
+  const because = reason === '' ? '' : `: ${reason}`;
+  return [
+    ...wrapped(`${row.id} ${withStop(`${doing(row, now)}${because}`)}${labelOf(row)}`, width, ''),
+    ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
+    ...[...(view?.slices ?? []), ...(view?.rivals ?? [])]
+      .filter(isUnsettled)
+      .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
+    ...wrapped(nextZoneText(view, now), width, ''),
+    ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
+  ];
+}
+
+/** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
+function awaited(view: JobView, now: EpochMs): readonly string[] {
+  const { phase, spec } = view;
+  const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
+  const ends = isDone(phase) ? undefined : endsSentence(view, now);
+  return [
+    ...(host === undefined ? [] : [`It waits for the success of ${host} (command.success).`]),
+    ...(ends === undefined ? [] : [`${ends}.`]),
+  ];
+}
+
+function doing({ phase, phaseSince, submittedAt, endedAt, attempts }: JobRow, now: EpochMs): string {
+  const since = formatDuration(now - phaseSince);
+  if (endedAt !== undefined) return `${phase} after ${formatExactDuration(endedAt - submittedAt)}`;
+  if (phase === 'queued') return `waits for its pool, for ${since}`;
+  const attempt = attempts > 0 ? `, attempt ${attempts}` : '';
+  return `is ${phase.replace('-', ' ')}${attempt}, for ${since}`;
+}
+
+function causeOf({ outcome }: JobRow): readonly string[] {
+  if (outcome === undefined) return [];
+  const { cause, preemptions, quotaPreemptions = 0, requestedRestarts = 0, hooks = [] } = outcome;
+  const bad = hooks.filter(({ status }) => status !== 'done');
+  const lost = [
+    ...(preemptions > 0 ? [`${count(preemptions, 'preemption')} by the provider`] : []),
+    ...(quotaPreemptions > 0 ? [`${count(quotaPreemptions, 'preemption')} by quota`] : []),
+    ...(requestedRestarts > 0 ? [`${count(requestedRestarts, 'restart')} that its exit code asked for`] : []),
+  ];
+  return [
+    ...(cause === undefined ? [] : [`On account of the ${cause.by}: ${oneLine(cause.message)}`]),
+    ...(lost.length === 0 ? [] : [`It had ${andList(lost)}.`]),
+    ...bad.map((report) => withStop(`Its hook ${oneLine(hookText(report))}`)),
+  ];
+}
+
+const isUnsettled = ({ state }: SliceView): boolean => state !== 'ready' && state !== 'gone';
+
+function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): string {
+  const lasting = since === undefined ? '' : `, for ${formatDuration(now - since)}`;
+  return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
+}
+
+function nextZoneText(view: JobView | undefined, now: EpochMs): string {
+  const { zone, at } = view?.nextZone ?? {};
+  if (zone === undefined || at === undefined) return '';
+  const when = at > now ? `in ${formatDuration(at - now)}` : 'now';
+  return `If nothing comes before, ${zone} is asked ${when}.`;
+}
+
+export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>
+  tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
+
+/**
+ * Zones where the pool's jobs recently got the same type, for a job that waits for chips. This is history and no promise; zones
+ * that are asked already report their own state.
+ */
+export function renderSeen(
+  view: JobView | undefined,
+  rows: readonly CapacityRow[],
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  if (view?.phase !== 'provisioning') return [];
+  return seenFor(view, rows, now)
+    .slice(0, MOST_SEEN)
+    .flatMap((row) => wrapped(seenText(row, view, now), width, ''));
+}
+
+/**
+ * The same for programs: requests to the provider with their times, the next zone, and recent successes for the job's type.
+ * Undefined: the job does not wait for chips. Times in ms since 1970.
+ */
+export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
+  if (view?.phase !== 'provisioning') return undefined;
+  const asked = [...view.slices, ...(view.rivals ?? [])].filter(isUnsettled);
+  return {
+    asks: asked.map(({ ref: { name, zone }, state, detail, since }) => ({
+      ...{ name, zone, state },
+      ...(detail !== undefined && { detail }),
+      ...(since !== undefined && { since }),
+    })),
+    ...(view.nextZone && { nextZone: view.nextZone }),
+    seen: seenFor(view, rows, now).map(({ zone, accelerator, pricing, lastGot, refusal }) => ({
+      ...{ zone, accelerator, pricing, lastGot },
+      ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),
+    })),
+  };
+}
+
+/** Recent successes for the job's type in zones that it does not ask now, latest first. */
+function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
+  const asked = new Set([...view.slices, ...(view.rivals ?? [])].filter(isUnsettled).map(({ ref }) => ref.zone));
+  const { accelerator } = askedMachines(view.spec);
+  return rows
+    .flatMap((row) => (row.lastGot === undefined ? [] : [{ ...row, lastGot: row.lastGot }]))
+    .filter((row) => row.accelerator === accelerator && !asked.has(row.zone))
+    .filter(({ lastGot }) => now - lastGot.at <= LATELY_MS)
+    .toSorted((a, b) => b.lastGot.at - a.lastGot.at);
+}
+
+type GaveLately = CapacityRow & Required<Pick<CapacityRow, 'lastGot'>>;
+
+const MOST_SEEN = 2;
+const LATELY_MS = 6 * 3_600_000;
+
+function seenText({ zone, accelerator, pricing, lastGot, refusal }: GaveLately, view: JobView, now: EpochMs): string {
+  const gave = `${zone} gave a ${accelerator} (${pricing}) within ${formatDuration(lastGot.waitedMs)}, ${formatDuration(now - lastGot.at)} ago`;
+  const since = refusal !== undefined && refusal.at > lastGot.at ? ', and has refused one since' : '';
+  const own = askedMachines(view.spec).zones.includes(zone) ? '' : "; it is none of this job's zones";
+  return `Seen by this pool's jobs: ${gave}${since}${own}.`;
+}
+
+const labelOf = ({ label }: JobRow): string => (label === undefined ? '' : ` ${label}: not on real Cloud TPUs.`);
+
+function numbered(number: number, text: string, width: number | undefined): readonly string[] {
+  const head = `${String(number).padStart(2)}. `;
+  const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - head.length));
+  return lines.map((line, index) => `${index === 0 ? head : ' '.repeat(head.length)}${line}`);
+}
+
+function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
+  if (text === '') return [];
+  const line = oneLine(text);
+  const lines = width === undefined ? [line] : wrapToWidth(line, Math.max(20, width - indent.length));
+  return lines.map((line) => `${indent}${line}`);
+}
