@@ -35,7 +35,8 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
     );
   const tree = readTree(source);
   if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);
-  const other = isMapping(tree.value) ? foreignTree(tree.value, file) : foreignText(text, file);
+  const isProgram = /\.(py|sh)$/.test(file);
+  const other = isMapping(tree.value) && !isProgram ? foreignTree(tree.value, file) : foreignText(text, file);
   if (other !== undefined) return refusedAs(other, file);
   const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
   const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, {

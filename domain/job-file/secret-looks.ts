@@ -95,10 +95,13 @@ const IN_THE_CLEAR =
   'and is kept in the clear with the job. `jobctl secret put NAME --from-file FILE` keeps it, ' +
   'and secrets: {VARIABLE: NAME} gives it to the command';
 
+/** A variable alone; in single quotes too, since a whole command in double quotes may hold them. */
+const VARIABLE = /^\$(\{\w+\}|[A-Z_][A-Z\d_]*)$/;
+
 /** A word that the shell computes on the host is not a secret in the file. */
 function secretInWord(name: string, word: string): string | undefined {
   const value = /^'.*'$|^".*"$/.test(word) ? word.slice(1, -1) : word;
-  const isComputed = !word.startsWith("'") && /[$`]/.test(value);
+  const isComputed = VARIABLE.test(value) || (!word.startsWith("'") && /[$`]/.test(value));
   return isComputed ? undefined : secretIn(name.replaceAll('-', '_'), value);
 }
 

@@ -191,6 +191,10 @@ describe('files of other tools in other shapes', () => {
           ['tpu: {accelerator: v5litepod-16, zone: us-central1-a, pricing: ondemand}'],
         'gcloud compute tpus tpu-vm create a --zone=z-1 --accelerator-type=v4-8\ngcloud compute tpus tpu-vm ssh a --worker=0 --command="python3 a.py"':
           ['command: {run: python3 a.py, workers: [0]}'],
+        'gcloud compute tpus tpu-vm ssh a --zone=us-central2-b --worker=all --command="python3 a.py"': [
+          'tpu: {accelerator: .., zone: us-central2-b, pricing: ..}',
+          'command: {run: python3 a.py}',
+        ],
         'C="gcloud compute"\nR="$C tpus tpu-vm create a"\nwhile ! $R; do sleep 5; done': ['makes TPU VMs by gcloud'],
         'xpk workload create --cluster c --docker-image i --tpu-type v5p-16 --num-slices 4 --env A=1 --command "python3 a.py"':
           [
@@ -214,6 +218,11 @@ describe('files of other tools in other shapes', () => {
       },
       ofScript,
     );
+  });
+
+  it('a program that is YAML by chance is a program', () => {
+    assert.match(refusal('x: 1\n', 'a.py'), /^this is a Python program/);
+    assert.match(refusal('run: 1\n', 'a.sh'), /^this is a shell script/);
   });
 
   describe('scripts for schedulers', () => {

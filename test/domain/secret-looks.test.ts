@@ -61,6 +61,7 @@ describe('a secret in a script', () => {
     'python3 t.py --sort-key 12345678901 --max-tokens=100000000 --keyboard qwertyuiop',
     'wandb login "$WANDB_API_KEY"',
     'wandb login && python3 t.py',
+    `python3 -c "wandb.login(key='\${WANDB_API_KEY}')"`,
     'git clone https://github.com/a/b@v1:x',
   ];
   for (const text of none) it(`is not seen in ${text}`, () => assert.deepEqual(warningsOf(text), []));

@@ -44,8 +44,8 @@ const NAMES = ['--node-id', '--node-prefix'];
 function putUse(into: Translation, launches: readonly Launch[]): void {
   const zone = launches.map((launch) => knownValue(launch, '--zone')).find((one) => one !== undefined) ?? OPEN;
   const project = launches.map((launch) => knownValue(launch, '--project')).find((one) => one !== undefined);
-  const remark = 'the type of the TPU VM that is there: a job has a slice of its own';
-  into.set('tpu', { accelerator: OPEN, zone, ...(project !== undefined && { project }) }, remark);
+  const remark = 'type and pricing of the TPU VM that is there: a job has a slice of its own';
+  into.set('tpu', { accelerator: OPEN, zone, pricing: OPEN, ...(project !== undefined && { project }) }, remark);
 }
 
 /** Texts of `--command`, one for each login, in their order. */

@@ -60,19 +60,19 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   },
   'gcloud-ssh-function.sh': {
     is: 'a shell script that makes TPU VMs, or logs in to them, by gcloud',
-    machines: 'v4-8, 4 chips, 1 hosts, spot, us-central2-b',
-    filled: { 'accelerator: ..': 'accelerator: v4-8' },
+    machines: 'v4-8, 4 chips, 1 hosts, any, us-central2-b',
+    filled: { 'accelerator: ..': 'accelerator: v4-8', 'pricing: ..': 'pricing: any' },
   },
   'gcloud-ssh-multihost.sh': {
     says: ['git clone --depth=1 -b main https://example.org/flax'],
     is: 'a shell script that makes TPU VMs, or logs in to them, by gcloud',
-    machines: 'v4-8, 4 chips, 1 hosts, spot, europe-west4-a',
-    filled: { 'accelerator: ..': 'accelerator: v4-8' },
+    machines: 'v4-8, 4 chips, 1 hosts, any, europe-west4-a',
+    filled: { 'accelerator: ..': 'accelerator: v4-8', 'pricing: ..': 'pricing: any' },
   },
   'gcloud-start-loop.sh': {
     is: 'a shell script that makes TPU VMs, or logs in to them, by gcloud',
-    machines: 'v4-8, 4 chips, 1 hosts, spot, europe-west4-a',
-    filled: { 'accelerator: ..': 'accelerator: v4-8' },
+    machines: 'v4-8, 4 chips, 1 hosts, any, europe-west4-a',
+    filled: { 'accelerator: ..': 'accelerator: v4-8', 'pricing: ..': 'pricing: any' },
   },
   'gcloud-zones-by-variable.sh': {
     is: 'a shell script that makes TPU VMs, or logs in to them, by gcloud',
