@@ -9,9 +9,9 @@ import { asTyped, VERBS } from '../../cli/terminal/typed-command.js';
 const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 /** Text that is no hint of a moment: a file's content, what a shell reads, the name of a job without a file (`BY_FLAGS`). */
 const NO_HINTS = new Set([
-  ...['init/written-job.ts', 'completion/scripts.ts', 'job-file.ts', 'typed-command.ts'],
+  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/typed-command.ts'],
   // Tables of docs/migrating.md; what verbs/import.ts prints of them passes through asTyped.
-  ...['migrating/bastion-keys.ts', 'migrating/examples.ts', 'migrating/jobman-keys.ts'],
+  ...['bastion-keys.ts', 'examples.ts', 'jobman-keys.ts'].map((file) => `job/migrating/${file}`),
 ]);
 /** Calls whose texts become an error or help, which main.ts and program.ts print as typed, or are typed already. */
 const TYPED_BY = new Set([

@@ -110,6 +110,7 @@ const SECTIONS: Readonly<Record<string, Omit<Section, 'form'>>> = {
       allocation_mode: SHAPE,
       run_duration: harmless('the slice ends by itself the sooner'),
       valid_until: SHAPE,
+      num_workers: harmless("JobMan's own: it is not used"),
       reservation_bound: harmless('of a reservation that is allowed: the slice ends with it'),
       hedge: harmless('its pool counts each request, and has room for a second one only where nobody waits'),
       reservation: by(

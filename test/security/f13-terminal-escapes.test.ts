@@ -168,14 +168,14 @@ describe('F13: names and messages from outside, on a terminal', function () {
 
 /** Files that write by themselves: what they write is the user's own file, bytes of a host or a tool, or jobctl's own codes. */
 const OWN_WRITERS = [
-  'building/run-tool.ts',
-  'contexts/told-place.ts',
+  'commands/operator-commands.ts',
+  'commands/verbs/codec.ts',
+  'commands/verbs/import.ts',
+  'commands/verbs/list.ts',
+  'commands/verbs/quota-files.ts',
+  'commands/verbs/submit.ts',
+  'job/building/run-tool.ts',
   'main.ts',
-  'operator-commands.ts',
-  'print.ts',
-  'verbs/codec.ts',
-  'verbs/import.ts',
-  'verbs/list.ts',
-  'verbs/quota-files.ts',
-  'verbs/submit.ts',
+  'place/contexts/told-place.ts',
+  'terminal/print.ts',
 ];

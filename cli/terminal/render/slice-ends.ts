@@ -1,3 +1,4 @@
+import { smallest } from '../../../domain/extremes.js';
 import type { JobView } from '../../../contract/job.js';
 import { isDone } from '../../../domain/job-state.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
@@ -11,7 +12,7 @@ export function endsSentence({ phase, spec, slices }: JobView, now: EpochMs): st
     ? []
     : slices.filter(({ state }) => state === 'ready').flatMap(({ endsAt }) => endsAt ?? []);
   if (ends.length === 0) return rule;
-  const first = Math.min(...ends);
+  const first = smallest(ends);
   const which = ends.length === 1 ? 'its slice' : 'its first slice';
   const when = first > now ? `in ${formatDuration(first - now)}` : 'now';
   const text = `${which} may end from ${clockTime(first, now)} on, ${when}`;

@@ -1,3 +1,4 @@
+import { smallest } from '../../../domain/extremes.js';
 import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
 import { durationValue } from '../../../domain/job-file/fields.js';
 import type { EpochMs } from '../../../domain/units.js';
@@ -108,7 +109,7 @@ function readyOf([first, ...rest]: readonly ReadyCondition[]): Condition {
   const warning = [first, ...rest].find((slice) => slice?.warning !== undefined)?.warning;
   const others = rest.map((slice) => ({ uid: slice.uid, hosts: slice.hosts }));
   const ends = [first, ...rest].flatMap((slice) => slice?.endsAt ?? []);
-  const endsAt = ends.length === 0 ? {} : { endsAt: Math.min(...ends) };
+  const endsAt = ends.length === 0 ? {} : { endsAt: smallest(ends) };
   return { kind: 'ready', uid, hosts, others, ...endsAt, ...(warning !== undefined && { warning }) };
 }
 
