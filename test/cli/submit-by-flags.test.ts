@@ -48,6 +48,25 @@ const word = fc.oneof(
 describe('a job without a file', function () {
   this.timeout(60_000);
 
+  it('on a rehearsed cloud asks in the first zone that has its type; elsewhere it names none', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'no-zone-'));
+    const zoneOf = async (...words: readonly string[]): Promise<string | undefined> => {
+      const { stdout } = await jobctl(['submit', '--dry-run', ...words, '--', 'true'], {
+        JOBCTL_HOME: home,
+        HOME: home,
+      });
+      return /^ +zone: (\S+)$/m.exec(stdout)?.[1];
+    };
+    try {
+      const zones = ['tpu-v4-8', 'v5e-16', 'v6e-8', 'v5p-64'].map((type) => zoneOf('--local', '--tpu', type));
+      assert.deepEqual(await Promise.all(zones), ['us-central2-b', 'us-central1-a', 'us-central1-b', 'us-central1-a']);
+      assert.equal(await zoneOf('--local', '--tpu', 'v4-8', '--zone', 'us-west4-a'), 'us-west4-a');
+      assert.equal(await zoneOf('--tpu', 'v4-8'), undefined);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
   it('argv in is argv out, through the job file and bash', async function () {
     this.timeout(180_000);
     let withReference = 0;

@@ -18,7 +18,7 @@ const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** The file that keeps what was typed and printed; scripts and people set it. */
 const RECORDING = process.env['JOBCTL_RECORDING'];
 
-const QUICK_START = `job: {name: quick-start, env_type: none, remote_user: ann}
+const QUICK_START = `job: {name: quick-start, remote_user: ann}
 tpu: {name: quick-start, allocation_mode: tpu-vm, accelerator: v4-8, zone: us-central2-b, version: tpu-ubuntu2204-base, pricing: spot}
 command: {cmd: "echo hello from $(hostname)", workers: [0]}
 `;
@@ -72,6 +72,7 @@ describe('the lines of JobMan, Bastion and launch, typed in an empty home', func
     needsConfinement(this);
     for (const folder of ['bin', 'configs']) mkdirSync(join(home, folder));
     symlinkSync(MAIN, join(home, 'bin/jobctl'));
+    writeFileSync(join(home, '.jobctlignore'), 'bin\n');
     writeFileSync(join(home, 'configs/quick_start.yaml'), QUICK_START);
     writeFileSync(join(home, 'exp.yaml'), EXP);
     writeFileSync(join(home, 'spec.json'), JSON.stringify(SPEC));

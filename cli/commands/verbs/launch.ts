@@ -17,7 +17,7 @@ export async function launch(line: LaunchFlags & Common, command: readonly strin
   const flags = { ...own, ...(isFollowed && { wait: true as const }) };
   checkFlags(flags);
   if (flags.literalQuotes !== true) refuseQuotedWords(undefined, command ?? []);
-  const given = { defaults: lineDefaults(flags), folder: process.cwd() };
+  const given = { defaults: lineDefaults(flags, flags.instanceType), folder: process.cwd() };
   const tree = launchJob(flags, (command?.length ?? 0) > 0, given);
   const { set = [], project, user, priority, dryRun: isDry } = flags;
   const overrides = { project, user, priority, command, isLiteral: true };

@@ -81,7 +81,7 @@ function bundleOf(draft: Draft): void {
 function asteraLine(own: readonly string[], command: readonly string[]): LaunchLine {
   const { given, words } = splitFlags(own, ASTERA_FLAGS);
   const draft = new Draft();
-  const place = { defaults: lineDefaults({}), folder: process.cwd() };
+  const place = { defaults: lineDefaults({}, undefined), folder: process.cwd() };
   Object.assign(draft.tree, launchJob(launchFlags(given), command.length > 0, place));
   draft.take(ASTERA_FLAGS, given, "Astera's launch");
   tellWords(words.slice(1), draft);

@@ -1,4 +1,11 @@
-import { type AcceleratorType, type Generation, GENERATIONS, quotaUnitsOf } from '../../accelerators.js';
+import {
+  type AcceleratorType,
+  findAccelerator,
+  type Generation,
+  GENERATIONS,
+  quotaUnitsOf,
+} from '../../accelerators.js';
+import { acceleratorNamed } from '../../job-file/accelerator.js';
 import { regionOf } from '../../job-file/cloud-path.js';
 import type { PoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
@@ -26,6 +33,12 @@ const ZONES: Readonly<Record<Generation, readonly string[]>> = {
     ...['us-central1-ai1a', 'us-south1-ai1b'],
   ],
 };
+
+/** The first listed zone with this type, however its name is written. Undefined if the type is unknown. */
+export function firstZoneWith(accelerator: string): string | undefined {
+  const type = acceleratorNamed(accelerator);
+  return type && ZONES[type.generation][0];
+}
 
 /** Undefined if the lists do not know the zone. If a region has a price but no listed zone, all its zones count. */
 function hasGeneration(zone: string, generation: Generation): boolean | undefined {
