@@ -120,7 +120,12 @@ function readJob(
   if (file === undefined)
     return readJobFlags({
       set,
-      overrides: { ...known, zone: zone ?? lineDefaults(flags, accelerator).zone, bundle: flags.bundle, isLiteral: true },
+      overrides: {
+        ...known,
+        zone: zone ?? lineDefaults(flags, accelerator).zone,
+        bundle: flags.bundle,
+        isLiteral: true,
+      },
       ...dry,
     });
   const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);

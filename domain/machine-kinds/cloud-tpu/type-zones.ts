@@ -1,10 +1,4 @@
-import {
-  type AcceleratorType,
-  findAccelerator,
-  type Generation,
-  GENERATIONS,
-  quotaUnitsOf,
-} from '../../accelerators.js';
+import { type AcceleratorType, type Generation, GENERATIONS, quotaUnitsOf } from '../../accelerators.js';
 import { acceleratorNamed } from '../../job-file/accelerator.js';
 import { regionOf } from '../../job-file/cloud-path.js';
 import type { PoolDefaults } from '../../job-file/pool-defaults.js';
