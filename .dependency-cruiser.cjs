@@ -29,7 +29,7 @@ const ARROWS = {
   // A package of its own (docs/adr/0031).
   rehearsal: { value: [] },
 };
-/** Floors of the command line, from the lowest: each imports itself and those below it. */
+/** Floors of the command line, from the lowest: each imports itself and those below it (docs/adr/0136). */
 const CLI_FLOORS = ['terminal', 'place', 'job', 'jobs', 'doctor', 'local', 'commands'];
 /** Folders of which one inside is judged apart. */
 const INSIDE = { rehearsal: '^rehearsal/(?!test/)' };
