@@ -1,5 +1,8 @@
 /** Errors that a caller can act on. Messages name the problem, the object and the remedy; the command line prints them as is. */
 
+/** The remedy for a call that no worker answers. */
+export const IS_A_WORKER_UP = 'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)';
+
 /** The job, or the change to its file, is invalid: nothing was submitted or changed. `message` lists every problem, formatted. */
 export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';

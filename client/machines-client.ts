@@ -9,7 +9,7 @@ import {
 } from '../contract/machines.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { FailureType } from '../domain/failure-types.js';
-import { MachineNotFound, NoWorkerAnswers, PoolRefused } from './errors.js';
+import { IS_A_WORKER_UP, MachineNotFound, NoWorkerAnswers, PoolRefused } from './errors.js';
 import { innermost } from './update-answer.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
@@ -67,7 +67,7 @@ export class TemporalMachines implements MachinesClient {
     if (failure.cause instanceof TimeoutFailure)
       throw new NoWorkerAnswers(
         `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
-        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
+        `${IS_A_WORKER_UP}; repeating is safe`,
       );
     const { message, type } = innermost(failure);
     throw type === FailureType.NotFound ? new MachineNotFound(message) : new PoolRefused(this.pool, message);

@@ -1,7 +1,7 @@
 import type { Client, Connection } from '@temporalio/client';
 import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
 import { serverTooOld } from '../domain/temporal-version.js';
-import { NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
+import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -32,10 +32,7 @@ export class TemporalCalls {
       return new TemporalRefused(what, "make the Client with jobctl's jobDataConverter (docs/encryption.md)");
     }
     if (isWithoutPoller(error))
-      return new NoWorkerAnswers(
-        `${this.#server} answers, and no worker does`,
-        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)',
-      );
+      return new NoWorkerAnswers(`${this.#server} answers, and no worker does`, IS_A_WORKER_UP);
     const { explainRefusal } = await import('../cloud/temporal/explain-refusal.js');
     const { namespace } = this.#temporal.options;
     const refusal = explainRefusal(error, namespace);

@@ -1,6 +1,6 @@
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/failure-types.js';
-import { NoWorkerAnswers } from './errors.js';
+import { IS_A_WORKER_UP, NoWorkerAnswers } from './errors.js';
 import { isPolled, type TaskQueuePolls } from './task-queue-polls.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
@@ -55,7 +55,7 @@ async function inOurWords<T>(
       const queue = away === undefined ? '' : `, and none polls task queue '${away.taskQueue}'`;
       throw new NoWorkerAnswers(
         `no worker answered for ${whom} within ${timeoutMs / 1000} s${queue}; it may still be done when one is up`,
-        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
+        `${IS_A_WORKER_UP}; repeating is safe`,
       );
     }
     throw error;

@@ -12,8 +12,7 @@ import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
-import { withDoneTwice } from './job/done-twice.js';
-import { tellEnd } from './job/end.js';
+import { tellEnd, withDoneTwice } from './job/end.js';
 import { afterHooks } from './job/hooks.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
 import type { JobCarry } from './job/state.js';
@@ -109,7 +108,7 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const concluded = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
     if (concluded.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
     await giveBack(open, concluded);
-    const outcome = await withDoneTwice(open, concluded);
+    const outcome = isConcluded ? concluded : await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
     if (isConcluded) await tellEnd([], outcome, story);

@@ -30,8 +30,9 @@ export async function publishedLines(
     missing.set(message, [...(missing.get(message) ?? []), pool]);
     return [];
   };
+  const reader = openReader(store);
   const read = async (pool: string): Promise<readonly WaitingLine[]> =>
-    [(await readWaitingLine(await openReader(store), pool)) ?? []].flat();
+    [(await readWaitingLine(await reader, pool)) ?? []].flat();
   const lines = await Promise.all(pools.map((pool) => read(pool).catch((error: Error) => missed(pool, error))));
   const texts = [...missing].map(([message, of]) => `of ${of.join(', ')}: ${message}`);
   return { lines: lines.flat(), ...(texts.length > 0 && { missing: texts.join('; ') }) };

@@ -10,7 +10,7 @@ export interface ExpectedHostKey {
   readonly record?: HostKeyRecord;
 }
 
-/** The host keys of VMs. Stored per node id, since addresses are recycled to other VMs (failures.md 29). */
+/** The host keys of VMs. Stored per node id, since addresses are recycled to other VMs (marin-community/marin#6450). */
 export interface HostKeyPins {
   /**
    * The expected keys. Undefined if they cannot be known: then the key of the first connection is pinned.

@@ -16,7 +16,7 @@ export type HostTarget = SshTarget | PodTarget;
 interface AnyTarget {
   /** Its slice at the provider: on Cloud TPU the node whose guest attributes are read. Absent: the host belongs to no slice. */
   readonly ref?: MachineRef;
-  /** The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (failures.md 29). */
+  /** The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (marin-community/marin#6450). */
   readonly uid: string;
   /** Index of the slice in the job, from 0. */
   readonly slice: number;
@@ -147,7 +147,7 @@ export interface SetUpListener {
   onReady?(outcome: Exclude<ModuleOutcome, { kind: 'failed' }>): void;
 }
 
-/** A command for the on-host runner to start (facts: docs/runner.md). */
+/** A command for the on-host runner to start (docs/runner.md). */
 export interface RunRequest {
   /** Name of the run's directory on the host: `<job>-a<attempt>`. One id starts at most once per host. */
   readonly runId: string;

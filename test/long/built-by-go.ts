@@ -14,9 +14,9 @@ export const GO_BUILD_MS = BUILD_TIMEOUT_MS + 60_000;
 export const TEMPORAL_SERVER_VERSION = '1.29.1';
 /** The Web UI that docker-compose.yml names. */
 export const TEMPORAL_UI_VERSION = '2.42.1';
-/** The last that a plain build makes (facts: production.md 4). */
+/** The last that a plain build makes (tried, 2026-11). */
 const COMPOSE_VERSION = 'v2.40.3';
-/** The last that a plain build makes (facts: kubernetes.md 4). */
+/** The last that a plain build makes (tried, 2026-11). */
 const BUILDX_VERSION = 'v0.20.1';
 /** Of the image that a worker builds with unless it is told otherwise (cloud/builds/settings.ts). */
 const BUILDKIT_VERSION = 'v0.20.2';

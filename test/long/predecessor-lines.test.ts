@@ -72,7 +72,6 @@ describe('the lines of JobMan, Bastion and launch, typed in an empty home', func
     needsConfinement(this);
     for (const folder of ['bin', 'configs']) mkdirSync(join(home, folder));
     symlinkSync(MAIN, join(home, 'bin/jobctl'));
-    writeFileSync(join(home, '.jobctlignore'), 'bin\n');
     writeFileSync(join(home, 'configs/quick_start.yaml'), QUICK_START);
     writeFileSync(join(home, 'exp.yaml'), EXP);
     writeFileSync(join(home, 'spec.json'), JSON.stringify(SPEC));

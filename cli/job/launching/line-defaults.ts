@@ -13,12 +13,12 @@ import { settingLayers, settingOf } from '../../place/contexts/layers.js';
  * @throws CliError as `settingLayers`
  */
 export function lineDefaults(
-  flags: ContextFlags,
+  flags: ContextFlags & { readonly local?: boolean | undefined },
   accelerator: string | undefined,
   env: Environment = process.env,
 ): LaunchDefaults {
   const { used, server, stack } = settingLayers(flags as Record<string, unknown>, env);
-  const isLocal = (flags as { readonly local?: boolean }).local === true || server?.kind === 'stack';
+  const isLocal = flags.local === true || server?.kind === 'stack';
   const isRehearsed = isLocal && (stack === undefined || stack.rehearsal !== undefined);
   const anyZone = isRehearsed && accelerator !== undefined ? firstZoneWith(accelerator) : undefined;
   return definedOnly({

@@ -91,7 +91,7 @@ async function generateKeyPair(comment: string): Promise<{ readonly private: str
   const { default: ssh2 } = await import('ssh2');
   for (let i = 0; i < KEY_TRIES; i++) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });
-    // ssh2 cannot read about 15 in 4000 of the ed25519 keys that it makes (facts: cloud-tpu.md 6).
+    // ssh2 cannot read about 15 in 4000 of the ed25519 keys that it makes (docs/facts.md, "gcloud and the VMs").
     const isReadable = [pair.private, pair.public].every((key) => !(ssh2.utils.parseKey(key) instanceof Error));
     if (isReadable) return pair;
   }

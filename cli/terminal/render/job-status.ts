@@ -16,6 +16,7 @@ import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
 import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
+import { IS_A_WORKER_UP } from '../../../client/errors.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
 import { placeOfObject } from '../../../domain/store-place.js';
@@ -183,5 +184,5 @@ function missing(row: JobRow, reason: string): readonly string[] {
 function hintFor({ id, endedAt, failingTask }: JobRow): string {
   if (failingTask !== undefined) return asTyped(`what to do: \`jobctl why ${id}\``);
   if (endedAt !== undefined) return asTyped(`\`jobctl logs ${id} --job\` has what was stored`);
-  return asTyped('is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)');
+  return asTyped(IS_A_WORKER_UP);
 }

@@ -126,7 +126,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
 
 /**
  * Variables that AXLearn's Bastion and JobMan set, and libtpu's own names for a job of several slices. MEGASCALE_* is set only
- * if there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
+ * if there is more than one slice: stale or needless values make `jax.distributed` hang (ray-project/ray#62893).
  */
 function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: AttemptSlices): Record<string, string> {
   const one = {

@@ -4,7 +4,7 @@ import type { KubernetesSection } from './words.js';
 
 const MEGASCALE_PORT = 8080;
 
-/** Variables by which a pod's programs find each other. MEGASCALE_* is only for TPUs in several slices (failures.md 31). */
+/** Variables by which a pod's programs find each other. MEGASCALE_* is only for TPUs in several slices (ray-project/ray#62893). */
 export function environment({ kubernetes }: KubernetesSection, slices: AttemptSlices): Record<string, string> {
   const { own, all, coordinator, rank } = slices;
   if (rank === undefined) return {};

@@ -4,7 +4,7 @@ import { GRACE_AND_DRAIN_MS, inMinutes, job, MINUTE, poolOf, story } from './poo
 
 const { agingMs, askingTimeoutMs, maxGuaranteeDelayMs, minRuntimeMs } = DEFAULT_RULES;
 
-describe('quota, scenario: 12 of 16 beside a stream of small jobs (failures.md 88)', () => {
+describe('quota, scenario: 12 of 16 beside a stream of small jobs', () => {
   // Equal halves of 16; b keeps small jobs queued all the time. a's job of 12 is more than its 8: the whole gang is borrowed.
   const config = poolOf(16, { a: 8, b: 8 });
   const start = (): ReturnType<typeof story> => {

@@ -7,7 +7,7 @@ import { GRACE_AND_DRAIN_MS, inMinutes, job, MINUTE, poolOf, story } from './poo
 const HOUR = 60 * MINUTE;
 
 describe('quota, scenario: who goes and who stays', () => {
-  it("a new user's first job does not displace another's running second one of the same project (failures.md 89)", () => {
+  it("a new user's first job does not displace another's running second one of the same project", () => {
     const simulation = story(poolOf(8, { p: 8 }));
     const running = ['first', 'second'].map((id) =>
       simulation.submit(job(id, 4, { project: 'p', user: 'old', work: 120 })),
@@ -18,7 +18,7 @@ describe('quota, scenario: who goes and who stays', () => {
     assert.equal(inMinutes(newcomer.stays[0]?.grantedAt), 122, 'it starts when the first chips are seen gone');
   });
 
-  it('the winner starts only when the chips of its victim are free (failures.md 89)', () => {
+  it('the winner starts only when the chips of its victim are free', () => {
     const simulation = story(poolOf(8, { owner: 8 }));
     const borrower = simulation.submit(job('borrower', 8, { work: 120 }));
     const owner = simulation.submit(job('owner', 8, { project: 'owner', at: 30, work: 10 }));

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { acquireLock } from '../../../place/stack/file-lock.js';
 import { cacheFolder, type Environment } from '../../../terminal/home.js';
 
-/** The version that jobctl gets if needed: the last that `go install` can build (facts: temporal.md 7). */
+/** The version that jobctl gets if needed: the last that `go install` can build (docs/facts.md, "Temporal"). */
 export const PINNED_CLI_VERSION = '1.5.1';
 /** A build takes about three minutes on two cores. */
 const OTHER_RESOLVER_TIMEOUT_MS = 15 * 60_000;

@@ -16,8 +16,8 @@ const LOOPBACK = '127.0.0.1';
 const NOT_FOUND = 5;
 
 /**
- * The server's default of 10 calls a second for listing and counting is too low for a list command beside a janitor (facts:
- * production.md 1). The namespace is reloaded every second, so that an added search attribute is usable soon. The new matcher
+ * The server's default of 10 calls a second for listing and counting is too low for a list command beside a janitor (docs/facts.md,
+ * "Temporal"). The namespace is reloaded every second, so that an added search attribute is usable soon. The new matcher
  * heeds the priorities of quota workflows (contract/quota.ts, quotaStart); server 1.29 has it off.
  */
 export const DYNAMIC_CONFIG = {
@@ -40,7 +40,7 @@ export function devServerArguments(options: DevServerOptions): readonly string[]
   ];
 }
 
-/** Three times the rate of the default, and a killed process loses nothing (facts: temporal.md 10). */
+/** Three times the rate of the default, and a killed process loses nothing (docs/facts.md, "Temporal"). */
 function databaseArguments(file: string): readonly string[] {
   return ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'];
 }
