@@ -21,10 +21,16 @@ export const doneTwiceActivity = ({
     translated(async () => {
       if (logSides === undefined) return undefined;
       const printed: PrintedBy[] = [];
-      for (let attempt = Math.max(1, attempts - MOST_ATTEMPTS + 1); attempt <= attempts; attempt += 1) {
+      for (const attempt of lookedAt(attempts)) {
         const bytes = await logSides(logPrefix(job.id, attempt, 'command'), HOST, SIDE_BYTES);
         printed.push({ attempt, text: bytes.toString('utf8') });
       }
       return doneTwice(printed);
     }),
 });
+
+/** The first attempt, which knows where the job began, and the last ones. */
+function lookedAt(attempts: number): readonly number[] {
+  const all = Array.from({ length: attempts }, (_, index) => index + 1);
+  return attempts <= MOST_ATTEMPTS ? all : [1, ...all.slice(1 - MOST_ATTEMPTS)];
+}
