@@ -94,7 +94,7 @@ function noSlice(word: string, all: readonly { readonly name: string }[]): CliEr
     ExitCode.NotFound,
     `the simulated cloud has no slice '${word}', and none of a job of that name`,
     `there are: ${names.length === 0 ? 'none' : names.join(', ')}${more}`,
-    asTyped(`a job that waits has none yet, and why says for what: jobctl why ${shellQuote(word)}`),
+    asTyped(`a job that waits has no slice yet; the reason: jobctl why ${shellQuote(word)}`),
   );
 }
 
