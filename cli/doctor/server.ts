@@ -6,24 +6,43 @@ import { isPolled, type TaskQueuePolls, taskQueuePolls } from '../../client/task
 import { TemporalCalls } from '../../client/temporal-calls.js';
 import { openReader, withTemporal } from '../place/connect.js';
 import { type CliContext, resolveContext } from '../place/context.js';
+import { ExitCode } from '../terminal/exit-codes.js';
+import { explainError } from '../terminal/explain-error.js';
 import { noWorkerRemedy, noWorkerText } from '../terminal/render/no-worker.js';
 import { asTyped } from '../terminal/typed-command.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { failed, type Finding, ok, warning } from './finding.js';
 
-/** Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). */
-export function diagnoseServer(_file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
+/**
+ * Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). The store is
+ * looked at even if the server cannot be reached.
+ * @throws CliError if no server is named
+ */
+export async function diagnoseServer(_file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
   const context = resolveContext(flags.bucket === undefined ? {} : { bucket: flags.bucket });
-  return withTemporal(context, async (temporal, address) => {
-    const calls = new TemporalCalls(temporal, `Temporal at ${address}`);
-    const polls = await taskQueuePolls({ temporal, calls }, context.taskQueue ?? TASK_QUEUE);
-    const ours = await ownOwner(context);
-    const server = ok('server', `${address}, namespace ${polls.namespace}`);
-    return {
-      account: { temporal: address },
-      findings: [server, ...(await storeChecks(context)), queueCheck(polls, ours), workerCheck(polls, Date.now())],
-    };
-  });
+  const [temporal, ofStore] = await Promise.all([temporalChecks(context), storeChecks(context)]);
+  const [server, ...others] = temporal.findings;
+  return { ...temporal, findings: [...(server === undefined ? [] : [server]), ...ofStore, ...others] };
+}
+
+async function temporalChecks(context: CliContext): Promise<Diagnosis> {
+  try {
+    return await withTemporal(context, async (temporal, address) => {
+      const calls = new TemporalCalls(temporal, `Temporal at ${address}`);
+      const polls = await taskQueuePolls({ temporal, calls }, context.taskQueue ?? TASK_QUEUE);
+      const ours = await ownOwner(context);
+      const server = ok('server', `${address}, namespace ${polls.namespace}`);
+      return {
+        account: { temporal: address },
+        findings: [server, queueCheck(polls, ours), workerCheck(polls, Date.now())],
+      };
+    });
+  } catch (error) {
+    const { text, exitCode } = explainError(error, false);
+    if (exitCode !== ExitCode.Unavailable) throw error;
+    const [what = '', ...remedy] = text.split('\n').map((line) => line.trim());
+    return { account: {}, findings: [failed('server', what, remedy.join('\n'))] };
+  }
 }
 
 /** Checks that a store which is not Google's exists and keeps the promises that a single writer depends on. */

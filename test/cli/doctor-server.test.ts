@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { queueCheck, workerCheck } from '../../cli/doctor/server.js';
 import { cutText } from '../../cli/commands/verbs/logs.js';
+import { freePort } from '../temporal-server.js';
+import { jobctl } from './command-line.js';
 import { row, T0 } from './rows.js';
 
 const POLLS = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
@@ -29,6 +35,30 @@ describe('jobctl doctor --server', () => {
     const strange = workerCheck({ ...POLLS, owner: 'a', strangers: ['7@box/bbbbbbbbbbbb'] }, T0);
     assert.equal(strange.state, 'failed');
     assert.match(strange.what, /7@box\/bbbbbbbbbbbb/);
+  });
+});
+
+describe('jobctl doctor --server where Temporal is away', () => {
+  it('says so, and looks at the store all the same', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+    const env = {
+      JOBCTL_BUCKET: pathToFileURL(folder).href,
+      JOBCTL_HOME: folder,
+      TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+    };
+    const { exitCode, stdout, stderr } = await jobctl(['doctor', '--server', '-o', 'json'], env);
+    const { findings } = JSON.parse(stdout) as { findings: readonly { check: string; state: string; what: string }[] };
+    assert.deepEqual(
+      findings.map(({ check, state }) => [check, state]),
+      [
+        ['server', 'failed'],
+        ['store', 'failed'],
+      ],
+      stdout,
+    );
+    assert.match(findings[0]?.what ?? '', /cannot be reached/);
+    assert.match(findings[1]?.what ?? '', /is no folder of a store/);
+    assert.equal(exitCode, 1, stderr);
   });
 });
 
