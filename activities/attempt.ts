@@ -8,7 +8,7 @@ import type {
   StopInput,
 } from '../contract/job-activities.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { unlessEnded } from './attempt/ended-before.js';
+import { unlessEnded } from './attempt/ends.js';
 import { holdSlices } from './attempt/hold.js';
 import { Routes } from './attempt/routes.js';
 import { runHook } from './attempt/run-hook.js';

@@ -8,10 +8,10 @@ import type { Outcome } from '../domain/job-state.js';
 import type { OutputsReport } from '../domain/outputs.js';
 import type { Evidence } from '../domain/recovery/evidence.js';
 import type { Facts } from '../domain/recovery/facts.js';
-import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
+import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { LeftReport } from '../domain/left-processes.js';
 import type { LostSlice } from '../domain/recovery/slice-loss.js';
-import type { FirstSilent, LastSign } from '../domain/silence.js';
+import type { SupervisedEnd } from '../domain/recovery/supervision-state.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Ownership, SliceHost } from '../domain/slice.js';
 import type { DoneTwice } from '../domain/done-twice.js';
@@ -111,20 +111,8 @@ export type AttemptEnd = EndOfAttempt & {
 };
 
 type EndOfAttempt =
-  | CommandEnd
-  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  /** In a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
-  | {
-      readonly kind: 'no-output';
-      readonly last: LastSign & { readonly at: EpochMs };
-      readonly first?: Omit<FirstSilent, 'quietMs'> & { readonly at: EpochMs };
-      /** Number of hosts whose processes' stacks are stored (docs/adr/0128). Absent: 0. */
-      readonly stacks?: number;
-    }
-  | { readonly kind: 'handed-over' }
-  /** `superviseMs` has passed, and nothing happened. */
-  | { readonly kind: 'still-running' }
-  | EndedBefore;
+  /** `still-running`: `superviseMs` has passed, and nothing happened. */
+  SupervisedEnd | EndedBefore;
 
 export interface AttemptRecord {
   readonly attempt: number;

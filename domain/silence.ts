@@ -35,6 +35,15 @@ export interface FirstSilent {
   readonly hasPrinted: boolean;
 }
 
+/** The end of an attempt whose command printed nothing for `timeouts.no_output`, and still runs. */
+export interface SilentEnd {
+  readonly kind: 'no-output';
+  readonly last: LastSign & { readonly at: EpochMs };
+  readonly first?: Omit<FirstSilent, 'quietMs'> & { readonly at: EpochMs };
+  /** Number of hosts whose processes' stacks are stored (docs/adr/0128). Absent: 0. */
+  readonly stacks?: number;
+}
+
 export type SilenceVerdict =
   | {
       readonly kind: 'silent';

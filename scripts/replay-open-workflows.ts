@@ -6,6 +6,7 @@ import { connectTemporal } from '../client/connect.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { dataConverterOf } from '../worker/workflow-code.js';
+import { LOADING } from '../worker/workflow-code.js';
 
 /**
  * Replays every open workflow of an installation on the workflow code of this checkout, before a worker of it runs
@@ -33,7 +34,7 @@ const { client, close } = await connectTemporal({ ...(address && { address }), .
 try {
   const query = `ExecutionStatus = 'Running' AND TaskQueue = '${values['task-queue']}'`;
   const histories = client.workflow.list({ query }).intoHistories({ concurrency: 5 });
-  const options = { workflowBundle: { codePath }, dataConverter: dataConverterOf(codec) };
+  const options = { workflowBundle: { codePath }, dataConverter: dataConverterOf(codec), ...LOADING };
   let [passed, failed] = [0, 0];
   for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
     if (error) console.log(`${workflowId}: ${error.message}`);

@@ -1,11 +1,11 @@
 import type { HostTarget } from '../../cloud/hosts/port.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
+import { LAST_LINES_MS } from '../../domain/recovery/supervision.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { type AttemptHost, type HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
-import { LAST_LINES_MS } from './decisive-ends.js';
 import { untilSavedOn } from './left-hosts.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';

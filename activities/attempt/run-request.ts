@@ -9,8 +9,7 @@ import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
 import { outputsOf } from './outputs.js';
 import { ownEnds } from './own-ends.js';
-import { hasBegun } from './run-end.js';
-import { exitRecordOf } from './stored-ends.js';
+import { exitRecordOf, hasBegun } from './ends.js';
 import { rayPlace } from './ray-place.js';
 import { hostUpload, signOf } from './watched-hosts.js';
 

@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
-import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import { largest, smallest } from '../../domain/extremes.js';
 import {
   askAgainMs,
   type HostSilence,
   quietMsOf,
+  type SilentEnd,
   type SilentHost,
   silenceOf,
   type SilenceVerdict,
@@ -54,16 +55,24 @@ export class SilenceWatch {
   readonly #signal: AbortSignal;
   readonly #readings = new Map<AttemptHost, Reading>();
 
-  /** Gets all hosts that are silent while others print, whenever they change; first when all hosts are attached to. */
-  onAlone: (hosts: readonly SilentHost[]) => void = () => undefined;
+  readonly #onAlone: (hosts: readonly SilentHost[]) => void;
   readonly #alone = new Map<AttemptHost, SilentHost>();
   #isTold = false;
 
-  /** @param hosts the hosts that run the command */
-  constructor(limitMs: number, hosts: readonly AttemptHost[], ask: AskStatus, signal: AbortSignal) {
+  /**
+   * @param hosts the hosts that run the command
+   * @param onAlone gets all hosts that are silent while others print, whenever they change; first when all hosts are attached to
+   */
+  constructor(
+    limitMs: number,
+    hosts: readonly AttemptHost[],
+    { ask, onAlone }: { readonly ask: AskStatus; readonly onAlone: (hosts: readonly SilentHost[]) => void },
+    signal: AbortSignal,
+  ) {
     this.#limitMs = limitMs;
     this.#hosts = hosts;
     this.#ask = ask;
+    this.#onAlone = onAlone;
     this.#signal = signal;
   }
 
@@ -100,7 +109,7 @@ export class SilenceWatch {
 
   #tellAlone(): void {
     this.#isTold = true;
-    this.onAlone([...this.#alone.values()]);
+    this.#onAlone([...this.#alone.values()]);
   }
 
   /** Rejects with the signal's reason if the signal ends it. */
@@ -200,8 +209,6 @@ export class SilenceWatch {
   }
 }
 
-export type SilentEnd = Extract<AttemptEnd, { kind: 'no-output' }>;
-
 /** The end with times in place of durations, because the job's workflow hears of it later. */
 export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): SilentEnd {
   const at = (ms: number): number => Math.round(Date.now() - ms);
@@ -217,7 +224,7 @@ export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Sile
  */
 export function tellOfSilentHosts(
   input: Pick<AttemptInput, 'job' | 'attempt'> & { readonly spec: Pick<JobSpec, 'slices'> },
-): SilenceWatch['onAlone'] {
+): (hosts: readonly SilentHost[]) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'which hosts are silent');
   return (hosts) => {
     const what = hosts.length === 0 ? {} : { what: silentHostsText(hosts, input.spec.slices) };

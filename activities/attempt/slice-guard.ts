@@ -8,6 +8,13 @@ import type { ReadySlice } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 import { pause } from './pause.js';
 
+export interface GuardListener {
+  /** A slice is lost: once for each. */
+  readonly loss?: (lost: LostSlice) => void;
+  /** A slice that still serves was first seen, with or without a warning of the provider, or its warning has changed. */
+  readonly warning?: (slice: number) => void;
+}
+
 /**
  * Looks at the slices of an attempt and reports losses. The evidence that counts is in docs/recovery.md, "slice seen". Each slice
  * is read from its zone's listing; `suspect` makes the guard look at once.
@@ -26,17 +33,23 @@ export class SliceGuard {
   readonly #lost = new Map<number, LostSlice>();
   /** Resolves with the first loss. */
   readonly lost: Promise<readonly LostSlice[]>;
-  /** Called when a slice that still serves is first seen, with or without a warning of the provider, and at each change. */
-  onWarning: (slice: number) => void = () => undefined;
+  readonly #listener: GuardListener;
   #tellFirst: (lost: readonly LostSlice[]) => void = () => undefined;
   /** Callers that wait for the loss of one slice. */
   readonly #waiting = new Map<number, (() => void)[]>();
 
-  constructor(machinesOf: MachinesOf, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
+  constructor(
+    machinesOf: MachinesOf,
+    slices: readonly ReadySlice[],
+    notFoundApartMs: number,
+    signal: AbortSignal,
+    listener: GuardListener = {},
+  ) {
     this.#machinesOf = machinesOf;
     this.#slices = slices;
     this.#notFoundApartMs = notFoundApartMs;
     this.#signal = signal;
+    this.#listener = listener;
     this.lost = new Promise((resolve) => (this.#tellFirst = resolve));
     for (const slice of slices) void this.#watch(slice);
   }
@@ -81,12 +94,8 @@ export class SliceGuard {
     if (this.#lost.has(lost.index)) return;
     this.#lost.set(lost.index, lost);
     this.#tellFirst([lost]);
+    this.#listener.loss?.(lost);
     for (const tell of this.#waiting.get(lost.index) ?? []) tell();
-  }
-
-  /** All slices that are lost by now, the first one first. */
-  get lostByNow(): readonly LostSlice[] {
-    return [...this.#lost.values()];
   }
 
   /** Resolves once this slice is known to be lost. */
@@ -144,7 +153,7 @@ export class SliceGuard {
   #noteWarning(slice: number, warning: string | undefined): void {
     if (this.#warnings.has(slice) && this.#warnings.get(slice) === warning) return;
     this.#warnings.set(slice, warning);
-    this.onWarning(slice);
+    this.#listener.warning?.(slice);
   }
 
   /** The provider's present warning; `not seen`: it was not asked yet. */

@@ -56,8 +56,8 @@ completeparts completion completionmode completions completionsreached completio
 components compose compute compute_engine computemetadata computer computers computes conda condition conditional
 conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps
 configs configurable configuration configurations configure configured confinement confinementreason confirm conflict
-connect connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent
-console const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits
+connect connected connecting connection connectionerror connectionlost connects connecttimeoutms consequence consist
+consistent console const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits
 consumerquotametrics contact contained container containercannotrun containercreating containerimage containers
 containersnotready containersready containerstatuses containerstatusunknown contains content contentdisposition
 contentencoding contenthash contentid contentlanguage contents contenttype contenturl context contexts continuation
@@ -69,7 +69,7 @@ creates createsettlems createslice createtime creating creatingdata creatingms c
 credentialsfile critical crlsign cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently
 custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dash
 dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline
-deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decides decision decisions decisive
+deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decidedby decides decision decisions
 declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
 define defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteobject
 deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata
@@ -85,9 +85,9 @@ dotted double doubled doublequotedasjson down download downloads downloadurl dow
 drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms
 dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5
 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit
-effectivepolicy effectivetime effort egress ehostunreach ei eid eisdir either eiv element elif eloop else elsewhere
-email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads enabled
-enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
+effectivepolicy effectivetime effects effort egress ehostunreach ei eid eisdir either eiv element elif eloop else
+elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
+enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
 encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end ended endedat endedby
 endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime enetunreach enforce
 enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries
@@ -155,17 +155,17 @@ isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbu
 iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst
 isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall
 isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld
-isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted
-isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted
-ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused
-isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal
-isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole iswholeonly
-iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax jax_coordinator_address
-jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist job_num_nodes
-jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+isleaving isled isliteral islost islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced
+isneveraccepted isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial
+ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
+isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby
+issilent isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable
+istalk isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned
+iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
+jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist
+job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
 jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror jobkeyunknown
 jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec
@@ -301,10 +301,10 @@ rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews rm
 rolebindingsonbucket roles roll room root rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff
 rule rules run run_duration runasgroup runasuser runduration runhook runid runner runnerfailed running runoutputs runs
 runseconds runssince runstacks runstatus runtime runtime_version runtimeerror runtimeversion runtimeversions rununtil rw
-rwx s3 sa safe said same sandbox satisfiable save saves saw say says sbatch sbin scalar scale scaled scan schedule
-scheduled scheduleid scheduler schedulername schedulers scheduletoclosetimeout scheduletostarttimeout scheduling
-schedulingconfig schedulinggates schema scheme scontrol scope scopes scp scratch script scripterror scripts scsi sd
-search sec seccompprofile second seconds secret secretaccesskey secretaccessor secretid secretids secretkeyref
+rwx s3 sa safe said same sandbox satisfiable save saves saving saw say says sbatch sbin scalar scale scaled scan
+schedule scheduled scheduleid scheduler schedulername schedulers scheduletoclosetimeout scheduletostarttimeout
+scheduling schedulingconfig schedulinggates schema scheme scontrol scope scopes scp scratch script scripterror scripts
+scsi sd search sec seccompprofile second seconds secret secretaccesskey secretaccessor secretid secretids secretkeyref
 secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs section
 sections secureconnect security securitycontext securityreviewer sed see seed seeds seek seen seenat seenpod sees
 selection selector selectors self selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews sells semaphore
@@ -333,63 +333,64 @@ startrun starts startticks starttime starttoclosetimeout startup startup_script 
 stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
 statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
 stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
-storagelayout store stored storedat storedend storedobject storeendpoint storeerror storeport storerefused stores
-storeunavailable storeurl storing story str stream streams strict stricthostkeychecking stride string stty stuck
-stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+storagelayout store stored storedat storedobject storeendpoint storeerror storeport storerefused stores storeunavailable
+storeurl storing story str stream streams strict stricthostkeychecking stride string stty stuck stuckdeletions
+stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
 submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
 subpath subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully
-such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support
-supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata suspendingms svc
-swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systembucket systemctl
-systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags tail taillines taint
-taints take taken takes takesatomic takespublickey taking talk tar target targetid targetlink targets targettags task
-taskattempts taskgroups taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller telling tells temp template
-temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminal terminate terminated
-terminating terminatingorfailed termination terminationgraceperiodseconds terminationmessagepolicy tesla test
-testiampermissions testiampermissionsresponse testpermissions text texts tf tfevents th than that thaw the their theirs
-them themselves then there these they thin thing this those though thread threads three through throwifnoentry ti tib
-tick tier tiers till time timecreated timed timedeleted timefinalized timeline timeof timeout timeouterror timeoutms
-timeouts timeoutseconds timers times timescale timestamp timestamps timestorageclassupdated timezone timing timings
-title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo together token token_info_url token_type token_uri
-token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerate tolerates tolerations toml
-tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too toodeepat took tool toolarge tools toomanyrequests
-toomanysources toomuch top topayload topology torn total total_resources totalbytesrewritten totalms totaltimeout touch
-touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id
-tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer training trains
-transient translation trap tree tried tries trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try
-trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
-typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un
-unable unabletoqueue uname unanswered unanswereduntil unasked unattended unauthenticated unauthorized unavailable
-unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems
-undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain unexpected
-unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours
-units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone
-unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable
-unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved
-unschedulable unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype
-unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap
-unwritten unzip up upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates
-updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype
-uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use use_spot
-useauthwithcustomendpoint used usedin useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod
-username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e
-vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
-validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
-variables vars vcpus vendor venv verb verbosity verbs verdict verdictof verdicts verified verify versinfo version
-versioning versions versitygw vertex very vfio view viewer views violated violations visibility visible vision visiting
-visits vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms waiter waiters
-waitfor waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms
-waitoperation waits waitseconds waitsfor waitsforcount waitsin waitsuntil wake wakes walk wall wallat wallnow walltime
-wandb want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched
-watches way ways wc wchan we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12
-west2 west3 west4 west6 west8 west9 wget what whatever wheel when whenever where whether which whichever while white whl
-who whoami whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes
-withignored within without woken wokenpools word words work work_dir workdir worker worker_id worker_num
-workergroupspecs workerids workerindex workernumber workerpoolspecs workers workflow workflowexecutiontimeout workflowid
-workflowidconflictpolicy workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools
-working workingdir workload works world world_size worse would writable write writehistory writer writers writes written
-wrong wrongsignature wrongtiers wronguploadurl wrongurlforupload wrote ws wsl www wx x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32
-x4 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xpk xterm xx xxxxxx xzf yama yaml yaml_file year yes yet
-yml you your yours z0 za zero zeros zipfile zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations
+such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervision supervisor
+support supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
+suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system
+systembucket systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint taints take taken takes takesatomic takespublickey taking talk tar target targetid targetlink
+targets targettags task taskattempts taskgroups taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller
+telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term
+terminal terminate terminated terminating terminatingorfailed termination terminationgraceperiodseconds
+terminationmessagepolicy tesla test testiampermissions testiampermissionsresponse testpermissions text texts tf tfevents
+th than that thaw the their theirs them themselves then there these they thin thing this those though thread threads
+three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized timeline
+timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
+timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs to tocome todo
+together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
+told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
+toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch top topayload topology torn total
+total_resources totalbytesrewritten totalms totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds
+tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5
+tpuv6e tr trace tracking traffic trailing train trainer training trains transient translation trap tree tried tries
+trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished
+tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes
+types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered
+unanswereduntil unasked unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed
+uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems undeletableuntil under undergo
+underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy
+unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
+universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike
+unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable unreachablehosts
+unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
+unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
+unterminated until untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten unzip up
+upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
+upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
+urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used usedin
+useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr
+usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid valid_until
+validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
+validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable variables vars vcpus
+vendor venv verb verbosity verbs verdict verdictof verdicts verified verify versinfo version versioning versions
+versitygw vertex very vfio view viewer views violated violations visibility visible vision visiting visits vm
+vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait wait_for waited waitedms waiter waiters waitfor
+waitforchange waiting waiting_for_resources waitingchips waitingcount waitingjobs waitingsince waitms waitoperation
+waits waitseconds waitsfor waitsforcount waitsin waitsuntil wake wakes walk wall wallat wallnow walltime wandb want
+wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways
+wc wchan we web websocket wedgedms wedgedslicems weight weights well went were west1 west10 west12 west2 west3 west4
+west6 west8 west9 wget what whatever wheel when whenever where whether which whichever while white whl who whoami
+whoever whole whom whose why width will window windowms winners wire with withdrawals withfiletypes withignored within
+without woken wokenpools word words work work_dir workdir worker worker_id worker_num workergroupspecs workerids
+workerindex workernumber workerpoolspecs workers workflow workflowexecutiontimeout workflowid workflowidconflictpolicy
+workflowidreusepolicy workflows workflowservice workflowtasktimeout workflowtype workforcepools working workingdir
+workload works world world_size worse would writable write writehistory writer writers writes written wrong
+wrongsignature wrongtiers wronguploadurl wrongurlforupload wrote ws wsl www wx x1 x16 x16x16 x2 x2x1 x2x2 x2x4 x32 x4
+x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xpk xterm xx xxxxxx xzf yama yaml yaml_file year yes yet yml
+you your yours z0 za zero zeros zipfile zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zoneoperations
 zonepatiencems zonepatiencepreemptedms zones zonetry zsh zx`.split(/\s/),
 );

@@ -40,6 +40,16 @@ export type HostEnd =
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
   | { readonly kind: 'fenced'; readonly at: HostPlace; readonly epoch: number };
 
+/** The end on a host that a preemption, or a shutdown of its system, may have made. */
+export type ShutDownHost = Extract<HostEnd, Exit> & { readonly host: 'stopping' | 'preempted' };
+
+export const isShutDown = (end: HostEnd): end is ShutDownHost =>
+  'host' in end && (end.host === 'stopping' || end.host === 'preempted');
+export const isGood = (end: HostEnd): boolean => end.kind === 'done' && !isShutDown(end);
+export const wasStopped = (end: HostEnd): boolean => 'isStopped' in end && end.isStopped;
+/** Whether it ended well and by itself. */
+export const hasSucceeded = (end: HostEnd): boolean => isGood(end) && !wasStopped(end);
+
 /** The end of an attempt's command, over all its hosts. */
 export type CommandEnd =
   /** An exit code on every host: that of the first host that failed, or of host 0. */

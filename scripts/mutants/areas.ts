@@ -47,6 +47,7 @@ export const AREAS: readonly Area[] = [
       'test/domain/recovery/patience.test.ts',
       'test/domain/recovery/signs-of-life.test.ts',
       'test/domain/recovery/slice-loss.test.ts',
+      'test/domain/recovery/supervision.test.ts',
       'test/domain/recovery/worker-errors.test.ts',
     ],
     leastScore: 85,
@@ -95,12 +96,12 @@ export const AREAS: readonly Area[] = [
     name: 'activities/attempt',
     // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
     mutate: [
-      'activities/attempt/{attempt-hosts,exit-proof,host-patience,host-warnings,leading-host}.ts',
-      'activities/attempt/{log-limit,lost-tail,own-ends,run-end,slice-guard}.ts',
-      'activities/attempt/{store-patience,stored-ends,submitted-files,unreachable-hosts}.ts',
+      'activities/attempt/{attempt-hosts,ends,exit-proof,host-patience,host-warnings}.ts',
+      'activities/attempt/{log-limit,lost-tail,own-ends,slice-guard}.ts',
+      'activities/attempt/{store-patience,submitted-files,unreachable-hosts}.ts',
     ],
     tests: [
-      'test/activities/{attempt-hosts,host-patience,host-warnings,leading-host}.test.ts',
+      'test/activities/{attempt-hosts,host-patience,host-warnings}.test.ts',
       'test/activities/{log-stream-limit,lost-tail,run-end,slice-guard,store-patience}.test.ts',
       'test/activities/{stored-ends,submitted-files,unreachable-hosts}.test.ts',
       'test/domain/hooks.test.ts',

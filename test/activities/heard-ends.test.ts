@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { exitRecordOf } from '../../activities/attempt/stored-ends.js';
+import { exitRecordOf } from '../../activities/attempt/ends.js';
 import type { HostConnection, RunStatus } from '../../cloud/hosts/port.js';
 import { formatExitRecord, parseExitRecord, parseState } from '../../cloud/hosts/run-status.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';

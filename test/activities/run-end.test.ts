@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { endOf, hasBegun, isGood, isShutDown, isUnrecorded } from '../../activities/attempt/run-end.js';
+import { endOf, hasBegun, isUnrecorded } from '../../activities/attempt/ends.js';
 import type { RunStatus } from '../../cloud/hosts/port.js';
-import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
 const AT = { slice: 1, host: 2 };
 const EXIT = { startedAt: 10, endedAt: 20, isStopped: false } as const;
@@ -61,17 +60,5 @@ describe("the end of a host's command", () => {
     const of = (is: (seen: RunStatus) => boolean): readonly string[] => kinds.filter((kind) => is(status(kind)));
     assert.deepEqual(of(hasBegun), ['running', 'exited', 'lost', 'orphaned']);
     assert.deepEqual(of(isUnrecorded), ['absent', 'lost', 'orphaned']);
-  });
-
-  it('is good if it is code 0 of a host that stays', () => {
-    const of = (code: number, host?: string): HostEnd =>
-      endOf(exited(code, host === undefined ? {} : { host }), AT) as HostEnd;
-    assert.deepEqual([of(0), of(0, 'up'), of(1, 'up'), of(0, 'stopping'), of(0, 'preempted')].map(isGood), [
-      ...[true, true, false, false, false],
-    ]);
-    assert.deepEqual([of(0), of(1, 'up'), of(1, 'stopping'), of(0, 'preempted')].map(isShutDown), [
-      ...[false, false, true, true],
-    ]);
-    assert.equal(isShutDown(endOf(status('lost'), AT) as HostEnd), false);
   });
 });

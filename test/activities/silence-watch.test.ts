@@ -6,6 +6,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
 import { type Silence, SilenceWatch } from '../../activities/attempt/silence-watch.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
+import type { SilentHost } from '../../domain/silence.js';
 import { NOTICE, request } from '../hosts/run.js';
 import { type HostSession, withHost } from '../hosts/session.js';
 import { startTcpCutter } from '../hosts/tcp-cutter.js';
@@ -73,9 +74,9 @@ async function attach(connections: readonly HostConnection[], limitMs: number): 
     asked.push(host.number);
     return (connections[host.number] as HostConnection).runStatus(RUN);
   };
-  const watch = new SilenceWatch(limitMs, hosts, ask, end.signal);
   const alone: (readonly number[])[] = [];
-  watch.onAlone = (silent) => void alone.push(silent.map(({ host }) => host));
+  const onAlone = (silent: readonly SilentHost[]): void => void alone.push(silent.map(({ host }) => host));
+  const watch = new SilenceWatch(limitMs, hosts, { ask, onAlone }, end.signal);
   for (const [number, connection] of connections.entries()) {
     const host = hosts[number] as AttemptHost;
     let position = 0;

@@ -154,22 +154,21 @@ it('a guard tells of each slice when it is lost, asks no more about it, and keep
   await new MockActivityEnvironment().run(async () => {
     const end = new AbortController();
     const cloud = cloudOf(TAKEN, MISSING);
-    const guard = new SliceGuard(cloud.machinesOf, [slice, { ...slice, index: 1 }], 0, end.signal);
+    const lost: number[] = [];
+    const loss = ({ index }: LostSlice): void => void lost.push(index);
+    const guard = new SliceGuard(cloud.machinesOf, [slice, { ...slice, index: 1 }], 0, end.signal, { loss });
     const told: number[] = [];
     for (const index of [0, 1]) void guard.lossOf(index).then(() => told.push(index));
     guard.suspect(1);
     await settled();
-    assert.deepEqual([told, guard.lostByNow.map(({ index }) => index)], [[1], [1]]);
+    assert.deepEqual([told, lost], [[1], [1]]);
     guard.suspect(1);
     await settled();
     assert.equal(cloud.looks(), 1);
     await guard.lookAtAll(0);
     assert.equal(guard.evidence.looks.find((look) => look.slice === 1)?.condition, 'preempted');
     await guard.lossOf(0);
-    assert.deepEqual(
-      guard.lostByNow.map(({ index }) => index),
-      [1, 0],
-    );
+    assert.deepEqual(lost, [1, 0]);
     end.abort();
   });
 });
@@ -178,9 +177,9 @@ it('a guard tells of each change of what the provider warns of, and asks urgentl
   new MockActivityEnvironment().run(async () => {
     const end = new AbortController();
     const cloud = cloudOf(READY);
-    const guard = new SliceGuard(cloud.machinesOf, [slice], 0, end.signal);
     const told: unknown[] = [];
-    guard.onWarning = (index) => told.push([index, guard.warningOf(index)]);
+    const warning = (index: number): void => void told.push([index, guard.warningOf(index)]);
+    const guard: SliceGuard = new SliceGuard(cloud.machinesOf, [slice], 0, end.signal, { warning });
     assert.equal(guard.warningOf(0), 'not seen');
     const warned = { ...READY, warning: 'MAINTENANCE' } as Condition;
     cloud.listed.push(READY, READY, { kind: 'waiting', detail: 'REPAIRING' }, warned, warned, READY);
@@ -262,12 +261,14 @@ describe('a guard that waits', () => {
           asked += 1;
           throw error;
         };
-        const guard = new SliceGuard(() => ({ watch }) as unknown as Machines, [slice], 0, end.signal);
+        const lost: unknown[] = [];
+        const loss = (slice: LostSlice): void => void lost.push(slice);
+        const guard = new SliceGuard(() => ({ watch }) as unknown as Machines, [slice], 0, end.signal, { loss });
         await settled();
         await pass(ms - 1);
         assert.equal(asked, 1);
         await pass(1);
-        assert.deepEqual([asked, guard.lostByNow], [2, []]);
+        assert.deepEqual([asked, lost, guard.warningOf(0)], [2, [], 'not seen']);
         assert.equal(warnings[0], `slice jc-train-g1 cannot be looked at: ${error.message}`);
         end.abort();
         await settled();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/stored-ends.js';
+import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/ends.js';
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { JobSettings } from '../../contract/job.js';
 import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';

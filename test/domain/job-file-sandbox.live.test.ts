@@ -11,6 +11,7 @@ import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import type { TestServer } from '../temporal-server.js';
 import type { resolveInWorkflow } from './sandbox-workflow.js';
 import { WRONG_JOB_FILES } from './wrong-job-files/index.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 const WORKFLOWS = fileURLToPath(new URL('./sandbox-workflow.ts', import.meta.url));
 const BUNDLE_MS = 60_000;
@@ -58,7 +59,7 @@ describe('the job file inside a workflow', function () {
     const connection = await Connection.connect({ address: server.address });
     const nativeConnection = await NativeConnection.connect({ address: server.address });
     const taskQueue = this.title;
-    const worker = await Worker.create({ connection: nativeConnection, taskQueue, workflowBundle });
+    const worker = await Worker.create({ connection: nativeConnection, taskQueue, workflowBundle, ...LOADING });
     try {
       await worker.runUntil(async () => {
         const { workflow } = new Client({ connection });

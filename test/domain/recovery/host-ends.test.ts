@@ -4,6 +4,8 @@ import {
   type HostCondition,
   type HostEnd,
   hostsFact,
+  isGood,
+  isShutDown,
   preemptedSlices,
   shutDownEnd,
 } from '../../../domain/recovery/host-ends.js';
@@ -121,5 +123,22 @@ describe("an attempt's end, from its hosts'", () => {
     const ends = [lost(3), on(done(0), 'up'), on(done(1), 'stopping')];
     assert.deepEqual(shutDownEnd(ends), { kind: 'run-lost', at: at(1), message });
     assert.throws(() => shutDownEnd([done(0)]), new RangeError('no host was shutting down'));
+  });
+});
+
+describe('an end on one host', () => {
+  const of = (code: number, host?: HostCondition): HostEnd => {
+    const exit = { at: at(0), code, startedAt: 1, endedAt: 9, isStopped: false, ...(host && { host }) };
+    return { kind: code === 0 ? 'done' : 'failed', ...exit };
+  };
+  it('is good if it is code 0 of a host that stays', () => {
+    assert.deepEqual([of(0), of(0, 'up'), of(1, 'up'), of(0, 'stopping'), of(0, 'preempted')].map(isGood), [
+      ...[true, true, false, false, false],
+    ]);
+  });
+  it('may be a shutdown’s where its host said so', () => {
+    assert.deepEqual([of(0), of(1, 'up'), of(1, 'stopping'), of(0, 'preempted'), lost(0)].map(isShutDown), [
+      ...[false, false, true, true, false],
+    ]);
   });
 });

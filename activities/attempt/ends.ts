@@ -1,0 +1,144 @@
+import { log } from '@temporalio/activity';
+import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
+import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
+import type { AttemptInput, EndedBefore } from '../../contract/job-activities.js';
+import type { Outcome } from '../../domain/job-state.js';
+import type { HostEnd } from '../../domain/recovery/host-ends.js';
+import { exitRecordObject, outcomeObject } from '../../domain/store-layout.js';
+import { messageOf } from '../failures.js';
+import { type AttemptHost, runIdOf } from './attempt-hosts.js';
+import type { ExitProofOf } from './exit-proof.js';
+import { readPatiently } from './store-patience.js';
+
+// By the host's own word -------------------------------------------------------------------------------------------------
+
+/** A run that is starting may yet fail (an accelerator that stays busy). The next caller then starts it. */
+export function hasBegun({ kind }: RunStatus): boolean {
+  return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
+}
+
+const RESTARTED = 'the command is gone without an exit code (the host was restarted)';
+const UNRECORDED =
+  'the command has ended, and its host has no record of how: its runner was killed with it, or the disk did not keep the record';
+const RAY_ENDED = 'Ray did not start on the host, or ended before the command did: the log of this host says more';
+const UNATTENDED = 'no worker had spoken with the host for max_unattended, so it ended the command itself';
+
+/** Undefined: the run goes on. */
+export function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
+  switch (status.kind) {
+    case 'starting':
+    case 'running':
+      return undefined;
+    case 'exited': {
+      if (status.endedBy === 'ray') return { kind: 'run-lost', at, message: RAY_ENDED };
+      if (status.endedBy === 'unattended') return { kind: 'run-lost', at, message: UNATTENDED };
+      const { code, signal, startedAt, endedAt, isStopped, host, killedForMemory, left } = status;
+      const exit = {
+        at,
+        code,
+        startedAt,
+        endedAt,
+        isStopped,
+        ...(signal === undefined ? {} : { signal }),
+        ...(host === undefined ? {} : { host }),
+        ...(killedForMemory === undefined ? {} : { killedForMemory }),
+        ...(left === undefined ? {} : { left }),
+      };
+      return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
+    }
+    case 'lost':
+      return { kind: 'run-lost', at, message: status.isRestarted ? RESTARTED : UNRECORDED };
+    case 'orphaned':
+      return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
+    case 'blocked':
+      return { kind: 'run-lost', at, message: status.message };
+    case 'absent':
+      return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
+  }
+}
+
+/** The host does not know how the run ended; another witness may (docs/adr/0102). */
+export const isUnrecorded = ({ kind }: RunStatus): boolean =>
+  kind === 'lost' || kind === 'orphaned' || kind === 'absent';
+
+// By what was stored -----------------------------------------------------------------------------------------------------
+
+type Of = Pick<AttemptInput, 'job' | 'attempt'>;
+type Exited = Extract<RunStatus, { readonly kind: 'exited' }>;
+
+interface Sources {
+  readonly store: Pick<StorePort, 'read'>;
+  readonly hosts: Pick<HostsPort, 'readExitRecord'>;
+  readonly proofOf: ExitProofOf;
+}
+
+/** Object of a host's exit record. */
+export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
+  exitRecordObject(job.id, attempt, target.uid, target.index);
+
+/**
+ * Ends of the command on hosts that can no longer be asked, by the exit records that they stored themselves (docs/adr/0058): for
+ * all of these hosts, or for none. One read per host, by its name: hosts write here too, and could make a listing endless. A
+ * record without the proof that its host got with its run may be from anyone who can write into the bucket, so it does not count.
+ */
+export async function storedEnds(
+  { store, hosts: port, proofOf }: Sources,
+  of: Of,
+  hosts: readonly AttemptHost[],
+): Promise<readonly HostEnd[]> {
+  try {
+    const objects = hosts.map((host) => exitRecordOf(of, host));
+    const contents = await Promise.all(objects.map((name) => store.read(name, { start: 0, end: MOST_RECORD_BYTES })));
+    if (contents.includes(undefined)) return [];
+    const ends = hosts.flatMap(({ target }, index) => {
+      const record = { runId: runIdOf(of), proof: proofOf(target) };
+      const status = port.readExitRecord(contents[index]?.toString() ?? '', record);
+      if (status === undefined) log.warn(`${objects[index]} is no exit record of that host, and is not believed`);
+      return (status && endOf(status, { slice: target.slice, host: target.index })) ?? [];
+    });
+    return ends.length === hosts.length ? ends : [];
+  } catch (error) {
+    log.warn(`exit records in the store cannot be read: ${messageOf(error)}`);
+    return [];
+  }
+}
+
+/**
+ * Keeps an end that a host has told, so that no later look forgets it: neither a host that has since lost its record, nor the
+ * next worker (docs/adr/0102). If the host's own record came first, it stays.
+ */
+export async function keepEnd(
+  { store, hosts: port, proofOf }: { readonly store: Pick<StorePort, 'write'> } & Kept,
+  of: Of,
+  host: AttemptHost,
+  status: Exited,
+): Promise<void> {
+  try {
+    const record = port.exitRecord(status, { runId: runIdOf(of), proof: proofOf(host.target) });
+    await store.write(exitRecordOf(of, host), record, 'absent', 'application/json');
+  } catch (error) {
+    log.warn(`the end of host ${host.number} is not kept: ${messageOf(error)}`);
+  }
+}
+
+interface Kept {
+  readonly hosts: Pick<HostsPort, 'exitRecord'>;
+  readonly proofOf: ExitProofOf;
+}
+
+/**
+ * Acts, unless the store holds the job's outcome: then Temporal was set back to an earlier time (a database from a backup, a
+ * reset), and acting would run again what has ended. An id is one job's for ever, so the outcome is this job's.
+ */
+export async function unlessEnded<End>(
+  store: StorePort,
+  input: AttemptInput,
+  act: () => Promise<End>,
+): Promise<End | EndedBefore> {
+  const { job } = input;
+  const stored = await readPatiently(input, () => store.read(outcomeObject(job.id)));
+  if (!stored) return act();
+  const outcome = JSON.parse(stored.toString('utf8')) as Outcome;
+  log.warn(`job ${job.id} has ${outcome.result} before, says its outcome in the store: nothing is run again`);
+  return { kind: 'ended-before', outcome };
+}

@@ -1,0 +1,273 @@
+import { type HostConnection, reachesStore, type RunStatus } from '../../cloud/hosts/port.js';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import { largest } from '../../domain/extremes.js';
+import { kindOfJob, machineKind } from '../../domain/machines.js';
+import { commandScript } from '../../domain/modules/command.js';
+import { patienceLeftMs } from '../../domain/recovery/decisions.js';
+import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
+import type { Effect, News } from '../../domain/recovery/supervision-state.js';
+import { logPrefix } from '../../domain/store-layout.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { ofJob } from '../job-secrets.js';
+import { secretVariables } from '../secret-values.js';
+import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
+import { type AttemptHost, commandHostsOf, type HostCaller, runIdOf } from './attempt-hosts.js';
+import { DeliveredOutputs } from './delivered-outputs.js';
+import { type ExitProofOf, exitProofs } from './exit-proof.js';
+import { HostStops } from './host-stops.js';
+import type { HostWarnings } from './host-warnings.js';
+import type { Inbox } from './inbox.js';
+import { LastOutput } from './last-output.js';
+import { logLimitOf } from './log-limit.js';
+import { LogStream, type Shipping } from './log-stream.js';
+import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { attend } from './own-ends.js';
+import { pause } from './pause.js';
+import { endOf, isUnrecorded, keepEnd, storedEnds } from './ends.js';
+import { runRequest, startRun } from './run-request.js';
+import { silenceEnd, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
+import { STACKS_MS, storeStacks } from './silent-stacks.js';
+import type { SliceGuard } from './slice-guard.js';
+import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
+
+interface Around {
+  readonly callerUntil: (signal: AbortSignal) => HostCaller;
+  readonly guard: SliceGuard;
+  readonly warnings: HostWarnings;
+  /** Gets each host's end, twice: when it is heard of, and when all of its output is stored. And the silence of all of them. */
+  readonly inbox: Pick<Inbox<News>, 'put' | 'fail'>;
+  readonly signal: AbortSignal;
+}
+
+/** The command of an attempt on its hosts: starts it, or attaches to it, ships what it prints, and tells how it ends on each. */
+export class HostRuns {
+  readonly stops: HostStops;
+  readonly #input: AttemptInput;
+  readonly #around: Around;
+  readonly #caller: HostCaller;
+  readonly #shipping: Shipping;
+  readonly #streams = new Map<AttemptHost, LogStream>();
+  /** Hosts whose whole output is stored. */
+  readonly #stored = new Set<AttemptHost>();
+  readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
+  /** Includes the proof that a host's exit record must bear. */
+  readonly #dependencies: ActivityDependencies & { readonly proofOf: ExitProofOf };
+  readonly #runId: string;
+  readonly #hosts: readonly AttemptHost[];
+  readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
+  /** Ends that hosts have reported, even while their last lines are being shipped. */
+  readonly #ended = new Map<AttemptHost, HostEnd>();
+  /** Times of the ends, by this worker's clock. */
+  readonly #endedAt = new Map<HostEnd, EpochMs>();
+  /** For hosts whose files the worker stores: resolves when it has stored them. */
+  readonly #delivered = new Map<AttemptHost, Promise<void>>();
+  readonly #silence: SilenceWatch | undefined;
+  readonly #lastOutput = new LastOutput();
+  readonly #outputs: DeliveredOutputs;
+  readonly #waits: AcceleratorWaits;
+  #secrets: ReturnType<typeof secretVariables> | undefined;
+
+  constructor(dependencies: ActivityDependencies, input: AttemptInput, around: Around) {
+    const { callerUntil, guard, signal } = around;
+    this.#input = input;
+    this.#around = around;
+    this.#caller = callerUntil(signal);
+    this.#runId = runIdOf(input);
+    this.#waits = acceleratorWaits(input);
+    this.#outputs = new DeliveredOutputs(dependencies.store, input, this.#caller, signal);
+    this.#dependencies = { ...dependencies, proofOf: exitProofs(dependencies.installation, input) };
+    this.#hosts = commandHostsOf(input);
+    this.#shipping = {
+      ...{ ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) },
+      ...logLimitOf(input, this.#hosts.length),
+    };
+    const [running, ended, delivered] = [this.#running, this.#ended, this.#delivered];
+    this.stops = new HostStops({ input, caller: this.#caller, guard, signal, running, ended, delivered });
+    this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
+    const limitSeconds = input.spec.timeouts?.noOutput;
+    if (limitSeconds === undefined) return;
+    const ask = ({ target }: AttemptHost, until: AbortSignal): Promise<RunStatus> =>
+      callerUntil(until).on(target, (connection) => connection.runStatus(this.#runId));
+    const watching = { ask, onAlone: tellOfSilentHosts(input) };
+    this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, watching, signal);
+  }
+
+  /** @returns false if the job has no command: it holds its slices until it is cancelled */
+  start(): boolean {
+    const { inbox, signal } = this.#around;
+    const script = commandScript(this.#input.spec);
+    if (script === undefined) return false;
+    for (const host of this.#hosts) {
+      const ended = this.#runOn(host, script);
+      this.#running.set(host, ended);
+      ended.then((end) => inbox.put({ of: 'host', end, isStored: true }), inbox.fail);
+    }
+    const word = ({ target }: AttemptHost): Promise<unknown> =>
+      this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+    void attend(this.#input.spec, this.#running, word, signal);
+    this.#silence?.silent().then((silence) => inbox.put({ of: 'silence', end: silenceEnd(silence) }), inbox.fail);
+    return true;
+  }
+
+  storeStacks(): Promise<number> {
+    const { store, pySpy } = this.#dependencies;
+    const { callerUntil, signal } = this.#around;
+    return storeStacks({ store, pySpy, callerUntil, limitMs: STACKS_MS, signal }, this.#input, this.#hosts);
+  }
+
+  /** Whether a slice is lost. If the look takes long, the job is told that nothing of its command is left to wait for. */
+  async lookAtSlices({ hosts, ends, patience }: Extract<Effect, { do: 'look at slices' }>): Promise<boolean> {
+    const { guard } = this.#around;
+    const now = Date.now();
+    const endedAt = largest(ends.map((end) => this.#endedAt.get(end) ?? now));
+    const { areTakenBack } = machineKind(kindOfJob(this.#input.spec));
+    const leftMs = patienceLeftMs(patience, { hosts, endedAt, now, areTakenBack });
+    if (leftMs < TELL_AFTER_MS) return guard.lookAtAll(leftMs);
+    const tell = tellJobOfEnd(this.#input);
+    tell(`its command has ended; looking for ${Math.ceil(leftMs / 1000)} s whether its machines were taken`);
+    try {
+      return await guard.lookAtAll(leftMs);
+    } finally {
+      tell();
+    }
+  }
+
+  /** Ends that hosts at these places have stored: of all of them, or of none. */
+  storedEnds(places: readonly HostPlace[]): Promise<readonly HostEnd[]> {
+    const wanted = new Set(places.map(({ slice, host }) => `${slice}/${host}`));
+    const hosts = this.#hosts.filter(({ target }) => wanted.has(`${target.slice}/${target.index}`));
+    const none = pause(STORED_ENDS_MS, this.#around.signal).then(() => []);
+    return Promise.race([storedEnds(this.#dependencies, this.#input, hosts), none]);
+  }
+
+  async shipRest(): Promise<void> {
+    const patience = pause(LAST_FLUSH_MS, this.#around.signal).catch(() => undefined);
+    await Promise.race([Promise.allSettled([...this.#streams.values()].map((stream) => stream.flush())), patience]);
+  }
+
+  /**
+   * The output of a host whose end was not seen may go on after the stored bytes. Its log says so, and since when
+   * (docs/adr/0043).
+   */
+  async sayWhatIsLost(end: AttemptEnd): Promise<void> {
+    if (!isOver(end)) return;
+    const cut = [...this.#streams].filter(([host]) => !this.#stored.has(host));
+    const said = cut.map(async ([host, stream]) => {
+      const knownUntil = stream.heldSince ?? this.#known.get(host)?.until(stream.storedSince);
+      if (knownUntil !== undefined) await stream.lostTail(lostTailText(knownUntil, end));
+    });
+    const patience = pause(LAST_FLUSH_MS, this.#around.signal).catch(() => undefined);
+    await Promise.race([Promise.allSettled(said), patience]);
+  }
+
+  async #runOn(host: AttemptHost, script: string): Promise<HostEnd> {
+    const { target } = host;
+    const at = { slice: target.slice, host: target.index };
+    const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
+    const known = this.#known.get(host) as KnownOutput;
+    const [stream, asked] = await Promise.all([
+      LogStream.open(this.#shipping, prefix, host.number, this.#around.signal).then((opened) => {
+        // Set before the host answers, so that a host that never does has a log too.
+        this.#streams.set(host, opened);
+        return opened;
+      }),
+      this.#caller.on(target, async (connection) => {
+        const end = await this.#endBeforeStart(host, connection);
+        if (end !== undefined) return { kind: 'ended before', end } as const;
+        known.asked();
+        const request = runRequest(this.#dependencies, this.#input, host, script);
+        return startRun(connection, request, this.#input.spec.secrets && this.#secretsOnce);
+      }),
+    ]);
+    if (asked.kind === 'ended before') {
+      this.#heard(host, asked.end);
+      return asked.end;
+    }
+    const started = await this.#waits.through(host, asked, async () => {
+      await pause(WAIT_LOOK_MS, this.#around.signal);
+      return this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+    });
+    if (started.kind === 'fenced') {
+      this.#stored.add(host);
+      return { kind: 'fenced', at, epoch: started.epoch };
+    }
+    const delivered = this.#outputs.from(host);
+    if (!reachesStore(target, this.#dependencies.store.bucket)) this.#delivered.set(host, delivered);
+    if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
+    known.attached(started, stream.position);
+    this.#silence?.reading(host, started, () => stream.position);
+    this.#around.warnings.attached(host, started);
+    const ship = (chunk: Buffer): void | Promise<void> => {
+      this.#silence?.heard(host, chunk.length);
+      this.#lastOutput.heard(host, chunk);
+      const stored = stream.append(chunk);
+      known.read(stream.position);
+      return stored;
+    };
+    for (;;) {
+      await this.#caller.on(target, (connection) =>
+        connection.followOutput(this.#runId, stream.position, ship, this.#around.signal),
+      );
+      const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+      this.#silence?.said(host, status);
+      if ('outputBytes' in status && stream.position >= status.outputBytes) known.read(stream.position);
+      const end = await this.#endOn(host, status);
+      if (end) {
+        this.#heard(host, end);
+        await stream.flush();
+        this.#stored.add(host);
+        return end;
+      }
+    }
+  }
+
+  #heard(host: AttemptHost, end: HostEnd): void {
+    this.#ended.set(host, end);
+    this.#around.inbox.put({ of: 'host', end, isStored: false });
+  }
+
+  /**
+   * The end of a command that another worker has started, on a host that no longer knows of it. It is not started again if it has
+   * ended.
+   */
+  async #endBeforeStart(host: AttemptHost, connection: HostConnection): Promise<HostEnd | undefined> {
+    if (this.#input.runsSince === undefined) return undefined;
+    const { kind } = await connection.runStatus(this.#runId);
+    return kind === 'absent' ? this.#storedEnd(host) : undefined;
+  }
+
+  /** The host's own report counts if it has one. For a run that it has lost, the record that it or a worker has stored counts. */
+  async #endOn(host: AttemptHost, status: RunStatus): Promise<HostEnd | undefined> {
+    const end = this.#lastOutput.with(host, endOf(status, { slice: host.target.slice, host: host.target.index }));
+    if (end === undefined) return undefined;
+    if (isUnrecorded(status)) return (await this.#storedEnd(host)) ?? end;
+    if (status.kind !== 'exited') return end;
+    this.#endedAt.set(end, Date.now() - (status.quietMs ?? 0));
+    // Most attempts are over by then, and their history has the reason of their end.
+    void pause(KEEP_AFTER_MS, this.#around.signal).then(
+      () => keepEnd(this.#dependencies, this.#input, host, status),
+      () => undefined,
+    );
+    return end;
+  }
+
+  async #storedEnd({ target }: AttemptHost): Promise<HostEnd | undefined> {
+    return (await this.storedEnds([{ slice: target.slice, host: target.index }]))[0];
+  }
+
+  readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>
+    (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
+}
+
+/** Pause between two looks at a command that waits for an accelerator. */
+const WAIT_LOOK_MS = 1_000;
+/** An end that a worker has heard is kept, if the attempt is not over by then. */
+const KEEP_AFTER_MS = 2_000;
+/** A look that lasts no longer is not told. */
+const TELL_AFTER_MS = 3_000;
+
+/** A store that does not answer must not hide a loss from its job for longer than this. */
+const STORED_ENDS_MS = 10_000;
+
+const LAST_FLUSH_MS = 10_000;
