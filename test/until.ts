@@ -28,6 +28,9 @@ export function slowness(): number {
   return Math.min(MOST, Math.max(1, speed) * share);
 }
 
+/** Thrown by a look: the claim cannot become true any more, e.g. because the program that would make it true has ended. */
+export class Hopeless extends Error {}
+
 /**
  * Waits for a claim to become true. The time is a deadline on a quiet computer, never a measure: a slow one gets more of it, by how
  * slow it is at the start and when the wait runs out. @throws with the claim's name and last error
@@ -46,6 +49,7 @@ export async function until<T>(
       const seen = await look();
       if (seen) return seen;
     } catch (error) {
+      if (error instanceof Hopeless) throw error;
       last = error;
     }
     if (Date.now() - began > patienceMs) {

@@ -38,7 +38,7 @@ import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { trustOf } from './trust.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
-import { dataConverterOf, workflowCode } from './workflow-code.js';
+import { dataConverterOf, LOADING, workflowCode } from './workflow-code.js';
 
 /**
  * The worker process. It connects, waits until everything that it needs is there, and polls. On `stop` it hands its jobs over and
@@ -300,6 +300,7 @@ const guarded = (code: ReturnType<typeof workflowCode>, guard: QueueGuard): Part
  * history, but is used too often to be evicted.
  */
 const COMMON_LIMITS = {
+  ...LOADING,
   maxConcurrentActivityTaskExecutions: 2_000,
   maxCachedWorkflows: 200,
 } as const satisfies Partial<WorkerOptions>;

@@ -30,6 +30,9 @@ export const SHARED_MODULES: readonly string[] = [
 ].map(module);
 
 /** Used by each of our workflows. */
+/** A busy computer takes longer than the SDK's 5 s to load the workflows, and a worker would end at its start. */
+export const LOADING = { isolateExecutionTimeout: '1m' } as const;
+
 export const INTERCEPTORS: readonly string[] = [module('workflows/flood')];
 
 /** The bundle that the build made or, from source, the workflows themselves. A bundle contains its converters. */

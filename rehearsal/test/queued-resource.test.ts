@@ -169,8 +169,10 @@ describe('a node of the rehearsal cloud', () => {
   after(() => cloud.stop());
 
   it('is made, READY at the end of its operation, and gone at the end of its deletion’s', async () => {
+    await cloud.admin('clock', { frozen: true });
     const [create] = await cloud.client.createNode({ parent: PARENT, nodeId: 'direct', node: cloud.nodeBody() });
     assert.equal((await cloud.node('direct'))?.state, 'CREATING');
+    await cloud.admin('clock', { frozen: false });
     const [made] = (await create.promise()) as unknown as [{ readonly name: string }];
     assert.equal(made.name, `${PARENT}/nodes/direct`);
     assert.equal((await cloud.node('direct'))?.state, 'READY');

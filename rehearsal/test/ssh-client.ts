@@ -21,7 +21,7 @@ export function startSsh(place: SshPlace, command: string, options: readonly str
     'StrictHostKeyChecking=no',
     'UserKnownHostsFile=/dev/null',
     'LogLevel=ERROR',
-    'ConnectTimeout=3',
+    'ConnectTimeout=60',
     'BatchMode=yes',
   ];
   const flags = [

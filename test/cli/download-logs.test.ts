@@ -99,7 +99,8 @@ describe('download --logs', function () {
       'job.log': 'queued\n',
       'venv/host-3.log': 'pip\n',
     });
-    assert.match(stderr, /^6 logs \(\d+ B\) of 3 hosts, attempt 1, in /);
+    // A line of its progress may stand before it.
+    assert.match(stderr, /(^|\n)6 logs \(\d+ B\) of 3 hosts, attempt 1, in /);
   });
 
   it('gives each of several attempts a folder, and one that is chosen none', async () => {

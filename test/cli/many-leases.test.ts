@@ -15,6 +15,7 @@ import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { workflowBundle } from '../workflow-bundle.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 const QUEUE = 'a pool of many leases';
 const POOL = `many-${randomUUID().slice(0, 8)}`;
@@ -43,6 +44,7 @@ describe('audit leaks beside a pool of 14,000 leases', function () {
       connection,
       namespace: server.namespace,
       taskQueue: QUEUE,
+      ...LOADING,
       workflowBundle: await workflowBundle(),
       activities: activitiesWith(book),
     });

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import type { TestServer } from '../temporal-server.js';
 import { QUIET } from '../workflow-bundle.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 /** Another team's service: a worker of its own queue, in this process, for workflows that know jobctl by its contract alone. */
 export class Service {
@@ -22,7 +23,13 @@ export class Service {
     const taskQueue = `service-${randomBytes(4).toString('hex')}`;
     const connection = await NativeConnection.connect({ address: server.address });
     const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: QUIET });
-    const worker = await Worker.create({ connection, namespace: server.namespace, taskQueue, workflowBundle });
+    const worker = await Worker.create({
+      connection,
+      namespace: server.namespace,
+      taskQueue,
+      workflowBundle,
+      ...LOADING,
+    });
     return new Service(taskQueue, worker, connection);
   }
 

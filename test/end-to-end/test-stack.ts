@@ -20,7 +20,7 @@ import { programArguments } from '../built.js';
 import { recordHistories } from '../replay/recording.js';
 import { takeOctet, type TakenOctet } from '../../rehearsal/test/subnet-octets.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 import { type CloudApart, startCloudApart } from './cloud-apart.js';
 import { writeKeyPair } from './key-pair.js';
 
@@ -149,7 +149,13 @@ export class TestStack {
 
   async startWorker(): Promise<void> {
     this.spawnWorker();
-    await until('the worker is ready', async () => (await this.readiness()).ready, 60_000);
+    const worker = this.#worker;
+    const isReady = async (): Promise<boolean> => {
+      const code = worker?.exitCode ?? undefined;
+      if (code !== undefined) throw new Hopeless(`the worker ended with code ${code}`);
+      return (await this.readiness()).ready;
+    };
+    await until('the worker is ready', isReady, 60_000);
   }
 
   async readiness(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LEFT_BEHIND } from '../../cloud/hosts/runner/left-behind.js';
 import { ended, NOTICE, request } from './run.js';
 import { type HostSession, isAlive, withHost } from './session.js';
 import { until } from '../until.js';
@@ -85,6 +87,13 @@ describe('the on-host runner: what a command leaves running', () => {
       assert.match(session.read(OUTPUT), new RegExp(`^jobctl: {3}and ${left.count - 3} more$`, 'm'));
       assert.ok(!`${JSON.stringify(left)}${session.read(OUTPUT)}`.includes(secret));
     }));
+
+  it('is named though others end while they are looked at', () => {
+    // Numbers of processes begin anew behind the largest, so that one of a moment may come first.
+    const script = `${LEFT_BEHIND}\npids="4194301 4194302 4194303 $$"; list_left`;
+    const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+    assert.match(stdout, /^4\n\d+ sh -c /);
+  });
 
   it('of a shell that failed is left to the next attempt, which ends it', () =>
     withHost(async (session) => {

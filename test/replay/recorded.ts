@@ -5,6 +5,7 @@ import { DefaultLogger, Runtime, Worker, type WorkflowBundleOption } from '@temp
 import { openCodec } from '../../cloud/codec/open-codec.js';
 import { dataConverterOf } from '../../worker/workflow-code.js';
 import { CODEC_KEY_FILE } from './recording.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 export interface RecordedHistory {
   readonly file: string;
@@ -67,7 +68,7 @@ async function replayGroup(group: readonly RecordedHistory[], options: ReplayOpt
   const failures: ReplayFailure[] = [];
   // It answers in the order in which it was asked.
   const inOrder = group.values();
-  for await (const { error } of Worker.runReplayHistories(options, group)) {
+  for await (const { error } of Worker.runReplayHistories({ ...LOADING, ...options }, group)) {
     const { file, history } = inOrder.next().value as RecordedHistory;
     if (error) failures.push({ file, workflowType: typeOf(history), error });
   }

@@ -23,6 +23,7 @@ import { testServer } from '../temporal-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
 import type { WorkerConfig } from '../../worker/config.js';
 import { trustOf } from '../../worker/trust.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 type Parts = Pick<AcceptingWorker, 'client' | 'jobs' | 'taskQueue' | 'store' | 'secrets'>;
 
@@ -95,6 +96,7 @@ export class AcceptingWorker {
       connection,
       namespace: server.namespace,
       taskQueue,
+      ...LOADING,
       workflowBundle: await workflowBundle(),
       activities,
     });

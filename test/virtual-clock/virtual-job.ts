@@ -11,6 +11,7 @@ import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { answerLease, plainActivities, READY, type ScriptedActivities, WAITING } from './plain-activities.js';
 import { startTimeSkippingServer, type TimeSkippingServer } from './time-skipping.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 const QUEUE = 'virtual';
 const ID = 'job-of-days';
@@ -72,7 +73,7 @@ export class VirtualJob {
     try {
       const job = new VirtualJob(server);
       const activities = scripted(script(job), () => job.#stop());
-      const worker = await Worker.create({ connection, taskQueue: QUEUE, workflowBundle, activities });
+      const worker = await Worker.create({ connection, taskQueue: QUEUE, workflowBundle, activities, ...LOADING });
       return await worker.runUntil(() => job.#outcome(more));
     } finally {
       await connection.close();

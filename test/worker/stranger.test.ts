@@ -12,6 +12,7 @@ import {
 import { claimQueue, ownerOfQueue, takeQueueOver } from '../../cloud/temporal/queue-claim.js';
 import { ForeignQueue, QueueGuard } from '../../worker/queue-guard.js';
 import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 const [OURS, THEIRS] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb'] as const;
 const JOBS = 30;
@@ -79,6 +80,7 @@ describe('a task queue', function () {
       guards.map((guard, index) =>
         Worker.create({
           ...{ connection: connections[index] as NativeConnection, namespace: at.namespace, taskQueue: at.taskQueue },
+          ...LOADING,
           workflowBundle: bundle,
           identity: guard.owner,
           interceptors: { activity: [countedBy(guard.owner, taken), guard.interceptor] },

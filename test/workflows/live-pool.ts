@@ -28,6 +28,7 @@ import { poolState } from '../end-to-end/pool-watch.js';
 import { testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import type { TenantInput, TenantView } from './tenants.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 const QUEUE = 'a pool and its tenants';
 export const QUOTA_FILE = `[toml-schema]
@@ -90,6 +91,7 @@ export class LivePool {
       connection,
       namespace: server.namespace,
       taskQueue: QUEUE,
+      ...LOADING,
       workflowsPath: fileURLToPath(new URL('./tenants.ts', import.meta.url)),
       activities: { ...this.#activities(tpu), live: (slices: number) => this.#noteLive(slices) },
     });

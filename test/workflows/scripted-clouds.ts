@@ -9,6 +9,7 @@ import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { testServer } from '../temporal-server.js';
 import { answerLease, plainActivities, type ScriptedActivities } from '../virtual-clock/plain-activities.js';
 import { VirtualJob } from '../virtual-clock/virtual-job.js';
+import { LOADING } from '../../worker/workflow-code.js';
 
 /** What one job's cloud does. Slices are told apart by their names. */
 export interface ScriptedCloud {
@@ -51,6 +52,7 @@ export class ScriptedClouds {
       connection,
       namespace: server.namespace,
       taskQueue: clouds.#taskQueue,
+      ...LOADING,
       workflowBundle: await VirtualJob.bundle(),
       activities: clouds.#activities(),
       // Workflows are replayed all the time, as after deaths of workers.

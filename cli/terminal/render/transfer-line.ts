@@ -70,6 +70,6 @@ export class TransferLine {
     ];
     const others = files.length === 1 ? '' : ` and ${files.length - 1} more`;
     const of = size === Infinity ? '' : ` of ${sizeText(size)}`;
-    return `${this.#verb} ${visibleText(path)}${others}: ${sizeText(sent)}${of}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
+    return `${this.#verb} ${visibleText(path)}${others}: ${sizeText(sent)}${of}, ${sizeText(Math.round((sent / elapsedMs) * 1000))}/s`;
   }
 }

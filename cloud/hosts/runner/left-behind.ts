@@ -44,7 +44,8 @@ list_left() {
   echo $#
   for pid; do
     line=$(head -c 1000 "/proc/$pid/cmdline" | tr '\\0\\n' '  ')
-    [ -n "$line" ] || read -r line < "/proc/$pid/comm"
+    # One that has ended meanwhile takes nobody's place.
+    [ -n "$line" ] || read -r line < "/proc/$pid/comm" || continue
     printf '%s %s\\n' "$pid" "$line"
   done 2> /dev/null | head -n ${MOST_NAMED}
 }
@@ -86,9 +87,9 @@ export const LEFT_IN_CONTAINER = [
   'find_left() { local each stat fields; local -A up=(); pids=(); for each in /proc/[0-9]*; do stat=(); mapfile -d "" -t stat < $each/stat; fields=(${stat##*) }); ' +
     'case ${fields:-Z} in Z | X) ;; *) up[${each#/proc/}]=${fields[1]} ;; esac; done; ' +
     'for each in "${!up[@]}"; do ! ours $each || pids+=($each); done; [ ${#pids[@]} -gt 0 ]; }',
-  'list_left() { echo ${#pids[@]}; local pid line words; for pid in "${pids[@]:0:' +
-    String(MOST_NAMED) +
-    '}"; do words=(); mapfile -d "" -t words < /proc/$pid/cmdline; line="$pid ${words[*]}"; line=${line//$\'\\n\'/ }; printf "%s\\n" "${line:0:1000}"; done; }',
+  'list_left() { echo ${#pids[@]}; local pid line words named=0; for pid in "${pids[@]}"; do words=(); mapfile -d "" -t words < /proc/$pid/cmdline; ' +
+    `[ \${#words[@]} -gt 0 ] || continue; [ $((named += 1)) -le ${MOST_NAMED} ] || break; ` +
+    'line="$pid ${words[*]}"; line=${line//$\'\\n\'/ }; printf "%s\\n" "${line:0:1000}"; done; }',
   'waiting() { [ ! -f "$run/stop" ] && [ ! -f "$run/ended-by" ] && find_left; }',
   'run=$1; exec 4<> <(:); nap() { read -rt 0.2 -u 4; }',
   `if [ $code = 0 ]; then patient=$((SECONDS + ${PATIENCE_SECONDS}))`,
