@@ -1,18 +1,16 @@
 import { type Budget, budgetLeft, charge, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { commandEnd, type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { conditionFact, REFUSALS } from '../../domain/recovery/slice-loss.js';
+import type { SupervisedEnd } from '../../domain/recovery/supervision-state.js';
 import type { Ownership } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import type { AskedJob, Told } from '../oracle/evidence.js';
-import { GRACE_MS, Processes, type Program } from './processes.js';
+import { ModelSupervision, STOP_MS } from './model-supervision.js';
+import { Processes, type Program } from './processes.js';
 import type { VirtualCloud } from './virtual-cloud.js';
 
-/** A stop that nobody answers is over after this. */
-const STOP_MS = 2 * GRACE_MS;
 const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0, requested: 0 };
 
 /**
@@ -47,8 +45,8 @@ export class ModelJob {
   #attempt = 0;
   #used: Retries = NO_RETRIES;
   #missingSince: number | undefined;
-  #endedAt: number | undefined;
   #stopAt: number | undefined;
+  #supervision: ModelSupervision | undefined;
   /** Slices of this lease that are not seen gone. */
   readonly #slices = new Set<string>();
 
@@ -130,7 +128,7 @@ export class ModelJob {
   }
 
   step(): void {
-    this.#processes.goOn(this.#endedAt !== undefined);
+    this.#processes.goOn(this.#supervision?.isDeciding ?? false);
     switch (this.phase) {
       case 'creating':
         this.#watchCreation();
@@ -240,9 +238,16 @@ export class ModelJob {
     const { preemption, infrastructure } = budgetLeft(this.#used, ALLOWED);
     // One zone, which is asked again and again.
     const command = this.#attempt === 0 ? 'never ran' : 'ran before';
-    const next = decide('not ready', { because, zones: 'left', refusals: 'few', command, preemption, infrastructure });
-    if (next.do === 'fail') this.#end('failed', undefined, `not ready: ${because}`);
-    else this.#replace(next.do === 'retry' ? next.budget : undefined);
+    const answer = decide('not ready', {
+      because,
+      zones: 'left',
+      refusals: 'few',
+      command,
+      preemption,
+      infrastructure,
+    });
+    if (answer.do === 'fail') this.#end('failed', undefined, `not ready: ${because}`);
+    else this.#replace(answer.do === 'retry' ? answer.budget : undefined);
   }
 
   #replace(budget: Budget | undefined): void {
@@ -258,45 +263,32 @@ export class ModelJob {
   #begin(): void {
     this.#attempt += 1;
     this.#isHeld = true;
-    this.#endedAt = undefined;
+    this.#supervision = new ModelSupervision(this.#cloud, this.#processes, this.asked.hosts);
     this.#processes.begin(this.#node, this.#attempt);
     this.phase = 'running';
   }
 
   #watchCommand(): void {
-    if (this.#processes.haveDecided) this.#commandEnded(this.#processes.ends);
-    else {
-      const loss = this.#lossSeen();
-      if (loss !== undefined) this.#attemptEnded(loss === 'preempted' ? 'slices preempted' : 'slices failed');
-    }
+    const end = this.#supervision?.step(this.#lossSeen());
+    if (end !== undefined) this.#supervised(end);
   }
 
-  #commandEnded(ends: readonly HostEnd[]): void {
-    const hosts = hostsFact(ends);
-    this.#endedAt ??= this.#cloud.now;
-    let loss: 'preempted' | 'failed' | undefined;
-    let decision = decide('command ended', { hosts, slices: 'not looked at' });
-    if (decision.do === 'look at slices') {
-      const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
-      loss = this.#lossSeen();
-      if (loss === undefined && this.#cloud.now - this.#endedAt < patienceMs) return;
-      decision = decide('command ended', { hosts, slices: loss === undefined ? 'there' : 'lost' });
-    }
-    switch (decision.do) {
-      case 'report end': {
-        const code = codeOf(ends);
-        this.#attemptEnded(code === 0 ? 'code 0' : 'another code', code);
+  #supervised(end: SupervisedEnd): void {
+    switch (end.kind) {
+      case 'exited': {
+        const { code, isStopped } = end;
+        if (code === 0) this.#attemptEnded(isStopped ? 'run lost' : 'code 0', code);
+        else this.#attemptEnded('another code', code);
         break;
       }
-      case 'report loss':
-      case 'report preemption':
-        this.#attemptEnded(loss === 'failed' ? 'slices failed' : 'slices preempted');
+      case 'slices-lost':
+        this.#attemptEnded(end.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed');
         break;
-      case 'report lost run':
+      case 'run-lost':
         this.#attemptEnded('run lost');
         break;
-      case 'look at slices':
-        throw new TypeError(`no row ends ${hosts}, though its slices were looked at`);
+      default:
+        throw new TypeError(`a command of the model ends as ${end.kind}`);
     }
   }
 
@@ -338,7 +330,7 @@ export class ModelJob {
     if (!this.#processes.areOver && this.#cloud.now - (this.#stopAt ?? 0) < STOP_MS) return;
     const end = this.#processes.stopEnd;
     const answer = decide('command interrupted', { by: this.#isDraining ? 'pool' : 'person', command: 'given', end });
-    if (answer.do === 'believe end') this.#commandEnded(this.#processes.ends);
+    if (answer.do === 'believe end') this.#watchCommand();
     else this.#giveBack();
   }
 
@@ -354,11 +346,4 @@ export class ModelJob {
     this.#processes.forget();
     if (this.#slices.has(this.#node)) this.#cloud.remove(this.#node);
   }
-}
-
-/** Commands of the model end with a code, on every host. */
-function codeOf(ends: readonly HostEnd[]): number {
-  const end = commandEnd(ends);
-  if (end.kind !== 'exited') throw new TypeError(`a command of the model is ${end.kind}`);
-  return end.code;
 }
