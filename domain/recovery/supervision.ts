@@ -185,7 +185,8 @@ function firstOfEqual(s: Supervision, end: HostEnd): Next {
   const one = enoughOf(s);
   if (one !== undefined) return enough(s, one);
   if (isGood(end)) return stay(s);
-  if (s.success === 'all' || end.kind === 'fenced') return notEnough(s, end);
+  const isFinal = s.success === 'all' || end.kind === 'fenced' || all !== undefined;
+  if (isFinal) return notEnough(s, end);
   return waiting(s, { at: 'consequence', first: end }, CONSEQUENCE_MS);
 }
 

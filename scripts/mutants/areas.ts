@@ -40,6 +40,7 @@ export const AREAS: readonly Area[] = [
     // Not page.test.ts: docs/recovery.md is written from the code that is changed.
     tests: [
       'test/domain/recovery/rows.test.ts',
+      'test/domain/recovery/broken-machine.test.ts',
       'test/domain/recovery/budgets.test.ts',
       'test/domain/recovery/evidence.test.ts',
       'test/domain/recovery/host-ends.test.ts',

@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { evidenceOf, type Look, verdictOn } from '../../../domain/recovery/evidence.js';
 import { commandEnd, type HostEnd, type HostPlace } from '../../../domain/recovery/host-ends.js';
 import { begin, next } from '../../../domain/recovery/supervision.js';
-import { deciding, type News, type Watched } from '../../../domain/recovery/supervision-state.js';
+import {
+  deciding,
+  type Effect,
+  type News,
+  type Supervision,
+  type Watched,
+} from '../../../domain/recovery/supervision-state.js';
 import type { SilentEnd } from '../../../domain/silence.js';
 import type * as the from './supervised.js';
 import { at, done, failed, fenced, heard, play, runLost, shutDown, stored, taken, told } from './supervised.js';
@@ -241,6 +247,110 @@ describe('a supervision', () => {
   });
 });
 
+describe('step by step, a supervision', () => {
+  /** What is done about the last piece of news, where it stands then, and the ends by which it was decided. */
+  function after(watched: Watched, ...news: readonly News[]) {
+    let [state, effects]: [Supervision, readonly Effect[]] = [begin(watched), []];
+    for (const each of news) ({ state, effects } = next(state, each));
+    const { step } = state;
+    return {
+      at: step.at,
+      effects,
+      ends: 'ends' in step ? step.ends : step.at === 'over' ? step.decidedBy?.ends : [],
+      step,
+    };
+  }
+  const over = (step: 'consequence' | 'cause' | 'last lines' | 'saving' | 'late'): News => ({ of: 'wait over', step });
+  const stopped: News = { of: 'stopped' };
+  const wait = (step: string, ms: number) => ({ do: 'wait', step, ms });
+  const four: Watched = { ...alike(0), hosts: [at(0, 0), at(1, 0), at(0, 1), at(1, 1)] };
+
+  it('gives hosts that were told to end ten seconds for their last lines', () => {
+    const told0 = stored(told(done(0)));
+    const waiting = after(alike(2), stored(failed(1)), stopped);
+    assert.deepEqual([waiting.at, waiting.effects], ['last lines', [wait('last lines', 10_000)]]);
+    assert.deepEqual(after(alike(2), stored(failed(1)), stopped, told0).ends, [told(done(0)), failed(1)]);
+    assert.deepEqual(after(alike(2), stored(failed(1)), stopped, over('last lines')).ends, [failed(1)]);
+    assert.deepEqual(after(alike(2), stored(failed(1)), told0, stopped).ends, [told(done(0)), failed(1)]);
+    assert.equal(after(alike(3), stored(failed(1)), stopped, told0).at, 'last lines');
+  });
+
+  it('waits for what the hosts of a slice save that shuts down, thirty seconds at most, and for no other slice', () => {
+    const first = stored(shutDown(failed(0, 143, 0)));
+    const saving = after(four, first);
+    assert.deepEqual(
+      [saving.at, saving.effects],
+      ['saving', [{ do: 'tell gang', of: at(0, 0) }, wait('saving', 30_000)]],
+    );
+    assert.equal(after(four, first, stored(done(0, 1))).at, 'saving');
+    const second = shutDown(done(1, 0));
+    const both = [shutDown(failed(0, 143, 0)), second];
+    assert.deepEqual(after(four, first, stored(done(0, 1)), stored(second)).ends, both);
+    assert.deepEqual(after(four, first, heard(second), stored(done(0, 1)), over('saving')).ends, both);
+    assert.deepEqual(after(four, first, over('saving')).ends, [shutDown(failed(0, 143, 0))]);
+    const last = after(four, stored(second), first);
+    assert.deepEqual([last.at, last.ends], ['looking', both]);
+  });
+
+  it('waits five seconds for a success that a failure may be the consequence of, or until all have ended', () => {
+    const waiting = after(alike(2, 'any'), stored(failed(0)));
+    assert.deepEqual([waiting.at, waiting.effects], ['consequence', [wait('consequence', 5_000)]]);
+    assert.deepEqual(after(alike(2, 'any'), stored(failed(0)), stored(failed(1))).ends, [failed(0), failed(1)]);
+    assert.equal(after(alike(3, 'any'), stored(failed(0)), stored(failed(1))).at, 'consequence');
+    assert.deepEqual(after(alike(2, 'any'), stored(failed(0)), over('consequence')).effects, [
+      { do: 'stop', reason: 'the command failed on another host' },
+    ]);
+  });
+
+  it('waits for the leader five seconds, and ten when it was told to end, then for its record', () => {
+    const left = stored(runLost(1));
+    assert.deepEqual(after(led(2), left).effects, [wait('consequence', 5_000)]);
+    assert.deepEqual(after(led(2), left, over('consequence')).at, 'stopping');
+    const late = after(led(2), left, over('consequence'), stopped);
+    assert.deepEqual([late.at, late.effects], ['late', [wait('late', 10_000)]]);
+    const record = after(led(2), left, over('consequence'), stopped, over('late'));
+    assert.deepEqual([record.at, record.effects], ['record', [{ do: 'read stored ends', hosts: [at(0)] }]]);
+    assert.equal(after(led(3), left, over('consequence'), stopped, stored(done(2))).at, 'late');
+    assert.deepEqual(after(led(2), left, over('consequence'), stopped, stored(done(0))).ends, [done(0)]);
+    assert.deepEqual(after(led(2), left, over('consequence'), stored(done(0)), stopped).ends, [done(0)]);
+  });
+
+  it('waits five seconds for another host of which the leader’s failure is a consequence, and for no second one', () => {
+    const fails = stored(failed(0, 1));
+    assert.deepEqual(after(led(3), fails).effects, [wait('cause', 5_000)]);
+    assert.deepEqual(after(led(3), fails, over('cause'), stopped).ends, [failed(0, 1)]);
+    assert.deepEqual(after(led(3), fails, stored(runLost(2)), stopped).ends, [runLost(2), failed(0, 1)]);
+  });
+
+  it('takes no notice of a wait or an answer that is of another step', () => {
+    for (const stale of [over('saving'), over('late'), over('cause'), stopped, { of: 'rest ended' } as const]) {
+      const { at: where, effects } = after(alike(2, 'any'), stored(failed(0)), stale);
+      assert.deepEqual([where, effects], ['consequence', []]);
+    }
+    const looking = after(
+      alike(1),
+      stored(failed(0)),
+      { of: 'stacks', hosts: 1 },
+      { of: 'stored ends', ends: [done(0)] },
+    );
+    assert.deepEqual([looking.at, looking.effects], ['looking', []]);
+  });
+
+  it('keeps as evidence how many hosts its ends stand for', () => {
+    const hosts = (watched: Watched, ...news: readonly News[]): unknown => {
+      const { step } = after(watched, ...news);
+      return step.at === 'over' ? step.decidedBy?.hosts : step.at;
+    };
+    assert.equal(hosts(alike(3, 'any'), stored(done(2)), stopped), 1);
+    assert.equal(hosts(alike(2, 'any'), stored(done(0)), stored(done(1)), stopped), 1);
+    assert.equal(hosts(alike(3), stored(failed(0)), stopped, over('last lines'), { of: 'look', isLost: false }), 3);
+    assert.equal(hosts(alike(1, 'any'), stored(failed(0)), { of: 'look', isLost: false }), 1);
+    assert.equal(hosts(alike(3, 'any'), stored(failed(0)), over('consequence'), stopped, over('last lines'), LOOK), 3);
+    assert.equal(hosts(led(3), stored(done(0)), stopped), 1);
+  });
+  const LOOK: News = { of: 'look', isLost: false };
+});
+
 describe('whatever the order of the news', () => {
   interface Drawn {
     readonly watched: Watched;
@@ -318,18 +428,19 @@ describe('whatever the order of the news', () => {
       return { ...each, isStored: !isFirst };
     });
   };
-  const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 1_000);
-  const check = (holds: (drawn: Drawn, played: the.Played) => void): void =>
+  const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 300);
+  const check = (holds: (drawn: Drawn, played: the.Played) => void, runs = RUNS): void =>
     fc.assert(
       fc.property(drawn, (one) =>
         holds(one, play(one.watched, one.news, { ...one.world, last: { of: 'time is up' } })),
       ),
-      { numRuns: RUNS },
+      { numRuns: runs },
     );
 
   it('there is an end, of each kind', () => {
     const kinds = new Set<string>();
-    check((_, { end }) => void kinds.add(end.kind));
+    // Enough that each is drawn.
+    check((_, { end }) => void kinds.add(end.kind), 1_500);
     assert.deepEqual([...kinds].sort(), ['exited', 'fenced', 'no-output', 'run-lost', 'slices-lost', 'still-running']);
   });
 
