@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import { MOST_HOSTS } from '../../domain/slice.js';
 import { parseForwardedPorts, parseHostChoice } from '../jobs/hosts/host-options.js';
 import { JOB } from '../jobs/job-filter.js';
