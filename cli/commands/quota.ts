@@ -8,7 +8,7 @@ import type { QuotaAdmissionFlags } from './verbs/quota-operations.js';
 const DAY_MS = 86_400_000;
 const POOL: Flag = ['--pool <name>', 'the pool', undefined, 'default'];
 
-function admission(name: string, admission: Admission, summary: string, description: string): Verb {
+function admissionVerb(name: string, admission: Admission, summary: string, description: string): Verb {
   return defineVerb({
     name,
     summary,
@@ -144,19 +144,24 @@ configuration names a path or a URL for a file of the pool, apply is refused: ch
       run: async () => (await import('./verbs/quota-apply.js')).quotaApply,
     }),
     ...[
-      admission(
+      admissionVerb(
         'freeze',
         'frozen',
         'grant nothing new',
         'Grants nothing new, and touches nothing that runs, until `quota thaw`.',
       ),
-      admission(
+      admissionVerb(
         'drain',
         'draining',
         'ask all chips back',
         'Grants nothing new and asks every lease back, with notice: its job saves its state and waits until `quota thaw`.',
       ),
-      admission('thaw', 'open', 'end a freeze or a drain', 'Ends a freeze or a drain: the pool grants chips again.'),
+      admissionVerb(
+        'thaw',
+        'open',
+        'end a freeze or a drain',
+        'Ends a freeze or a drain: the pool grants chips again.',
+      ),
     ],
     defineVerb({
       name: 'set-priority',
