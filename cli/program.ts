@@ -41,7 +41,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own, program);
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
-  return invocation.exitCode || Number(process.exitCode ?? 0);
+  return invocation.exitCode;
 }
 
 /**
