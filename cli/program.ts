@@ -1,27 +1,18 @@
 import { Command, CommanderError } from 'commander';
 import { shellWords } from '../domain/shell-quote.js';
-import { CliError } from './terminal/cli-error.js';
-import { registerJobVerbs } from './commands/commands.js';
-import { registerContext, whereText } from './commands/register-context.js';
-import { refuseServerAlone } from './place/contexts/verb-places.js';
-import { registerDev } from './commands/register-dev.js';
 import { COMPLETE_VERB } from './commands/completion/scripts.js';
-import { EXIT_CODES_TEXT, ExitCode } from './terminal/exit-codes.js';
-import { registerHostVerbs } from './commands/host-commands.js';
-import { registerLogin } from './commands/register-login.js';
+import { addVerb } from './commands/define-verb.js';
+import { whereText } from './commands/places.js';
+import { VERBS, verbOf } from './commands/verbs.js';
 import { isForeign } from './job/migrating/foreign-words.js';
-import { registerImport } from './commands/register-import.js';
+import { CliError } from './terminal/cli-error.js';
+import { EXIT_CODES_TEXT, ExitCode } from './terminal/exit-codes.js';
 import type { Invocation } from './terminal/options.js';
-import { registerOperatorVerbs } from './commands/operator-commands.js';
-import { registerOutputsVerbs } from './commands/outputs-commands.js';
-import { registerMachines } from './commands/register-machines.js';
-import { registerQuota } from './commands/register-quota.js';
-import { registerRehearsal } from './commands/register-rehearsal.js';
-import { registerRehearse } from './commands/register-rehearse.js';
-import { registerSecret } from './commands/secret-commands.js';
-import { asTyped } from './terminal/typed-command.js';
-import { usageError } from './terminal/usage-error.js';
 import { printErr, printOut } from './terminal/print.js';
+import { asTyped, knowVerbs } from './terminal/typed-command.js';
+import { usageError } from './terminal/usage-error.js';
+
+knowVerbs([...VERBS.map(({ name }) => name), 'help']);
 
 /**
  * Runs one command line.
@@ -50,7 +41,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own, program);
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
-  return invocation.exitCode || Number(process.exitCode ?? 0);
+  return invocation.exitCode;
 }
 
 /**
@@ -98,10 +89,10 @@ export function asVerb(own: readonly string[]): readonly string[] {
   }
   // Astera's launch has subcommands.
   if (first === 'launch' && second === 'submit') return ['launch', ...more];
-  return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
+  const near = VERBS.find(({ nearWords }) => nearWords?.includes(first) === true);
+  return near === undefined ? own : [near.name, ...own.slice(1)];
 }
 const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
-const NEAR_WORDS: ReadonlySet<string> = new Set(['ls', 'ps', 'queue']);
 
 export function createProgram(invocation: Invocation): Command {
   const program = new Command('jobctl')
@@ -109,7 +100,6 @@ export function createProgram(invocation: Invocation): Command {
     .exitOverride()
     // A verb with subcommands (setup) takes no flag after one of them.
     .enablePositionalOptions()
-    .hook('preAction', (_, verb) => refuseServerAlone(verb))
     // Commander's own messages go through `usageError`.
     .configureOutput({
       outputError: () => undefined,
@@ -120,29 +110,14 @@ export function createProgram(invocation: Invocation): Command {
       'after',
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
-  registerJobVerbs(program, invocation);
-  registerImport(program, invocation);
-  registerHostVerbs(program, invocation);
-  registerOutputsVerbs(program, invocation);
-  registerContext(program, invocation);
-  registerLogin(program, invocation);
-  registerSecret(program, invocation);
-  registerQuota(program, invocation);
-  registerMachines(program, invocation);
-  registerOperatorVerbs(program, invocation);
-  registerDev(program);
-  registerRehearsal(program, invocation);
-  registerRehearse(program, invocation);
+  for (const verb of VERBS) addVerb(program, verb, invocation);
   return program;
 }
-
-/** Verbs that take words after `--`. Other verbs would ignore them silently. */
-const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'launch', 'exec', 'ssh', 'import']);
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
   const [verb = ''] = own;
-  if (!TAKE_WORDS.has(verb) || (verb === 'import' && own[1] !== 'launch')) {
+  if (verbOf(own)?.takesWords !== true) {
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: takes no words after --`,

@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Sort } from '../../client/job-board.js';
 import type { JobFilter } from '../../client/job-query.js';
 import type { ShownPhase } from '../../client/job-rows.js';
 import { asker } from '../place/asker.js';
 import type { CliContext } from '../place/context.js';
-import { durationOption, outputOption } from '../terminal/options.js';
+import { durationOption, type Flag, outputOption } from '../terminal/options.js';
 import { formatDuration } from '../terminal/render/quantities.js';
 
 /** Flags that select jobs, for `list` and for verbs that take several jobs. */
@@ -41,32 +41,29 @@ const SAME_PHASE: Readonly<Record<string, ShownPhase>> = { pending: 'queued', ca
 export const SORTS: readonly Sort[] = ['board', 'submitted', 'ended', 'name', 'user', 'project', 'chips'];
 
 /** @param all meaning of `--all` for the verb */
-export function withFilters(command: Command, all: string): Command {
-  return command
-    .optionsGroup('Which jobs:')
-    .option('--name <pattern>', "jobs whose id matches: train, 'lr-*', 'exp-?'", namePattern)
-    .addOption(new Option('--mine', 'your jobs only').conflicts('user'))
-    .option('--user <user>', 'jobs of this user only')
-    .option('--project <project>', 'jobs of this quota project only')
-    .addOption(
-      new Option('--phase <phases>', 'jobs in these phases only; separate several by commas, or repeat the flag')
-        .choices(SHOWN_PHASES)
-        .argParser(phaseList),
-    )
-    .option('--since <duration>', 'jobs that were submitted or ended within this time, such as 2d', durationOption)
-    .option('--all', all)
-    .optionsGroup('Options:');
-}
+export const filterFlags = (all: string): readonly Flag[] => [
+  'Which jobs:',
+  ['--name <pattern>', "jobs whose id matches: train, 'lr-*', 'exp-?'", namePattern],
+  new Option('--mine', 'your jobs only').conflicts('user'),
+  ['--user <user>', 'jobs of this user only'],
+  ['--project <project>', 'jobs of this quota project only'],
+  new Option('--phase <phases>', 'jobs in these phases only; separate several by commas, or repeat the flag')
+    .choices(SHOWN_PHASES)
+    .argParser(phaseList),
+  ['--since <duration>', 'jobs that were submitted or ended within this time, such as 2d', durationOption],
+  ['--all', all],
+  'Options:',
+];
 
-/** Adds job ids, or filters that describe jobs. */
-export const ofMany = (command: Command, all: string): Command =>
-  withFilters(command.argument('[job...]', 'ids of jobs'), all).addOption(outputOption());
+export const JOB = ['<job>', "the job's id"] as const;
+/** Ids, or none: then `manyFlags` describe the jobs. */
+export const JOBS = ['[job...]', 'ids of jobs'] as const;
+export const manyFlags = (all: string): readonly Flag[] => [...filterFlags(all), outputOption()];
+
+export const BY: Flag = ['--by <user>', 'the user who asks (default: your login name)'];
 
 /** For a verb that changes jobs: it asks before it changes jobs that a filter found, or other people's jobs. */
-export const changingMany = (command: Command): Command =>
-  ofMany(command, 'all open jobs').option('--yes', 'do not ask').addOption(byOption());
-
-export const byOption = (): Option => new Option('--by <user>', 'the user who asks (default: your login name)');
+export const changingFlags = (): readonly Flag[] => [...manyFlags('all open jobs'), ['--yes', 'do not ask'], BY];
 
 function phaseList(value: string, before: readonly ShownPhase[] = []): readonly ShownPhase[] {
   const words = value.split(',').map((word) => word.trim());

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { SETTINGS } from './settings.js';
 
 /** The words after `--` that a verb reads, and the exit code that it sets. One per run of the program. */
@@ -8,6 +8,15 @@ export interface Invocation {
   exitCode: number;
 }
 
+/** Reads the text of a flag or argument. @throws InvalidArgumentError */
+export type Parser = (text: string, before: never) => unknown;
+
+/** One flag of a verb. A text alone is the title, in help, of the flags behind it. */
+export type Flag =
+  | Option
+  | string
+  | readonly [flags: string, what: string, parser?: Parser | undefined, value?: unknown, shownValue?: string];
+
 export interface OutputFlag {
   readonly output: 'text' | 'json';
 }
@@ -16,22 +25,17 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 }
 
-/**
- * Adds the flags of `ContextFlags`, for every verb that talks to a server. Help shows only `--context`: the others are the same
- * everywhere and listed by `jobctl help where`.
- */
-export function withConnection(command: Command): Command {
-  command.option('--context <name>', 'use this context; `jobctl help where` has other ways');
-  for (const option of serverOptions()) command.addOption(option.hideHelp());
-  return command;
-}
+/** Flags of `ContextFlags`. Help shows only `--context`: the others are the same everywhere and listed by `jobctl help where`. */
+export const connectionFlags = (): readonly Flag[] => [
+  new Option('--context <name>', 'use this context; `jobctl help where` has other ways'),
+  ...serverOptions().map((option) => option.hideHelp()),
+];
 
-/** Adds the flags for a worker, which has a configuration file and no contexts. */
-export function withServer(command: Command): Command {
-  command.optionsGroup('Where (else the environment, else its configuration):');
-  for (const option of serverOptions()) if (option.attributeName() !== 'server') command.addOption(option);
-  return command;
-}
+/** The flags for a worker, which has a configuration file and no contexts. */
+export const serverFlags = (): readonly Flag[] => [
+  'Where (else the environment, else its configuration):',
+  ...serverOptions().filter((option) => option.attributeName() !== 'server'),
+];
 
 const serverOptions = (): readonly Option[] =>
   SETTINGS.filter(({ isFlag }) => isFlag).map(
@@ -45,11 +49,11 @@ export const buildPlaceOption = (): Option =>
     'build the image on this computer (local), or in the cluster, from the commit on the remote (remote; the default for pods and Ray)',
   ).choices(['local', 'remote']);
 
-/** Adds the options for the commits that `build` in a job file may use: `GitLeave`. */
-export const buildOptions = (command: Command): Command =>
-  command
-    .option('--allow-dirty', 'build the image of a working tree with changes (build)')
-    .option('--allow-unpushed', 'build the image of a commit that no remote has (build)');
+/** The commits that `build` in a job file may use: `GitLeave`. */
+export const BUILD_FLAGS: readonly Flag[] = [
+  ['--allow-dirty', 'build the image of a working tree with changes (build)'],
+  ['--allow-unpushed', 'build the image of a commit that no remote has (build)'],
+];
 
 /** Parser of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

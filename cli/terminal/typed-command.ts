@@ -4,44 +4,13 @@ import type { Environment } from './home.js';
 export const typedCommand = (env: Environment = process.env): string =>
   env['npm_command'] === 'exec' ? 'npx jobctl' : 'jobctl';
 
-/** The verbs of `jobctl --help`; test/architecture/hints.test.ts holds them equal. */
-export const VERBS = [
-  ...[
-    'init',
-    'submit',
-    'build',
-    'launch',
-    'validate',
-    'list',
-    'top',
-    'capacity',
-    'status',
-    'why',
-    'logs',
-    'wait',
-    'export',
-    'cancel',
-  ],
-  ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'stacks', 'cp', 'port-forward'],
-  ...['download', 'outputs', 'import', 'context', 'login', 'logout', 'whoami', 'secret', 'quota', 'machines', 'setup'],
-  ...[
-    'access',
-    'doctor',
-    'contract',
-    'audit',
-    'codec',
-    'worker',
-    'serve',
-    'version',
-    'completion',
-    'dev',
-    'rehearsal',
-    'rehearse',
-    'help',
-  ],
-] as const;
+/** Finds commands in a text; before `knowVerbs` nothing. */
+let command = /(?!)/g;
 
-const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|--help)\\b)`, 'g');
+/** The verbs, told by program.ts: this floor knows none by itself. */
+export function knowVerbs(names: readonly string[]): void {
+  command = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${names.join('|')}|--help)\\b)`, 'g');
+}
 
 /**
  * Rewrites the commands in a text to the way in which jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx.
@@ -50,5 +19,5 @@ const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|-
  */
 export function asTyped(text: string, env: Environment = process.env): string {
   const typed = typedCommand(env);
-  return typed === 'jobctl' ? text : text.replaceAll(COMMAND, `${typed} `);
+  return typed === 'jobctl' ? text : text.replaceAll(command, `${typed} `);
 }

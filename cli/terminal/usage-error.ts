@@ -13,7 +13,7 @@ export function usageError({ message }: CommanderError, own: readonly string[], 
     .replace(/\.$/, '')
     .split('. ');
   const what = told.replace(/^command-argument value ('[^]*') is invalid for argument '(.+)'$/, '$2: $1 is invalid');
-  const verb = verbOf(own, what.startsWith('unknown command'));
+  const verb = verbOf(own, program);
   const suggested = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
   const meant = suggested === undefined || isFarFrom(what, suggested) ? undefined : suggested;
   return new CliError(
@@ -79,21 +79,14 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set([
-  'audit',
-  'codec',
-  'context',
-  'dev',
-  'import',
-  'quota',
-  'rehearsal',
-  'secret',
-  'setup',
-]);
-
-/** `jobctl dev up`: the words that name the command, without the last word if that is the unknown one. */
-function verbOf(own: readonly string[], isUnknown: boolean): string {
-  const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
-  const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);
-  return ['jobctl', ...known].join(' ');
+/** `jobctl dev up`: the words that name a verb. */
+function verbOf(own: readonly string[], program: Command): string {
+  const words = ['jobctl'];
+  let at: Command | undefined = program;
+  for (const word of own) {
+    at = at.commands.find((command) => command.name() === word || command.aliases().includes(word));
+    if (at === undefined) break;
+    words.push(word);
+  }
+  return words.join(' ');
 }

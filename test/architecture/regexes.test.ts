@@ -22,7 +22,7 @@ const MADE: Readonly<Record<string, string>> = {
   'cli/job/init/found-program.ts': 'of constants',
   'cli/doctor/recordings/placeholders.ts': 'of names, each letter by letter',
   'domain/progress-marks.ts': 'of constants',
-  'cli/commands/register-rehearse.ts': "--progress: the caller's own pattern, on their own computer",
+  'cli/commands/stack.ts': "--progress: the caller's own pattern, on their own computer",
   'cli/terminal/typed-command.ts': 'of the names of verbs',
   'client/export/pseudonyms.ts': 'of constants',
   'client/job-query.ts': 'of the form of suffixes',

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { pathToFileURL } from 'node:url';
 import type { DevContext } from '../../cli/place/stack/context.js';
 import { devLogs } from '../../cli/local/dev/logs.js';
-import { statusText } from '../../cli/commands/register-dev.js';
+import { statusText } from '../../cli/commands/verbs/dev.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { keyOf, listenSomewhere, ownerOf, Stack, startWorkflow, statusOfWorkflow } from './stack.js';

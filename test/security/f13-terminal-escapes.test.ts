@@ -168,7 +168,7 @@ describe('F13: names and messages from outside, on a terminal', function () {
 
 /** Files that write by themselves: what they write is the user's own file, bytes of a host or a tool, or jobctl's own codes. */
 const OWN_WRITERS = [
-  'commands/operator-commands.ts',
+  'commands/operating.ts',
   'commands/verbs/codec.ts',
   'commands/verbs/import.ts',
   'commands/verbs/list.ts',

@@ -27,8 +27,8 @@ interface Copied {
 }
 
 /** Copies files. Exit code 1: a file could not be copied; all others were. */
-export async function cp(places: readonly string[], flags: CpFlags): Promise<number> {
-  const plan = copyPlan(places);
+export async function cp(source: string, more: readonly string[], flags: CpFlags): Promise<number> {
+  const plan = copyPlan([source, ...more]);
   const signal = watchEnd();
   try {
     return plan.kind === 'put' ? await put(plan, flags, signal) : await get(plan, flags, signal);

@@ -28,7 +28,7 @@ export async function importJobspec(file: string, flags: ImportFlags): Promise<n
   return writeDraft(draft, file, flags);
 }
 
-export async function importLaunch(words: readonly string[] | undefined, flags: ImportFlags): Promise<number> {
+export async function importLaunch(flags: ImportFlags, words: readonly string[] | undefined): Promise<number> {
   if (words === undefined || words.length === 0)
     throw new CliError(
       ExitCode.Usage,

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { VERBS } from '../../../cli/terminal/typed-command.js';
+import { VERBS } from '../../../cli/commands/verbs.js';
 import { parseDocument } from 'yaml';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';
@@ -15,7 +15,7 @@ import { PUBLIC_FILES } from './public-files.js';
 const FOLDER = fileURLToPath(new URL('./public/', import.meta.url));
 const NAMES = readdirSync(FOLDER).filter((name) => name !== 'SOURCES.md');
 
-const SHOWN_LINE = new RegExp(`(?:\`|: |^ +)jobctl ((?:${VERBS.join('|')}) [^\`\\n;]*)`, 'gm');
+const SHOWN_LINE = new RegExp(`(?:\`|: |^ +)jobctl ((?:${VERBS.map(({ name }) => name).join('|')}) [^\`\\n;]*)`, 'gm');
 
 describe('files of other tools, as public repositories have them', function () {
   this.timeout(60_000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { VERBS } from '../../../cli/commands/verbs.js';
 import { isForeign } from '../../../cli/job/migrating/foreign-words.js';
 import { answerTo } from '../../../cli/job/migrating/typed-line.js';
-import { VERBS } from '../../../cli/terminal/typed-command.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';
@@ -52,7 +52,7 @@ describe('lines that jobctl shows for those of other tools', () => {
     it(`are lines of jobctl${tool === '' ? '' : `, behind ${tool}`}`, async () => {
       let shown = 0;
       const wrong: string[] = [];
-      for (const word of tool === '' ? WORDS : [...WORDS, ...VERBS])
+      for (const word of tool === '' ? WORDS : [...WORDS, ...VERBS.map(({ name }) => name)])
         for (const args of ARGUMENTS) {
           const own = [...tool.split(' ').filter(Boolean), word, ...args];
           const answer = isForeign(own) ? answerTo(own, undefined) : undefined;

@@ -1,0 +1,86 @@
+import { Argument, type Command, Option } from 'commander';
+import { refuseServerAlone, type VerbPlace } from '../place/contexts/verb-place.js';
+import { connectionFlags, type Flag, type Invocation, type Parser } from '../terminal/options.js';
+
+/** Takes the arguments, then the flags; then the words after `--`, if the verb `takesWords`. @returns the exit code; nothing is 0 */
+type Run = (...given: never[]) => void | number | Promise<void | number>;
+
+/** Everything that is told of a verb, or of a group of verbs (docs/adr/0137). */
+export interface Verb {
+  readonly name: string;
+  /** Other names, as help shows them. */
+  readonly aliases?: readonly string[];
+  /** Words of other tools that mean this verb. Help does not show them. */
+  readonly nearWords?: readonly string[];
+  /** Its line in the list of verbs. Absent: the description. */
+  readonly summary?: string;
+  readonly description: string;
+  /** Absent: as its arguments and flags are. */
+  readonly usage?: string;
+  /** The servers that it talks to; it takes the flags that name one, unless it has a `--context` of its own. */
+  readonly place?: VerbPlace;
+  /** Other verbs refuse words after `--`. */
+  readonly takesWords?: true;
+  readonly arguments?: readonly (Argument | readonly [words: string, what?: string, parser?: Parser])[];
+  readonly flags?: readonly Flag[];
+  /** Begins and ends with a line break. */
+  readonly notes?: string;
+  readonly examples?: readonly string[];
+  /** Loads what the verb runs: `--help` must not wait for a gRPC client. Absent: a group. */
+  readonly run?: () => Run | Promise<Run>;
+  readonly verbs?: readonly Verb[];
+}
+
+export const defineVerb = (verb: Verb): Verb => verb;
+
+/** Makes the verb known to commander, and those below it. */
+export function addVerb(parent: Command, verb: Verb, invocation: Invocation, above: readonly string[] = []): void {
+  const { name, description, summary, usage, run } = verb;
+  const words = [...above, name];
+  const command = parent
+    .command(name)
+    .aliases(verb.aliases ?? [])
+    .description(description);
+  if (summary !== undefined) command.summary(summary);
+  if (usage !== undefined) command.usage(usage);
+  for (const argument of verb.arguments ?? []) command.addArgument(argumentOf(argument));
+  for (const flag of allFlags(verb)) {
+    if (typeof flag === 'string') command.optionsGroup(flag);
+    else command.addOption(optionOf(flag));
+  }
+  command.addHelpText('after', behindFlags(verb));
+  if (run !== undefined)
+    command.action(async (...typed: unknown[]) => {
+      // Commander's last argument is the command.
+      const given = [...typed.slice(0, -1), ...(verb.takesWords === true ? [invocation.commandWords] : [])];
+      if (verb.place !== undefined) await refuseServerAlone(words.join(' '), verb.place, command.opts());
+      const running = await run();
+      invocation.exitCode = (await running(...(given as never[]))) ?? 0;
+    });
+  for (const each of verb.verbs ?? []) addVerb(command, each, invocation, words);
+}
+
+function argumentOf(argument: NonNullable<Verb['arguments']>[number]): Argument {
+  if (argument instanceof Argument) return argument;
+  const [words, what, parser] = argument;
+  const made = new Argument(words, what);
+  return parser === undefined ? made : made.argParser(parser as (text: string) => unknown);
+}
+
+function allFlags({ flags = [], place }: Verb): readonly Flag[] {
+  const isNamed = flags.some((flag) => Array.isArray(flag) && flag[0] === '--context <name>');
+  return place === undefined || isNamed ? flags : [...flags, ...connectionFlags()];
+}
+
+function optionOf(flag: Exclude<Flag, string>): Option {
+  if (flag instanceof Option) return flag;
+  const [words, what, parser, value, shownValue] = flag;
+  const option = new Option(words, what).default(value, shownValue);
+  return parser === undefined ? option : option.argParser(parser as (text: string) => unknown);
+}
+
+function behindFlags({ notes = '', examples = [] }: Verb): string {
+  if (examples.length === 0) return notes;
+  const lines = examples.map((example) => `  ${example}\n`);
+  return `${notes}\nExample${examples.length === 1 ? '' : 's'}:\n${lines.join('')}`;
+}

@@ -1,0 +1,176 @@
+import { Option } from 'commander';
+import { parseHostChoice } from '../jobs/hosts/host-options.js';
+import { filterFlags, JOB, JOBS, manyFlags, SORTS } from '../jobs/job-filter.js';
+import { sinceOption } from '../jobs/log-window.js';
+import { durationOption, outputOption, wholeNumber } from '../terminal/options.js';
+import { defineVerb, type Verb } from './define-verb.js';
+
+/** Verbs that only read jobs. */
+export const LOOKING_VERBS: readonly Verb[] = [
+  defineVerb({
+    name: 'list',
+    nearWords: ['ls', 'ps', 'queue'],
+    summary: 'show the jobs that run, wait, or have ended',
+    description: 'Lists jobs as a board, with the phase of each, the time in it, and the reason.',
+    place: 'either',
+    flags: [
+      ...filterFlags('also jobs that ended more than a day ago'),
+      new Option('--sort <key>', 'the order').choices(SORTS).default('board'),
+      ['--limit <rows>', 'the most rows', wholeNumber(1, 100_000), 100],
+      ['--watch', 'draw the board again every 2 s, until Ctrl-C'],
+      outputOption(),
+    ],
+    notes: `
+Jobs that hold chips come first, then jobs in line by their place, then jobs that ended within a day, the latest first. --all also shows
+jobs that ended before, as long as Temporal keeps them. --sort board is this order.
+`,
+    examples: [
+      'jobctl list --mine',
+      'jobctl list --user alice --phase queued,running',
+      "jobctl list --name 'lr-*' --since 7d",
+      'jobctl list --watch',
+    ],
+    run: async () => (await import('./verbs/list.js')).list,
+  }),
+  defineVerb({
+    name: 'top',
+    summary: 'show who holds the chips',
+    description:
+      'Shows who holds the chips of a pool: users with what they hold and wait for, then jobs, the largest first.',
+    place: 'either',
+    flags: [
+      ['--pool <name>', 'the pool', undefined, 'default'],
+      ['--limit <rows>', 'the most jobs', wholeNumber(1, 100_000), 50],
+      outputOption(),
+    ],
+    notes: `
+It reads the state of the pool that a worker published last; the first line tells the age of that state. Borrowed chips are not part of
+the project's nominal quota, and go back when the project that owns them asks for them.
+`,
+    examples: ['jobctl top'],
+    run: async () => (await import('./verbs/top.js')).top,
+  }),
+  defineVerb({
+    name: 'capacity',
+    summary: 'show where the pool has got chips lately',
+    description:
+      "Shows what a pool's jobs have seen lately, by zone, type and pricing: asked, got, waits, preemptions, the last refusal.",
+    place: 'either',
+    flags: [['--pool <name>', 'the pool', undefined, 'default'], outputOption()],
+    notes: `
+ASKED and GOT are requests for whole gangs: the last 20 of the last 7 days. WAIT is the median time from a request to all slices ready.
+PREEMPTED is per slice-hour; what is a day old counts half. It is what this pool's jobs have seen, and no promise. Zones of \`zones: any\`
+are asked in an order that is made of it.
+`,
+    examples: ['jobctl capacity --pool research'],
+    run: async () => (await import('./verbs/capacity.js')).capacity,
+  }),
+  defineVerb({
+    name: 'status',
+    summary: 'show everything about jobs',
+    description:
+      'Shows a job: its phase, attempt, slices and hosts, what it waits for, what happened to it, and where its logs are.',
+    place: 'either',
+    arguments: [JOBS],
+    flags: [
+      ...manyFlags('also jobs that ended more than a day ago'),
+      ['--timeline', 'show who waited for what: each phase, and each module on each host'],
+    ],
+    examples: [
+      'jobctl status train-7f3k',
+      'jobctl status train-7f3k --timeline',
+      'jobctl status --mine --phase running',
+    ],
+    run: async () => (await import('./verbs/status.js')).status,
+  }),
+  defineVerb({
+    name: 'why',
+    summary: 'explain why a job waits, or is in its phase',
+    description:
+      'Explains a job: its place in line, every reason why it waits, who has the chips, what would help, and when rules do.',
+    place: 'either',
+    arguments: [JOB],
+    flags: [outputOption()],
+    notes: `
+For a job that waits it reads the state of the pool that a worker published last; the last line tells the age of that state. Chips "come
+free" when the jobs that hold them end, pause or give them back. A number behind the name of a job, such as (48), is its quota units.
+`,
+    examples: ['jobctl why sweep-0q1d'],
+    run: async () => (await import('./verbs/why.js')).why,
+  }),
+  defineVerb({
+    name: 'logs',
+    summary: "print a job's logs",
+    description: "Prints what a job's command wrote in its last attempt, on all hosts.",
+    place: 'either',
+    arguments: [JOB],
+    flags: [
+      ['-f, --follow', 'follow the log until the job has ended, over all later attempts'],
+      ['--host <hosts>', 'lines of these hosts: 0, 0,2, 0-3 or all', parseHostChoice],
+      ['--tail <lines>', 'this many lines from the end, of each host', wholeNumber(0, 10_000_000)],
+      ['--since <time>', 'from 10m ago, or a time such as 2026-11-23T10:00:00Z', sinceOption],
+      ['--grep <regex>', 'lines that match this regular expression (RE2 syntax; (?i) at the front ignores case)'],
+      ['--timestamps', 'put the time at which it was stored before each line'],
+      ['--attempt <number>', 'lines of this attempt (default: the last)', wholeNumber(1, 100_000)],
+      [
+        '--module <name>',
+        'the log of a set-up module, of the build of its image (build) or of a hook, such as hook-finally, instead',
+      ],
+      new Option('--job', 'the log of what jobctl did for the job, instead').conflicts([
+        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
+      ]),
+      new Option('-o, --output <format>', 'text, or json: one object per line').choices(['text', 'json']),
+    ],
+    notes: `
+Lines of several hosts are printed as \`HOST | line\`, lines of one (--host) as they were written, byte for byte. If the command did not
+start because its set-up failed, the lines of the module that failed are printed instead; if its image is not built yet, or could not
+be, those of the build.
+--tail counts the lines of each host, and with --grep those that match. It reads only the end of the log.
+--timestamps and --since use the time at which a piece of the log was stored, because single lines have no time. A piece holds up to
+10 s of output (0.3 s in a command's first minute).
+`,
+    examples: [
+      'jobctl logs train-7f3k --tail 20 --host 0,2',
+      "jobctl logs -f train-7f3k --since 10m --grep 'loss|Error'",
+      "jobctl logs train-7f3k -o json | jq -r 'select(.host == 2) | .text'",
+      'jobctl logs train-7f3k',
+      'jobctl logs -f train-7f3k --host 0',
+      'jobctl logs train-7f3k --attempt 1 --module venv',
+      'jobctl logs train-7f3k --job',
+    ],
+    run: async () => (await import('./verbs/logs.js')).logs,
+  }),
+  defineVerb({
+    name: 'wait',
+    summary: 'wait until jobs have ended',
+    description: "Waits until a job has ended, showing its phases, and exits with the job's own exit code.",
+    place: 'either',
+    arguments: [JOBS],
+    flags: [
+      ...manyFlags('all open jobs'),
+      ['--timeout <duration>', 'give up after this time and exit 124', durationOption],
+    ],
+    notes: `
+With several jobs it prints a line as each ends, and exits with 0 if all succeeded, else with 1.
+`,
+    examples: ['jobctl wait train-7f3k --timeout 2h', "jobctl wait --name 'lr-*'"],
+    run: async () => (await import('./verbs/wait.js')).wait,
+  }),
+  defineVerb({
+    name: 'export',
+    summary: 'write what happened to a job as a file that replays as a test',
+    description:
+      "Writes one job's histories, attempt records, outcome and job log as one JSON file, without secrets, for an issue or a test.",
+    place: { temporal: "it copies the whole histories of a job's workflows" },
+    arguments: [JOB],
+    flags: [['-o, --output <file>', 'the file to make, compressed if its name ends in .gz (default: standard output)']],
+    notes: `
+The file leaves out commands, variables and their names, secrets, scripts, logs of hosts, signatures, addresses, and every word that is
+neither jobctl's nor Google's; equal words are replaced by equal words. If the installation encrypts payloads, --codec-key is needed, and
+the file is in plain text. The file ("missing") and stderr name the parts that were not found. In test/incidents of jobctl's sources,
+npm test plays the file (docs/operations.md, "An incident becomes a test").
+`,
+    examples: ['jobctl export train-7f3k -o train.json.gz', 'jobctl export train-7f3k | jq .expected'],
+    run: async () => (await import('./verbs/export.js')).exportIncident,
+  }),
+];

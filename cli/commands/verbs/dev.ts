@@ -1,0 +1,164 @@
+import { ask } from '../../terminal/ask.js';
+import { CliError } from '../../terminal/cli-error.js';
+import { ExitCode } from '../../terminal/exit-codes.js';
+import { stackHome } from '../../terminal/home.js';
+import { billedLine } from '../../local/dev/billed-line.js';
+import type { LogLine } from '../../local/dev/logs.js';
+import type { CloudWish } from '../../local/dev/real-cloud.js';
+import type { DevStatus } from '../../local/dev/status.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import type { PartName } from '../../place/stack/stack-record.js';
+import { tellLine } from '../../terminal/render/told-line.js';
+import { asTyped } from '../../terminal/typed-command.js';
+import { printOut } from '../../terminal/print.js';
+
+/** Exit code of `jobctl dev status` for a stack that is not completely up. */
+const EXIT_NOT_UP = 3;
+
+interface UpFlags {
+  readonly quota?: string | false;
+  readonly codecKey?: string | false;
+  readonly poolFile?: string | false;
+  readonly temporalAddress?: string | false;
+  readonly port?: number;
+  readonly uiPort?: number;
+  readonly cloud?: 'rehearsal' | 'gcp';
+  readonly googleProject?: string;
+  readonly bucket?: string;
+  readonly zone?: string;
+  readonly createBucket?: true;
+  readonly tpuEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  readonly sshPort?: number;
+  readonly iAmAloneHere?: boolean;
+}
+
+export async function up(flags: UpFlags): Promise<void> {
+  const { devUp } = await import('../../local/dev/up.js');
+  await devUp({
+    onProgress: tellLine,
+    ...cloudWish(flags),
+    ...(process.stdin.isTTY ? { confirm: ask } : {}),
+    ...wish('quotaFile', flags.quota),
+    ...wish('codecKey', flags.codecKey),
+    ...wish('poolFile', flags.poolFile),
+    ...wish('temporalAddress', flags.temporalAddress),
+    ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
+    ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),
+  });
+}
+
+/** Any flag of the real cloud selects the real cloud: to ignore it silently would mislead. */
+function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
+  const { googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort, createBucket } = flags;
+  const named = Object.fromEntries(
+    Object.entries({ googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+  const alone = flags.iAmAloneHere === undefined ? {} : { isAlone: flags.iAmAloneHere };
+  const isNamed = Object.keys({ ...named, ...alone }).length > 0 || createBucket === true;
+  if (flags.cloud !== 'gcp' && isNamed) throw needsRealCloud();
+  if (flags.cloud === undefined) return {};
+  if (flags.cloud === 'rehearsal') return { cloud: { kind: 'rehearsal' } };
+  return { cloud: { kind: 'gcp', ...named, ...alone, ...(createBucket === true ? { isBucketWanted: true } : {}) } };
+}
+
+function needsRealCloud(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'jobctl dev up: --google-project, --bucket, --create-bucket, --zone and --i-am-alone-here are for --cloud gcp',
+    'the rehearsal needs none of them',
+  );
+}
+
+/** Commander sets `true` if a `--no-x` is absent and `false` if it is present. */
+function wish<Name extends string>(
+  name: Name,
+  flag: string | boolean | undefined,
+): Partial<Record<Name, string | null>> {
+  if (flag === undefined || flag === true) return {};
+  return { [name]: flag === false ? null : flag } as Partial<Record<Name, string | null>>;
+}
+
+export async function down(flags: { readonly purge?: true; readonly yes?: true }): Promise<number> {
+  const purge = flags.purge === true;
+  const isSure = flags.yes === true;
+  if (purge && !isSure && !(await isPurgeConfirmed())) {
+    tellLine(asTyped('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes'));
+    return ExitCode.Refused;
+  }
+  const { devDown } = await import('../../local/dev/down.js');
+  await devDown({ onProgress: tellLine, purge, isSure, ...(process.stdin.isTTY ? { confirm: ask } : {}) });
+  return ExitCode.Done;
+}
+
+/** Without a terminal or an answer there is no purge. */
+async function isPurgeConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  return ask(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);
+}
+
+export async function status({ output }: OutputFlag): Promise<number> {
+  const { devStatus } = await import('../../local/dev/status.js');
+  const found = await devStatus();
+  printOut(output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : statusText(found, Date.now()));
+  return found.up ? ExitCode.Done : EXIT_NOT_UP;
+}
+
+/** Prints one row per part, then the address of the Web UI. */
+export function statusText(status: DevStatus, now: number): string {
+  if (status.parts.length === 0) return asTyped(`No stack in ${status.home}: start one with \`jobctl dev up\`\n`);
+  const rows = status.parts.map(({ name, state, pid, address, since }) => [
+    name,
+    state,
+    pid === null ? '-' : String(pid),
+    address,
+    since === null ? '-' : age(now - since),
+  ]);
+  const table = [['PART', 'STATE', 'PID', 'ADDRESS', 'AGE'], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const server =
+    status.uiUrl === null
+      ? (status.login ?? `Temporal: ${status.temporalAddress}`)
+      : `Temporal Web UI: ${status.uiUrl}`;
+  const real =
+    status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
+  const reasons = status.parts.flatMap(({ name, reasons: why = [] }) => why.map((reason) => `${name}: ${reason}`));
+  return [...lines, '', ...reasons, ...real, server, `State folder: ${status.home}`, ''].join('\n');
+}
+
+function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 120) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
+}
+
+export async function logs(
+  part: PartName | undefined,
+  flags: { readonly follow?: true; readonly tail: number },
+): Promise<void> {
+  const { devLogs } = await import('../../local/dev/logs.js');
+  const abort = new AbortController();
+  process.once('SIGINT', () => abort.abort());
+  const print = ({ part: name, text }: LogLine): void =>
+    printOut(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
+  await devLogs(
+    {
+      tail: flags.tail,
+      ...(part === undefined ? {} : { part }),
+      ...(flags.follow === true ? { follow: { signal: abort.signal } } : {}),
+    },
+    print,
+  );
+}
