@@ -43,7 +43,7 @@ candidates cannot canreschedule capability capacity capacityrow capacityunits ca
 categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate certificates cgroup chain
 chance change changed changes channel channelrefused character characters charset chdir check checked checkpoint
 checkpoints checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod
-choices choose chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims
+choices choose chooses chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims
 claimtimeoutms claimworker class classes classify cleanup_command clear clearafter clearafterms clearat client
 client_email client_id client_secret clientcertpair clientid clientoperationid clients clientsecret clk clock clone
 close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager
@@ -159,13 +159,13 @@ isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnam
 isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted
 ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused
 isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal
-isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole iswholeonly
-iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax jax_coordinator_address
-jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist job_num_nodes
-jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+isspot isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk
+isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole
+iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
+jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist
+job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
 jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror jobkeyunknown
 jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec

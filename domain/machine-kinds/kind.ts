@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Choice } from '../choices.js';
 import type { PoolDefaults } from '../job-file/pool-defaults.js';
 import type { Report } from '../job-file/report.js';
+import type { Path } from '../problem.js';
 import type { Pricing, SliceHost, TierPurchase } from '../slice.js';
 import type { QuotaUnits } from '../units.js';
 
@@ -105,6 +106,26 @@ export interface AcceleratorDevices {
   readonly lockFiles: readonly string[];
 }
 
+/** Key of a section that a command-line flag sets. */
+export interface FlagKey {
+  /** Below the section. */
+  readonly path: Path;
+  /** Another key of the section, for several values. The flag replaces such a list, and a text `word` goes here too. */
+  readonly list?: { readonly key: string; readonly word: string };
+}
+
+/** The flag is refused for machines of this kind. */
+export interface NoFlagKey {
+  /** A clause: why the kind has no such thing. */
+  readonly why: string;
+  /** What to write instead. */
+  readonly instead: string;
+}
+
+/** Command-line flags that say something about a job's machines. `--spot` is `--pricing spot`. */
+export const MACHINE_FLAGS = ['tpu', 'zone', 'pricing'] as const;
+export type MachineFlag = (typeof MACHINE_FLAGS)[number];
+
 /**
  * The section of a job file that asks for machines of a kind.
  * @typeParam Request the section's result, under the section's own name; plain JSON, part of `JobSpec`
@@ -120,6 +141,8 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
   readonly required: readonly string[];
   /** Whether one request can ask for several slices (`atomic`). */
   readonly takesAtomic: boolean;
+  /** The keys of the section that command-line flags set. */
+  readonly flags: Readonly<Record<MachineFlag, FlagKey | NoFlagKey>>;
   /**
    * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if the type of the machines is not known

@@ -4,6 +4,7 @@ import { MOST_SLICES, PRICINGS } from '../../slice.js';
 import { durationValue } from '../../job-file/fields.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
 import { googleChoices } from './google-choices.js';
+import { GOOGLE_FLAGS } from './google-keys.js';
 import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
@@ -69,6 +70,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     form: tpuSection,
     required: ['accelerator'],
     takesAtomic: true,
+    flags: { tpu: { path: ['accelerator'] }, ...GOOGLE_FLAGS },
     resolve: resolveTpu,
   },
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PRICINGS } from '../../slice.js';
 import { choiceIf } from '../../choices.js';
 import { googleChoices } from '../cloud-tpu/google-choices.js';
+import { GOOGLE_FLAGS } from '../cloud-tpu/google-keys.js';
 import { DISK_MODES } from '../cloud-tpu/words.js';
 import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind } from '../kind.js';
@@ -66,6 +67,13 @@ export const computeEngine: MachineKind<
     form: computeEngineSection,
     required: ['machine_type'],
     takesAtomic: false,
+    flags: {
+      tpu: {
+        why: 'VMs with TPUs are of the section tpu',
+        instead: 'such as --set compute_engine.machine_type=g2-standard-8',
+      },
+      ...GOOGLE_FLAGS,
+    },
     resolve: resolveComputeEngine,
   },
 

@@ -8,7 +8,7 @@ import { accountIn, podsPlan } from './plan.js';
 import { resolveKubernetes } from './section.js';
 import { kubernetesSection } from './section-form.js';
 import { sizeOf, slicePodsType } from './size.js';
-import { accountText, kubectlHint, placeFacts, placeText } from './texts.js';
+import { accountText, kubectlHint, placeFacts, placeText, podFlags } from './texts.js';
 import {
   DEFAULT_CLUSTER,
   type KubernetesPlan,
@@ -60,6 +60,7 @@ export const kubernetes: MachineKind<
     form: kubernetesSection,
     required: ['image'],
     takesAtomic: false,
+    flags: { tpu: { path: ['tpu', 'accelerator'] }, ...podFlags('kubernetes') },
     resolve: resolveKubernetes,
   },
 

@@ -50,6 +50,11 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     form: machinesSection,
     required: [],
     takesAtomic: false,
+    flags: {
+      tpu: { why: 'own machines are named by what they have', instead: 'such as --set machines.accelerator=h100' },
+      zone: { why: 'own machines are where their pool has them', instead: 'such as --set machines.labels.room=b' },
+      pricing: { why: 'own machines are not bought', instead: 'leave it out' },
+    },
     resolve: resolveMachines,
   },
 

@@ -4,7 +4,7 @@ import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from '../kubernetes
 import { objectName } from '../kubernetes/names.js';
 import { accountIn, agentHours, ownershipOf, refIn } from '../kubernetes/plan.js';
 import { podChoices } from '../kubernetes/choices.js';
-import { accountText, kubectlHint, placeFacts, placeText } from '../kubernetes/texts.js';
+import { accountText, kubectlHint, placeFacts, placeText, podFlags } from '../kubernetes/texts.js';
 import { DEFAULT_CLUSTER } from '../kubernetes/words.js';
 import { resolveRayCluster } from './section.js';
 import { rayClusterSection } from './section-form.js';
@@ -64,6 +64,10 @@ export const rayCluster: MachineKind<
     form: rayClusterSection,
     required: ['image', 'ray_version', 'workers'],
     takesAtomic: false,
+    flags: {
+      tpu: { why: 'its workers have CPUs or GPUs', instead: 'such as --set ray_cluster.workers.gpus=8' },
+      ...podFlags('ray_cluster'),
+    },
     resolve: resolveRayCluster,
   },
 
