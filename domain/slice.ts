@@ -1,5 +1,7 @@
 import type { EpochMs } from './units.js';
 
+/** Requests that a job may have at the same time: each takes quota of its provider (docs/adr/0101). */
+export const MOST_REQUESTS = 4;
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 

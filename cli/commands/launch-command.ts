@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { parseHostChoice } from '../jobs/hosts/host-options.js';
+import { EXECUTION_WORDS } from '../job/launching/executions.js';
 import type { LaunchFlags } from '../job/launching/launch-job.js';
 import {
   buildOptions,
@@ -41,9 +42,9 @@ export function registerLaunch(program: Command, invocation: Invocation): void {
     .usage('[options] -- CMD..')
     .addOption(buildPlaceOption())
     .addOption(
-      new Option('--execution <where>', 'what runs it (default: kubernetes; tpu with --instance-type)').choices([
-        ...['kubernetes', 'ray', 'tpu', 'machines'],
-      ]),
+      new Option('--execution <where>', 'what runs it (default: kubernetes; tpu with --instance-type)').choices(
+        EXECUTION_WORDS,
+      ),
     )
     .addOption(
       new Option('--workers <number>', 'pods, workers of Ray, slices or machines (default: 1)').argParser(

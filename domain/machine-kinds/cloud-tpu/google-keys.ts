@@ -54,6 +54,8 @@ function noZone({ pool, file }: PoolDefaults, { section, report }: GooglePlace):
   report.problem([section, 'zone'], undefined, `no zone in the job file, ${there}`, hint);
 }
 
+export const GOOGLE_ACCOUNT_KEY = { what: 'Google project', key: 'project', setting: 'googleProject' } as const;
+
 /** The keys of `--zone` and `--pricing` in every section of Google's machines. */
 export const GOOGLE_FLAGS: Readonly<Record<'zone' | 'pricing', FlagKey>> = {
   zone: { path: ['zone'], list: { key: 'zones', word: ANY_ZONE } },
