@@ -6,12 +6,12 @@ import type { StopNotice } from '../../domain/stop-notice.js';
 import type { FileSource } from '../../domain/file-source.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
-import type { SliceHost } from '../../domain/slice.js';
+import type { Reach } from '../../domain/slice.js';
 import type { HostStacks } from '../../domain/stacks/stack.js';
-import { isGoogleBucket } from '../../domain/store-place.js';
 
 /** One host, with the facts that its connection needs. */
 export type HostTarget = SshTarget | PodTarget;
+export type TargetBy<R extends Reach> = Extract<HostTarget, { readonly reach: R }>;
 
 interface AnyTarget {
   /** Its slice at the provider: on Cloud TPU the node whose guest attributes are read. Absent: the host belongs to no slice. */
@@ -49,19 +49,6 @@ export interface OwnTarget {
   readonly key?: string;
 }
 
-/**
- * Returns whether a host was made with an account of its provider, which can open the bucket. A rehearsed store checks no login,
- * but there too only such a host accesses it directly, as in earnest (docs/adr/0129).
- */
-export const hasAccount = (target: HostTarget): boolean => target.reach === 'ssh' && target.own === undefined;
-
-/**
- * Returns whether a host writes into the store directly: it has an account, and the store accepts such an account.
- * @param bucket the value of `StorePort.bucket`
- */
-export const reachesStore = (target: HostTarget, bucket: string): boolean =>
-  hasAccount(target) && isGoogleBucket(bucket);
-
 /** The uid and index under which the key of a host is recorded. */
 export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
   own === undefined ? [uid, index] : [own.lastingUid, 0];
@@ -73,31 +60,6 @@ export interface PodTarget extends AnyTarget {
   readonly pod: string;
   /** The pod's own id. */
   readonly podUid: string;
-}
-
-/** Makes the target of a slice's host. @param user for hosts that SSH reaches */
-export function targetOf(
-  host: SliceHost,
-  {
-    ref,
-    uid,
-    slice,
-    user,
-  }: { readonly ref: MachineRef; readonly uid: string; readonly slice: number; readonly user: string },
-): HostTarget {
-  const { reach, index } = host;
-  switch (reach) {
-    case 'ssh': {
-      const { internalIp, externalIp, own } = host;
-      const at = { reach, ref, uid, slice, index, address: externalIp ?? internalIp, internalAddress: internalIp };
-      if (own === undefined) return { ...at, user };
-      const { port, claim, key } = own;
-      const reached = { port, claim, lastingUid: lastingUid(own), ...(key !== undefined && { key }) };
-      return { ...at, user: own.user, own: reached };
-    }
-    case 'pod':
-      return { reach, ref, uid, slice, index, namespace: host.namespace, pod: host.pod, podUid: host.uid };
-  }
 }
 
 /** Differs from all node ids: those are numbers, and those of pods are UUIDs. */
