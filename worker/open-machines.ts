@@ -10,10 +10,17 @@ import type { WorkerConfig } from './config.js';
 import { machineKind, type MachineKindName } from '../domain/machines.js';
 import type { CloudCallHook, WorkerMeter } from './metrics.js';
 
+/** The parts of a configuration that say where the providers are. */
+interface ProviderConfig {
+  readonly cloud: WorkerConfig['cloud'];
+  readonly kubernetes: ClusterPlace & Pick<WorkerConfig['kubernetes'], 'listingPeriods'>;
+}
+type ClusterPlace = Pick<WorkerConfig['kubernetes'], 'kubeconfig' | 'context'>;
+
 /** Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call. */
 export function openMachines(
-  { cloud, kubernetes }: WorkerConfig,
-  meter: WorkerMeter,
+  { cloud, kubernetes }: ProviderConfig,
+  meter: Pick<WorkerMeter, 'cloudCalls'>,
 ): Omit<MachineAdapters, 'machines'> {
   const callsOf = (kind: MachineKindName): CloudCallHook => meter.cloudCalls(machineKind(kind).metricsName ?? kind);
   const { accessTokenFile } = cloud;
@@ -58,10 +65,7 @@ export function openBuilds({ kubernetes }: WorkerConfig, meter: WorkerMeter): Bu
 }
 
 /** The address of the cluster. @param context the job's, if it names one */
-export function clusterConfig(
-  { kubeconfig, context: usual }: WorkerConfig['kubernetes'],
-  context = usual,
-): ClusterConfig {
+export function clusterConfig({ kubeconfig, context: usual }: ClusterPlace, context = usual): ClusterConfig {
   return { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
 }
 
