@@ -36,11 +36,30 @@ describe('every kind of machines', () => {
     describe(name, () => {
       it('is found by its section', () => assert.equal(kindOfJob(spec), name));
 
+      it('knows size, route, environment and texts of its least job', () => {
+        const { hosts, units } = kind.size(spec);
+        assert.ok(hosts > 0 && Object.values(units).some((count) => count > 0));
+        const own = { index: 0, name: 'jc-j-g1', zone: 'z', hosts: [] };
+        assert.ok(kind.environment(spec, { own, all: [own], coordinator: 'h', jaxPort: 1, rank: 0, tasks: 1 }));
+        assert.equal(typeof kind.route(spec), 'string');
+        const account = kind.account(accounts, spec);
+        const texts = [
+          ...[kind.accountText(account), kind.resourceText(ref), kind.placeText(ref), kind.stateHint(ref)],
+          ...[kind.requestText(spec), kind.planText(plan), kind.planDetails(plan)],
+          ...kind.requestFacts(spec, () => '').flat(),
+        ];
+        assert.deepEqual(
+          texts.filter((text) => text === ''),
+          [],
+        );
+        assert.deepEqual(kind.planForm().parse(plan), plan);
+      });
+
       it('says of every flag about machines which key it sets, or why none', () => {
         for (const flag of MACHINE_FLAGS) {
           const key = section.flags[flag];
           const words = 'why' in key ? [key.why, key.instead] : key.path.map(String);
-          assert.ok(words.length > 0 && words.every((word) => word !== ''), flag);
+          assert.ok(words.length > 0 && words.every((word) => word !== '' && word !== 'TODO'), flag);
         }
       });
 
@@ -112,8 +131,11 @@ describe('every kind of machines', () => {
       });
 
       it('is in docs/machines.md and docs/job-file.md', () => {
-        assert.match(readFileSync('docs/machines.md', 'utf8'), new RegExp(`\`${name}\``));
-        assert.match(readFileSync('docs/job-file.md', 'utf8'), new RegExp(section.name));
+        for (const [page, word] of [
+          ['docs/machines.md', `\`${name}\``],
+          ['docs/job-file.md', section.name],
+        ] as const)
+          assert.ok(readFileSync(page, 'utf8').includes(word), page);
       });
     });
   }
