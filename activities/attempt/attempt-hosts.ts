@@ -8,8 +8,8 @@ import {
   type HostTarget,
   HostUnreachable,
   type SshKey,
+  targetOf,
 } from '../../cloud/hosts/port.js';
-import { targetOf } from '../../cloud/hosts/reaches.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { requestNameOf } from '../../domain/machines.js';
 import { commandHosts, runIdOf as runIdOfAttempt, type RunPlace } from '../../domain/run-environment.js';

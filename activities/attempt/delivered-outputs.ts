@@ -1,7 +1,6 @@
 import { log } from '@temporalio/activity';
 import { Semaphore } from '../../domain/semaphore.js';
-import { HostUnfit, type OutputsTaker, type Taken } from '../../cloud/hosts/port.js';
-import { reachesStore } from '../../cloud/hosts/reaches.js';
+import { HostUnfit, type OutputsTaker, reachesStore, type Taken } from '../../cloud/hosts/port.js';
 import { isOfStore, SourceChanged, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';

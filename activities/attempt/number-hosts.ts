@@ -1,6 +1,5 @@
 import { log } from '@temporalio/activity';
-import type { HostTarget } from '../../cloud/hosts/port.js';
-import { wayOf } from '../../cloud/hosts/reaches.js';
+import { type HostTarget, wayOf } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { hostKeyObject } from '../../domain/store-layout.js';

@@ -1,6 +1,5 @@
 import { abortable, answerWithin } from '../../cloud/abort.js';
-import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
-import { reachesStore } from '../../cloud/hosts/reaches.js';
+import { type HostConnection, reachesStore, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
 import { objectPlace, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';

@@ -1,4 +1,4 @@
-import { wayOf } from '../../cloud/hosts/reaches.js';
+import { wayOf } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import type { AttemptHost } from './attempt-hosts.js';

@@ -1,7 +1,6 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import type { HostConnection, RunStatus } from '../../cloud/hosts/port.js';
-import { reachesStore } from '../../cloud/hosts/reaches.js';
+import { type HostConnection, reachesStore, type RunStatus } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { patienceLeftMs } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';

@@ -1,5 +1,4 @@
-import type { HostConnection, HostTarget, HostUpload } from '../../cloud/hosts/port.js';
-import { wayOf } from '../../cloud/hosts/reaches.js';
+import { type HostConnection, type HostTarget, type HostUpload, wayOf } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { signObject } from '../../domain/store-layout.js';

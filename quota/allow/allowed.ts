@@ -1,4 +1,4 @@
-import { type Choice, CHOICE_KEYS, type ChoiceKey, type ChoiceLists } from '../../domain/choices.js';
+import { type Choice, CHOICE_KEYS, type ChoiceLists } from '../../domain/choices.js';
 import type { UsualAccounts } from '../../domain/machine-kinds/kind.js';
 import { MACHINE_KINDS, machineKind } from '../../domain/machines.js';
 import { formatPath, showValue, type Problem } from '../../domain/problem.js';

@@ -3,8 +3,7 @@ import { outputsOf } from '../../activities/attempt/outputs.js';
 import { hostUpload } from '../../activities/attempt/watched-hosts.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { openStore } from '../../cloud/store/open-store.js';
-import type { SshTarget } from '../../cloud/hosts/port.js';
-import { reachesStore } from '../../cloud/hosts/reaches.js';
+import { reachesStore, type SshTarget } from '../../cloud/hosts/port.js';
 import { startCall } from '../../cloud/hosts/run-payload.js';
 
 /** Which hosts write into which store by themselves; all others go through their worker. */
